@@ -1,0 +1,109 @@
+# Millrace: the commands that people and CI share.
+#
+#   make quickstart   set up and run a first pipeline
+#   make test         set up and run every test
+#   make check        format, lint, types, layering
+#   make bench        Millrace beside its peers, each in its own environment
+#   make docs         build the documentation into site/, offline
+#   make frameworks   add PyTorch and JAX to the environment, so that their tests run too
+#   make clean        remove everything these commands made
+#
+# One test:        make test ARGS="tests/test_layering.py -k random"
+# Another Python:  PYTHON=/usr/bin/python3.12 make test
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+PEERS  ?= .peers
+ARGS   ?=
+
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
+STAMPS := $(VENV)/.stamps
+
+# The releases the benchmarks and the optional tests were written against.
+TORCH     := torch==2.13.0
+MINDSPORE := mindspore==2.7.0
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help quickstart test check format bench docs frameworks clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# --- set-up: each stamp is made once and again when pyproject.toml changes ------------------------------------
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "No python3 found; set PYTHON to a Python >= 3.11." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than Python 3.11; set PYTHON to a newer one." >&2; exit 1; }
+	@echo "setting up $(VENV) (once) ..."
+	@"$(PYTHON)" -m venv $(VENV)
+
+$(STAMPS)/run: pyproject.toml | $(BIN)/python
+	@$(PIP) install -e .
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/dev: pyproject.toml | $(BIN)/python
+	@$(PIP) install -e '.[dev]'
+	@mkdir -p $(@D) && touch $@ $(STAMPS)/run
+
+$(STAMPS)/docs: pyproject.toml $(STAMPS)/dev
+	@$(PIP) install -e '.[docs]'
+	@mkdir -p $(@D) && touch $@
+
+# --- commands -------------------------------------------------------------------------------------------------
+
+quickstart: $(STAMPS)/run
+	@$(BIN)/millrace quickstart $(ARGS)
+
+test: $(STAMPS)/dev
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMPS)/dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/test_layering.py
+
+format: $(STAMPS)/dev
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+docs: $(STAMPS)/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+# Peers live outside $(VENV): what they pin must not decide what we run on. A peer that cannot be installed
+# here is left out of the comparison, and benchmarks/run.py says so.
+$(PEERS)/mindspore/bin/python $(PEERS)/torch/bin/python:
+	@echo "setting up the peer $(patsubst $(PEERS)/%/bin/python,%,$@) (once) ..."
+	@"$(PYTHON)" -m venv $(patsubst %/bin/python,%,$@)
+
+$(PEERS)/mindspore/.stamp: | $(PEERS)/mindspore/bin/python
+	@$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install $(MINDSPORE) && touch $@ || \
+		echo "peer left out: $(MINDSPORE) could not be installed" >&2
+
+$(PEERS)/torch/.stamp: | $(PEERS)/torch/bin/python
+	@$(PEERS)/torch/bin/python -m pip --disable-pip-version-check -qq install $(TORCH) numpy && touch $@ || \
+		echo "peer left out: $(TORCH) could not be installed" >&2
+
+bench: $(STAMPS)/run $(PEERS)/mindspore/.stamp $(PEERS)/torch/.stamp
+	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
+
+# PyTorch and JAX are optional, and big. Tests that need one are marked with its name and run where it is
+# importable; nothing else changes. PyTorch is taken only from a local wheel folder (pip's PIP_FIND_LINKS or
+# find-links setting), because the default wheel on Linux brings several gigabytes of CUDA with it; install
+# another build into $(VENV) by hand if you have one. A framework that is not to be had is reported, not fatal.
+frameworks: $(STAMPS)/frameworks
+
+$(STAMPS)/frameworks: $(STAMPS)/dev
+	@$(BIN)/python -c 'import torch' 2>/dev/null \
+		|| { $(PIP) install --no-index --no-deps $(TORCH) 2>/dev/null && $(PIP) install $(TORCH); } \
+		|| echo "no local wheel of $(TORCH): tests marked 'torch' will be skipped"
+	@$(PIP) install -e '.[jax]' || echo "JAX could not be installed: tests marked 'jax' will be skipped"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

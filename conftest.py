@@ -1,0 +1,36 @@
+"""What holds for every test, the docstring examples of src/ included."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from _pytest.doctest import DoctestItem
+
+ROOT = Path(__file__).parent
+
+# Importing this module puts mindspore's names into sys.modules: it is tested in processes of its own.
+collect_ignore_glob = ["src/millrace/as_mindspore*"]
+
+
+def pytest_ignore_collect(collection_path):
+    """Keep `--doctest-modules` to src/: helpers and recording scripts under tests/ are not examples."""
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT / "tests"):
+        return None
+    return True if not collection_path.name.startswith(("test_", "conftest")) else None
+
+
+@pytest.fixture(autouse=True)
+def isolated_settings():
+    """Put back whatever a test changes in the settings."""
+    settings = importlib.import_module("millrace.core.settings")
+    saved = settings.snapshot()
+    yield
+    settings.restore(saved)
+
+
+@pytest.fixture(autouse=True)
+def doctest_in_tmp_path(request):
+    """Run docstring examples in a folder of their own, so that the files they write do not stay."""
+    if isinstance(request.node, DoctestItem):
+        monkeypatch = request.getfixturevalue("monkeypatch")
+        monkeypatch.chdir(request.getfixturevalue("tmp_path"))

@@ -1,0 +1,5 @@
+"""The tensor class."""
+
+from millrace.core.tensor import Tensor
+
+__all__ = ["Tensor"]

@@ -1,0 +1,130 @@
+"""What the setters of ``config`` take, and how they refuse."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from .args import INT32_MAX, check_type
+from .errors import ArgumentTypeError, ArgumentValueError
+from .settings import parse_bytes
+
+__all__ = ["Check", "ErrorSamplesMode", "budget", "flag", "integer", "mode", "one_of", "rows", "share"]
+
+# Checks a value and returns what the settings keep.
+Check: TypeAlias = Callable[[Any], Any]
+
+
+class ErrorSamplesMode(enum.IntEnum):
+    """What happens to a row that fails: its error is raised, a good row takes its place, or it is skipped.
+
+    >>> ErrorSamplesMode.SKIP
+    <ErrorSamplesMode.SKIP: 2>
+    """
+
+    RETURN = 0
+    REPLACE = 1
+    SKIP = 2
+
+
+def integer(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
+    """An integer in [low, high]; a bool is none.
+
+    >>> integer("size isn't of type int.", 1, 9, "out of range")(3)
+    3
+    """
+
+    def check(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ArgumentTypeError(wrong_type)
+        if not low <= value <= high:
+            raise ArgumentValueError(out_of_range)
+        return value
+
+    return check
+
+
+def flag(wrong_type: str) -> Check:
+    """True or False.
+
+    >>> flag("enable must be of type bool.")(True)
+    True
+    """
+
+    def check(value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(wrong_type)
+        return value
+
+    return check
+
+
+def one_of(parameter: str, *choices: str | None) -> Check:
+    """One of a few words; None too if it is among them.
+
+    >>> one_of("backend", "CPU", None)("CPU")
+    'CPU'
+    """
+    named = [choice for choice in choices if choice is not None]
+
+    def check(value: Any) -> str | None:
+        if value is None and None in choices:
+            return None
+        check_type(value, (str,), parameter)
+        if value not in named:
+            raise ArgumentValueError(f"Input {parameter} is not within the valid set of {named}.")
+        return str(value)
+
+    return check
+
+
+def mode(value: Any) -> str:
+    """A member of ErrorSamplesMode, kept as its name.
+
+    >>> mode(ErrorSamplesMode.SKIP)
+    'skip'
+    """
+    check_type(value, (ErrorSamplesMode,), "error_samples_mode")
+    return str(value.name.lower())
+
+
+def budget(value: Any) -> int | None:
+    """A number of bytes, from a number or a text; None for no limit.
+
+    >>> budget("2GB")
+    2000000000
+    """
+    if value is None:
+        return None
+    check_type(value, (int, str), "budget")
+    size = parse_bytes(value, ArgumentValueError)
+    if size <= 0:
+        raise ArgumentValueError(f"a memory budget must be positive, but got {value!r}")
+    return size
+
+
+def share(value: Any) -> float:
+    """A number from 0 to 1.
+
+    >>> share(1)
+    1.0
+    """
+    check_type(value, (int, float), "limit")
+    if not 0 <= value <= 1:
+        raise ArgumentValueError(f"Input limit is not within the required interval of [0, 1], got {value}.")
+    return float(value)
+
+
+def rows(value: Any) -> int | None:
+    """A number of rows, or None.
+
+    >>> rows(64)
+    64
+    """
+    if value is None:
+        return None
+    check_type(value, (int,), "rows")
+    if not 1 <= value <= INT32_MAX:
+        raise ArgumentValueError(f"Input rows is not within the required interval of [1, {INT32_MAX}].")
+    return int(value)

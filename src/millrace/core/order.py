@@ -1,0 +1,89 @@
+"""Order as data: which source row comes at which position, without reading a row.
+
+An order answers for any block of positions, so a pipeline can start, shard or resume anywhere in it. Orders
+compose: ``Composed(outer, inner)`` first maps a position through ``outer``, then through ``inner``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ArrayOrder", "Composed", "Indices", "Order", "RangeOrder"]
+
+Indices = npt.NDArray[np.int64]
+
+
+class Order(Protocol):
+    """A finite sequence of row numbers, addressable by position. ``Permutation`` of core.rng is one too."""
+
+    @property
+    def size(self) -> int: ...
+
+    def at(self, start: int, stop: int) -> Indices:
+        """The row numbers at positions [start, stop), cut at the end."""
+
+    def lookup(self, positions: Indices) -> Indices:
+        """The row numbers at these positions, all of which lie inside."""
+
+
+class RangeOrder:
+    """start, start + step, ... : ``size`` of them, wrapping round at ``modulo`` when it is given.
+
+    >>> RangeOrder(3, start=2, step=3, modulo=7).at(0, 3).tolist()
+    [2, 5, 1]
+    """
+
+    def __init__(self, size: int, start: int = 0, step: int = 1, modulo: int | None = None) -> None:
+        self.size, self.start, self.step, self.modulo = max(0, size), start, step, modulo
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        rows = self.start + self.step * positions
+        return rows if self.modulo is None else rows % self.modulo
+
+
+class ArrayOrder:
+    """An explicit list of row numbers.
+
+    >>> ArrayOrder([4, 4, 0]).at(1, 9).tolist()
+    [4, 0]
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self.rows: Indices = np.ascontiguousarray(rows, dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.rows[start:stop]
+
+    def lookup(self, positions: Indices) -> Indices:
+        return self.rows[positions]
+
+
+class Composed:
+    """``outer`` picks positions of ``inner``.
+
+    >>> Composed(ArrayOrder([1, 0]), RangeOrder(5, start=10)).at(0, 2).tolist()
+    [11, 10]
+    """
+
+    def __init__(self, outer: Order, inner: Order) -> None:
+        self.outer, self.inner = outer, inner
+
+    @property
+    def size(self) -> int:
+        return self.outer.size
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.inner.lookup(self.outer.at(start, stop))
+
+    def lookup(self, positions: Indices) -> Indices:
+        return self.inner.lookup(self.outer.lookup(positions))

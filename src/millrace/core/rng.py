@@ -1,0 +1,168 @@
+"""Random numbers as a pure function of (seed, epoch, row id, op, slot).
+
+Nobody else in the package draws random numbers. A value does not depend on which worker asks, in what order,
+or how many rows share a chunk: the same five numbers give the same bits. The mixing function is the 64-bit
+finaliser of splitmix64; vector and scalar paths are the same numpy code.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Draws", "Permutation", "fresh_seed", "mix", "mix_into"]
+
+U64 = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_MASK = 0xFFFFFFFFFFFFFFFF
+_TO_UNIT = 1.0 / (1 << 53)
+
+# Up to this size a permutation is a sort of hashes: exactly uniform, 8 bytes a row. Above it a keyed Feistel
+# network gives any block of the order without ever holding the whole.
+SORT_LIMIT = 1 << 20
+
+
+def _scramble(x: U64) -> U64:
+    """splitmix64's finaliser, in place on a fresh array."""
+    x = x + _GOLDEN
+    x ^= x >> _S30
+    x *= _M1
+    x ^= x >> _S27
+    x *= _M2
+    x ^= x >> _S31
+    return x
+
+
+def mix(*parts: int) -> int:
+    """Hash a few integers into one 64-bit integer; order matters.
+
+    >>> mix(1, 2) == mix(2, 1)
+    False
+    """
+    value = 0
+    for part in parts:
+        value = ((value ^ (part & _MASK)) + 0x9E3779B97F4A7C15) & _MASK
+        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+        value ^= value >> 31
+    return value
+
+
+def mix_into(ids: U64, *parts: int) -> U64:
+    """New row ids that depend on the old ones and on some integers (a repeat count, a child number)."""
+    return _scramble(ids ^ np.uint64(mix(*parts)))
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, for pipelines whose user set none."""
+    return secrets.randbits(32)
+
+
+class Draws:
+    """The random numbers of one op for one chunk: one independent stream per row.
+
+    >>> draws = Draws.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
+    >>> draws.uniform(0).shape
+    (3,)
+    >>> one = Draws.for_rows(np.array([1], dtype=np.uint64), seed=1, epoch=0, op=2)
+    >>> bool(one.uniform(0)[0] == draws.uniform(0)[1])
+    True
+    """
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: U64) -> None:
+        self.keys = keys
+
+    @classmethod
+    def for_rows(cls, ids: U64, *, seed: int, epoch: int, op: int) -> Draws:
+        return cls(_scramble(ids ^ np.uint64(mix(seed, epoch, op))))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, rows: Any) -> Draws:
+        return Draws(np.atleast_1d(self.keys[rows]))
+
+    def child(self, number: int) -> Draws:
+        """An independent stream for the number-th transform inside a composite one."""
+        return Draws(_scramble(self.keys ^ np.uint64(mix(number, 0xC0))))
+
+    def bits(self, slot: int) -> U64:
+        return _scramble(self.keys + np.uint64(mix(slot)))
+
+    def uniform(self, slot: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
+        """Floats in [low, high)."""
+        return low + (self.bits(slot) >> _S11).astype(np.float64) * (_TO_UNIT * (high - low))
+
+    def integers(self, slot: int, low: int, high: int) -> npt.NDArray[np.int64]:
+        """Integers in [low, high)."""
+        span = high - low
+        if span <= 0:
+            raise ValueError(f"integers() needs low < high, got [{low}, {high})")
+        # 53 bits of fraction: the bias is below 2**-21 for spans up to 2**32
+        return low + np.minimum((self.uniform(slot) * span).astype(np.int64), span - 1)
+
+    def chance(self, slot: int, probability: float) -> npt.NDArray[np.bool_]:
+        """True with the given probability."""
+        return self.uniform(slot) < probability
+
+    def normal(self, slot: int, mean: float = 0.0, sigma: float = 1.0) -> npt.NDArray[np.float64]:
+        """Normally distributed floats (Box-Muller on two sub-slots)."""
+        radius = np.sqrt(-2.0 * np.log1p(-self.uniform(2 * slot + (1 << 32))))
+        angle = 2.0 * np.pi * self.uniform(2 * slot + 1 + (1 << 32))
+        return mean + sigma * radius * np.cos(angle)
+
+    def generator(self, row: int, slot: int = 0) -> np.random.Generator:
+        """A numpy Generator for one row, for kernels that need many numbers (about 10 us to make)."""
+        return np.random.Generator(np.random.Philox(key=int(self.bits(slot)[row])))
+
+
+class Permutation:
+    """A random order of ``range(size)``, addressable by position, made from one key.
+
+    >>> order = Permutation(5, key=7)
+    >>> sorted(order.at(0, 5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, size: int, key: int) -> None:
+        self.size, self.key = size, key
+        self._sorted: npt.NDArray[np.int64] | None = None
+        if size <= SORT_LIMIT:
+            keys = _scramble(np.arange(size, dtype=np.uint64) ^ np.uint64(key & _MASK))
+            self._sorted = np.argsort(keys, kind="stable").astype(np.int64, copy=False)
+
+    def at(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        """The values at positions [start, stop)."""
+        stop = min(stop, self.size)
+        if self._sorted is not None:
+            return self._sorted[start:stop]
+        return self.lookup(np.arange(start, stop, dtype=np.int64))
+
+    def lookup(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The values at these positions."""
+        if self._sorted is not None:
+            return self._sorted[positions]
+        values = self._feistel(positions.astype(np.uint64))
+        # cycle walking: the network permutes a power of four that covers size; walk until inside
+        outside = values >= np.uint64(self.size)
+        while outside.any():
+            values[outside] = self._feistel(values[outside])
+            outside = values >= np.uint64(self.size)
+        return values.astype(np.int64)
+
+    def _feistel(self, x: U64) -> U64:
+        half = np.uint64(max(1, ((self.size - 1).bit_length() + 1) // 2))
+        mask = np.uint64((1 << int(half)) - 1)
+        left, right = x >> half, x & mask
+        for turn in range(6):
+            left, right = right, left ^ (_scramble(right ^ np.uint64(mix(self.key, turn))) & mask)
+        return (left << half) | right

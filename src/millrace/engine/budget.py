@@ -1,0 +1,182 @@
+"""The engine's two budgets: threads (its own and those of the libraries it calls) and bytes.
+
+Libraries such as OpenCV, OpenBLAS and numba start a pool of threads each; inside workers those pools fight the
+pipeline's own threads for the cores. While a pipeline runs, each is held to its share, and afterwards the
+user's process is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from millrace.core.cores import available_cores
+from millrace.core.errors import ResourceError
+from millrace.core.log import get_logger, warn_once
+from millrace.core.settings import Settings
+
+__all__ = ["Bytes", "cap_this_process", "capped_libraries", "memory_limit", "thread_limit_error"]
+
+log = get_logger(__name__)
+
+
+# --------------------------------------------------------------------------------------------------
+# threads
+
+
+class _Caps:
+    """Process-wide caps, applied by the first worker that starts and undone by the last that ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._cv2_before: int | None = None
+        self._blas: Any = None
+
+    def enter(self, share: int) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            said = []
+            cv2 = sys.modules.get("cv2")
+            if cv2 is not None and hasattr(cv2, "setNumThreads"):
+                self._cv2_before = int(cv2.getNumThreads())
+                cv2.setNumThreads(share)
+                said.append(f"OpenCV {self._cv2_before} -> {share}")
+            controller = _thread_pools()
+            if controller is not None:
+                self._blas = controller.limit(limits=share, user_api="blas")
+                said.append(f"BLAS -> {share}")
+            if said:
+                log.info("threads of libraries inside workers: %s", ", ".join(said))
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            if self._cv2_before is not None:
+                sys.modules["cv2"].setNumThreads(self._cv2_before)
+                self._cv2_before = None
+            if self._blas is not None:
+                self._blas.restore_original_limits()
+                self._blas = None
+
+
+_caps = _Caps()
+_controller: Any = None
+
+
+def _thread_pools() -> Any:
+    """threadpoolctl's view of the loaded BLAS and OpenMP libraries, looked up once (a few milliseconds)."""
+    global _controller
+    if _controller is None:
+        try:
+            import threadpoolctl
+        except ImportError:
+            return None
+        _controller = threadpoolctl.ThreadpoolController()
+    return _controller
+
+
+@contextlib.contextmanager
+def capped_libraries(share: int = 1) -> Iterator[None]:
+    """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
+    _caps.enter(share)
+    numba = sys.modules.get("numba")
+    if numba is not None and hasattr(numba, "set_num_threads"):
+        numba.set_num_threads(share)  # numba's setting belongs to the calling thread
+    try:
+        yield
+    finally:
+        _caps.leave()
+
+
+def cap_this_process(share: int = 1) -> None:
+    """The same for a worker process, for good: its libraries serve nobody else."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = str(share)
+    _caps.enter(share)
+    controller = _thread_pools()
+    if controller is not None:
+        controller.limit(limits=share, user_api="openmp")
+
+
+def thread_limit_error(wanted: int, started: int) -> ResourceError:
+    """What to say when the system starts no more threads: the numbers, and what to do."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    running = threading.active_count()
+    return ResourceError(
+        f"can't start new thread: wanted {wanted} workers, started {started}; this process runs {running} "
+        f"threads, the limit on processes and threads (ulimit -u) is {_shown(soft)} (hard {_shown(hard)}), "
+        f"cores available {available_cores()}. Lower num_parallel_workers, or raise the limit with ulimit -u."
+    )
+
+
+def warn_fewer_threads(wanted: int, started: int) -> None:
+    """Fewer workers than asked are enough to go on; say so once."""
+    warn_once(
+        "fewer-threads",
+        f"{thread_limit_error(wanted, started)} Going on with {started}; the rows are the same.",
+    )
+
+
+def _shown(limit: int) -> str:
+    return "unlimited" if limit == resource.RLIM_INFINITY else str(limit)
+
+
+# --------------------------------------------------------------------------------------------------
+# bytes
+
+
+def memory_limit() -> int:
+    """Bytes this process may use: the smaller of the machine's memory and its cgroup's limit."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            total = min(total, int(Path(path).read_text()))
+    return total
+
+
+class Bytes:
+    """The bytes a run may hold in queues, shuffle windows and chunks under way.
+
+    A stage asks before it takes on more; it is let through when the bytes fit, or when it holds nothing yet, so
+    that every stage can always move one chunk and a small budget slows the run but never stops it.
+    """
+
+    def __init__(self, limit: int, tight: bool = True) -> None:
+        self.limit, self.tight = limit, tight
+        self.used = 0
+        self.peak = 0
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Bytes:
+        if settings.memory_budget is not None:
+            return cls(settings.memory_budget)
+        return cls(memory_limit() // 2, tight=False)
+
+    def admit(self, size: int, *, must: bool) -> bool:
+        """Reserve the bytes if they fit; ``must`` reserves them in any case."""
+        with self._lock:
+            if not must and self.used + size > self.limit:
+                return False
+            self.used += size
+            self.peak = max(self.peak, self.used)
+            return True
+
+    def limit_is_tight(self) -> bool:
+        """True when the user set a number: then the first chunk goes alone, to learn its size."""
+        return self.tight
+
+    def give_back(self, size: int) -> None:
+        with self._lock:
+            self.used -= size

@@ -1,0 +1,166 @@
+"""The state that the lanes of one process executor share: the queue, the closed flag, the count of losses.
+
+It is apart from the executor so that the lanes' threads do not keep a dropped executor alive.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import WorkerDied
+from millrace.core.log import get_logger
+
+from .base import Runner, Task
+from .launch import Launcher, limits
+
+if TYPE_CHECKING:
+    from .lane import Lane
+
+__all__ = ["Crew", "Job"]
+
+log = get_logger(__name__)
+
+# Losses without one success between them, per worker, after which the fault is not a passing one.
+LOSSES = 3
+
+
+class Job:
+    """A task on its way, and the ends of the workers that had it in hand."""
+
+    __slots__ = ("deaths", "task")
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.deaths: list[str] = []
+
+
+class Crew:
+    """Everything here may be called from any thread."""
+
+    def __init__(self, runner: Runner, launcher: Launcher, name: str, wanted: int) -> None:
+        self.runner, self.launcher, self.name, self.wanted = runner, launcher, name, wanted
+        self.lock = threading.RLock()
+        self.queue: SimpleQueue[Job | None] = SimpleQueue()
+        self.lanes: list[Lane] = []
+        self.closed = False
+        self.failure: BaseException | None = None
+        self.pid = os.getpid()
+        self._losses = 0
+
+    def submit(self, task: Task) -> None:
+        self.put(Job(task))
+
+    def put(self, job: Job) -> None:
+        """Queue a job, new or rescued from a dead worker; refuse it if nobody will ever take it."""
+        with self.lock:
+            if not self.closed and self.failure is None:
+                self.queue.put(job)
+                return
+        self.refuse(job)
+
+    def refuse(self, job: Job) -> None:
+        error = self.failure or WorkerDied(f"{self.name} was closed before this chunk was done")
+        job.task.finish(None, error)
+
+    def somebody_waits(self) -> bool:
+        return any(lane.waiting for lane in self.lanes)
+
+    def succeeded(self) -> None:
+        self._losses = 0
+
+    def lost(self, death: str) -> None:
+        """A worker has died. Too many in a row, and the whole executor fails instead of trying for ever."""
+        with self.lock:
+            self._losses += 1
+            if self._losses > LOSSES * self.wanted:
+                who = f"{self.name} ({self.runner.describe()})"
+                what = f"{self._losses} worker processes of {who} died in a row; the last one {death}"
+                self.fail(WorkerDied(what))
+
+    def fail(self, error: BaseException) -> None:
+        """Nothing can run any more: every task, queued or to come, gets this error."""
+        with self.lock:
+            if self.failure is None:
+                self.failure = error
+        self.drain()
+
+    def drain(self) -> None:
+        sentinels = 0
+        while True:
+            try:
+                job = self.queue.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                sentinels += 1
+            else:
+                self.refuse(job)
+        for _ in range(sentinels):
+            self.queue.put(None)
+
+    def lane_ends(self, lane: Lane, error: BaseException | None) -> None:
+        """A lane has no worker and gets none. The others go on; without others all fails."""
+        with self.lock:
+            if lane in self.lanes:
+                self.lanes.remove(lane)
+            left = len(self.lanes)
+            if error is None or self.closed:
+                return
+        if not left:
+            self.fail(limits(self.wanted, 0, error))
+        else:
+            log.warning("%s goes on with %d worker processes: %s", self.name, left, error)
+
+    def close(self, grace: float) -> None:
+        """Ask, then terminate, then kill; each step is bounded, and so is the whole."""
+        if os.getpid() != self.pid:
+            return  # a forked copy: threads and workers belong to the parent
+        with self.lock:
+            first, self.closed = not self.closed, True
+            lanes = list(self.lanes)
+        if first:
+            self.drain()
+            for _ in lanes:
+                self.queue.put(None)
+        for step, seconds in (("ask", grace), ("terminate", 0.5), ("kill", 3.0), ("cut", 3.0)):
+            for lane in lanes:
+                getattr(lane, step)()
+            if _all_ended(lanes, seconds):
+                break
+        self.drain()
+        if first:
+            self.launcher.close()
+            self.runner.close()
+
+
+def _all_ended(lanes: Sequence[Lane], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    for lane in lanes:
+        if lane.thread is not threading.current_thread():
+            lane.thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(lane.thread.is_alive() for lane in lanes)
+
+
+def rows_of(chunk: Chunk | None) -> str:
+    """The rows of a chunk by their place in the source: ``rows 0-63``, or the first few."""
+    if chunk is None or not len(chunk):
+        return "no rows"
+    origin = [int(i) for i in chunk.origin]
+    if len(origin) == 1:
+        return f"row {origin[0]}"
+    if origin == list(range(origin[0], origin[0] + len(origin))):
+        return f"rows {origin[0]}-{origin[-1]}"
+    shown = ", ".join(map(str, origin[:8]))
+    return f"rows {shown}" + (f" and {len(origin) - 8} more" if len(origin) > 8 else "")
+
+
+def warn_fewer(wanted: int, started: int, error: BaseException) -> None:
+    said = limits(wanted, started, error)
+    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=4)

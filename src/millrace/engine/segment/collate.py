@@ -1,0 +1,139 @@
+"""Stack and pad rows; shared by batch, padded_batch and bucket_batch_by_length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace.core.chunk import Column, as_value, stack_rows
+from millrace.core.errors import BatchShapeError, DataError
+
+from .mapping import row_values
+
+__all__ = ["collate_column", "pad_columns", "unstacked"]
+
+
+def unstacked(column: Column) -> list[Any]:
+    """The rows of a column as a list."""
+    return list(row_values(column))
+
+
+def collate_column(column: Column, name: str, position: int) -> Any:
+    """One array for the batch (or one dict of arrays for a column of dicts)."""
+    if isinstance(column, np.ndarray):
+        return column
+    dense = stack_rows(column)
+    if dense is not None:
+        return dense
+    if isinstance(column[0], dict):
+        return _collate_dicts(column, name, position)
+    values = [as_value(value) for value in column]
+    dense = stack_rows(values)
+    if dense is None:
+        raise _mismatch(values, name, position)
+    return dense
+
+
+def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
+    first = rows[0]
+    for offset, row in enumerate(rows):
+        if not isinstance(row, dict) or row.keys() != first.keys():
+            odd = sorted(map(str, set(row) ^ set(first))) if isinstance(row, dict) else [type(row).__name__]
+            raise DataError(
+                f"Python dictionary keys do not match when creating a batch: {odd[0]} was not found in "
+                "previous rows.",
+                column=name,
+                offset=offset,
+            )
+    return {
+        key: collate_column([v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)], name, position)
+        for key in first
+    }
+
+
+def _mismatch(values: list[Any], name: str, position: int) -> DataError:
+    first = values[0]
+    for offset, value in enumerate(values):
+        if not isinstance(value, np.ndarray):
+            return DataError(
+                f"column {name!r} holds a {type(value).__name__}, which does not stack into a batch;"
+                " turn it into an array in map()",
+                column=name,
+                offset=offset,
+            )
+        if value.shape != first.shape:
+            return BatchShapeError(
+                f"Cannot batch tensors with different shapes in column {position}. First element had shape "
+                f"<{_shape(first)}> and this element had shape <{_shape(value)}>. Make them equal in map(), or use "
+                f"padded_batch(..., pad_info={{{name!r}: (None, 0)}}), batch(per_batch_map=...) or "
+                "bucket_batch_by_length().",
+                column=name,
+                offset=offset,
+            )
+        if value.dtype != first.dtype:
+            return BatchShapeError(
+                f"Cannot batch tensors with different types in column {position}. First element had type "
+                f"{first.dtype} and this element had type {value.dtype}. Give every row one type, for example "
+                "with map(lambda x: x.astype(np.float32)).",
+                column=name,
+                offset=offset,
+            )
+    return DataError(f"column {name!r} does not stack into a batch", column=name)
+
+
+def _shape(value: Any) -> str:
+    return ",".join(map(str, value.shape))
+
+
+def pad_columns(
+    columns: dict[str, Column], pad_info: dict[str, tuple[Any, Any]], free: int | None = None
+) -> dict[str, Column]:
+    """Pad the named columns (all when none is named) at the end to one shape.
+
+    A None in the shape means the largest in the batch, or ``free`` where that is given. Smaller targets cut.
+    """
+    made = dict(columns)
+    for name in pad_info or columns:
+        shape, value = pad_info.get(name, (None, None))
+        made[name] = _pad(unstacked(columns[name]), name, shape, value, free)
+    return made
+
+
+def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) -> Column:
+    rows = [as_value(row) for row in rows]
+    rank = rows[0].ndim
+    if any(row.ndim != rank for row in rows):
+        raise BatchShapeError(f"column {name!r} mixes ranks; padding needs one rank", column=name)
+    largest = [max(row.shape[axis] for row in rows) for axis in range(rank)]
+    if shape is None:
+        target = largest
+    else:
+        if len(shape) != rank:
+            raise DataError(
+                "Invalid pad_info, rank of pad_shape must be equal to rank of specified column. "
+                f"pad_shapes rank:{len(shape)}, column rank: {rank}",
+                column=name,
+            )
+        target = [
+            (largest[axis] if free is None else free) if want is None else int(want)
+            for axis, want in enumerate(shape)
+        ]
+    text = rows[0].dtype.kind in "US"
+    if text and shape is not None and not isinstance(fill, (str, bytes)):
+        raise DataError(
+            "PadEnd: can not pad numeric and string tensors together, but got: float32 and string."
+            f" Give a text pad value: pad_info={{{name!r}: ({shape}, '')}}.",
+            column=name,
+        )
+    dtype = np.result_type(*[row.dtype for row in rows]) if text else rows[0].dtype
+    if text and fill:
+        dtype = np.result_type(dtype, np.asarray(fill).dtype)
+    out = np.empty((len(rows), *target), dtype)
+    out[...] = ("" if dtype.kind == "U" else b"") if text and not fill else np.asarray(fill or 0).astype(dtype)
+    for i, row in enumerate(rows):
+        if row.dtype != rows[0].dtype and not text:
+            raise _mismatch(rows, name, 0)
+        window = tuple(slice(0, min(have, want)) for have, want in zip(row.shape, target, strict=True))
+        out[(i, *window)] = row[window]
+    return out

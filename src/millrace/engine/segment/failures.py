@@ -1,0 +1,68 @@
+"""What happens when a row fails: the only place that knows the error policy.
+
+'return' raises a DataError that names op, row, column and file and shows the user's traceback; 'skip' and
+'replace' drop the row and write it into the ledger (a Replace stage later fills the gap).
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
+from millrace.core.ledger import Entry
+
+__all__ = ["Failures"]
+
+_PACKAGE = str(Path(__file__).resolve().parents[2])
+
+
+class Failures:
+    """Collects the bad rows of one chunk, or raises at the first."""
+
+    def __init__(self, policy: str, where: Callable[[int], str | None] | None) -> None:
+        self.policy = policy
+        self.where = where
+        self.ledger: list[Entry] = []
+
+    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> None:
+        """Row i failed with this error; returns when the policy is to go on without it."""
+        index = int(chunk.origin[i])
+        file = self._file(index)
+        if self.policy == "return":
+            raise data_error(error, what, op=op, row=index, columns=columns, file=file) from error
+        reason = f"{type(error).__name__}: {error}"
+        action: Any = self.policy
+        self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
+
+    def _file(self, index: int) -> str | None:
+        try:
+            return None if self.where is None else self.where(index)
+        except Exception as error:  # the context of an error must never hide the error
+            return f"(unknown: {error})"
+
+
+def data_error(
+    error: Exception, what: str, *, op: str, row: int, columns: list[str], file: str | None
+) -> DataError:
+    """The error a user sees, with everything known about where it happened."""
+    if isinstance(error, DataError):
+        for key, value in (("op", op), ("row", row), ("column", ", ".join(columns)), ("file", file)):
+            if value is not None:
+                error.context.setdefault(key, value)
+        return error
+    message = f"{what} failed. Error description:\n{type(error).__name__}: {error}"
+    return DataError(
+        message, op=op, row=row, column=", ".join(columns), file=file, traceback=user_traceback(error)
+    )
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback without the engine's own frames."""
+    frames = traceback.extract_tb(error.__traceback__)
+    kept = [f for f in frames if not f.filename.startswith(_PACKAGE)] or list(frames)
+    lines = ["Traceback (most recent call last):\n", *traceback.format_list(kept)]
+    return "".join(lines + traceback.format_exception_only(error))

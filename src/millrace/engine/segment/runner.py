@@ -1,0 +1,93 @@
+"""A segment's work as one callable, the same on every executor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millrace.core.chunk import Chunk
+from millrace.core.ledger import Entry
+from millrace.core.settings import Settings
+from millrace.plan.node import Node
+from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename
+
+from .batching import BatchStep
+from .columns import ProjectStep, RenameStep
+from .failures import Failures
+from .filtering import FilterStep
+from .mapping import MapStep
+from .reading import ReadStep
+
+__all__ = ["SegmentRunner", "describe"]
+
+Report = tuple[int, int, list[float], list[Entry]]
+
+
+class SegmentRunner:
+    """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
+
+    Returns the chunk and a report: rows that came in, bytes held at the peak, seconds per step, and the rows
+    that failed under an error mode that goes on.
+    """
+
+    def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
+        self.policy = settings.error_samples_mode
+        self.names = [describe(op) for op in ops]
+        hooks = settings.debug_hooks if settings.debug_mode else ()
+        reads = isinstance(ops[0], Read)
+        self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
+        self.where: Callable[[int], str | None] | None = ops[0].source.where if isinstance(ops[0], Read) else None
+
+    def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        failures = Failures(self.policy, self.where)
+        rows = len(chunk)
+        seconds: list[float] = []
+        clock = time.perf_counter
+        began = clock()
+        for step in self.steps:
+            chunk = step(chunk, failures)
+            now = clock()
+            seconds.append(now - began)
+            began = now
+            if not len(chunk):
+                break
+        held = chunk.nbytes
+        if len(self.steps) > 1:
+            held *= 2  # the rows before the last step are alive beside its result
+        return chunk, (rows, held, seconds, failures.ledger)
+
+    def describe(self) -> str:
+        return " -> ".join(self.names)
+
+    def close(self) -> None:
+        for step in self.steps:
+            step.close()
+
+
+def describe(op: Node) -> str:
+    """An op in words: what it is, its functions, and where the user wrote it."""
+    inside = ""
+    if isinstance(op, Map):
+        inside = "(" + ", ".join(str(t) for t in op.operations) + ")"
+    elif isinstance(op, Filter):
+        inside = f"({op.details()['predicate']})"
+    return f"{op.label.lower() if not isinstance(op, Read) else op.label}{inside}" + (
+        f" at {op.where}" if op.where else ""
+    )
+
+
+def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:
+    if isinstance(op, Read):
+        return ReadStep(op)
+    if isinstance(op, Map):
+        return MapStep(op, seed, hooks)
+    if isinstance(op, Filter):
+        return FilterStep(op)
+    if isinstance(op, Project):
+        return ProjectStep(op)
+    if isinstance(op, Rename):
+        return RenameStep(op)
+    if isinstance(op, Batch):
+        return BatchStep(op, aligned)
+    raise TypeError(f"{op.label} is no row-wise op")

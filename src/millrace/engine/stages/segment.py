@@ -1,0 +1,151 @@
+"""The one parallel stage: a deque of tasks in submission order.
+
+That deque gives order (results leave in the order their chunks came), back-pressure (its length and the byte
+budget bound what is under way) and error delivery (an exception surfaces when its turn comes).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from millrace.core.chunk import Chunk
+from millrace.engine.budget import Bytes
+from millrace.engine.executors.base import Executor, Task
+from millrace.engine.segment.runner import Report
+from millrace.engine.stats import StageStats
+from millrace.plan.physical import Segment
+
+from .base import DONE, END, Pulled, Signal, Stage, State
+from .indices import IndexStage
+
+__all__ = ["SegmentStage"]
+
+# A chunk should take about this long: far above the cost of a hand-over (50 us), far below a step.
+TARGET_SECONDS = 0.004
+
+
+class SegmentStage(Stage):
+    def __init__(
+        self,
+        node: Segment,
+        up: Stage,
+        executor: Executor,
+        budget: Bytes,
+        stats: StageStats,
+        report: Callable[..., None],
+        wait: Callable[[Task, SegmentStage], None],
+    ) -> None:
+        self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
+        self._report, self._wait = report, wait
+        self._pending: deque[tuple[Task | Signal, State, int]] = deque()
+        self._state = up.state()
+        # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
+        self._expected = 0
+        # rows that failed under an error mode that goes on, counted as their chunks are delivered
+        self.dropped = 0
+        self._feeds_itself = isinstance(up, IndexStage)
+
+    def pull(self) -> Pulled:
+        while True:
+            self._top_up()
+            self.stats.fill.append(len(self._pending) / self.node.window)
+            item, state, reserved = self._pending.popleft()
+            if isinstance(item, Signal):
+                self._state = state
+                if item is DONE:
+                    self._pending.append((DONE, state, 0))
+                return item
+            if not item.done():
+                began = time.perf_counter()
+                try:
+                    self._wait(item, self)
+                except BaseException:
+                    self._pending.appendleft((item, state, reserved))  # Ctrl-C: the row is not lost
+                    raise
+                self.stats.wait_in += time.perf_counter() - began
+            self.budget.give_back(reserved)
+            if item.error is not None:
+                raise item.error
+            assert item.result is not None
+            chunk, report = item.result
+            self._state = state
+            self._learn(chunk, report)
+            if len(chunk):
+                return chunk
+
+    def _top_up(self) -> None:
+        """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
+        pending = self._pending
+        while len(pending) < self.node.window:
+            if pending and (pending[-1][0] is DONE or not self.up.ready()):
+                return
+            under_way = bool(pending)
+            if under_way and not self._expected and self.budget.limit_is_tight():
+                return  # the first chunk tells how large chunks are
+            if not self.budget.admit(self._expected, must=not under_way):
+                return
+            got = self.up.pull()
+            if isinstance(got, Signal):
+                self.budget.give_back(self._expected)
+                pending.append((got, self.up.state(), 0))
+                continue
+            pending.append((self.executor.submit(got), self.up.state(), self._expected))
+
+    def _learn(self, chunk: Chunk, report: Report) -> None:
+        """Stats, the expected size of the next chunk, and how many rows it should have."""
+        rows_in, held, seconds, ledger = report
+        stats = self.stats
+        stats.rows += len(chunk)
+        stats.chunks += 1
+        stats.bytes += held
+        busy = sum(seconds)
+        stats.busy += busy
+        for op, spent in zip(stats.ops, seconds, strict=False):
+            op.busy += spent
+            op.rows += rows_in
+        if ledger:
+            self.dropped += len(ledger)
+            self._report(ledger)
+        self._expected = max(self._expected, held)
+        if self._feeds_itself and not self.node.fixed and rows_in:
+            unit = self.node.unit
+            wanted = int(TARGET_SECONDS / max(busy / rows_in, 1e-9)) // unit * unit
+            assert isinstance(self.up, IndexStage)
+            # grow by doubling: one odd chunk must not make the next one huge
+            self.up.rows = max(unit, min(wanted, self.node.rows, 2 * self.up.rows))
+
+    def state(self) -> State:
+        return self._state
+
+    def restore(self, state: State) -> None:
+        self.up.restore(state)
+        self._state = state
+
+    def ready(self) -> bool:
+        self._top_up()
+        head = self._pending[0][0]
+        return isinstance(head, Signal) or head.done()
+
+    def skip_rest(self) -> None:
+        while self._pending:
+            item, state, reserved = self._pending.popleft()
+            if isinstance(item, Signal):
+                self._state = state
+                if item is DONE:
+                    self._pending.append((DONE, state, 0))
+                return
+            item.cancelled = True
+            self.budget.give_back(reserved)
+        self.up.skip_rest()
+        self._state = self.up.state()
+
+    def close(self) -> None:
+        for item, _, reserved in self._pending:
+            if isinstance(item, Task):
+                item.cancelled = True
+            self.budget.give_back(reserved)
+        self._pending.clear()
+        self.executor.close()
+        self.up.close()

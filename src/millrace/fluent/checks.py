@@ -1,0 +1,83 @@
+"""Checks that several methods share and that no annotation can express."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from millrace.core.args import INT32_MAX, INT64_MAX, Range, check_type
+from millrace.core.cores import available_cores
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["Samples", "Workers", "check_pad_info", "count_parameters"]
+
+
+class _Workers:
+    """At least one worker. More than there are cores is allowed: the user may know why."""
+
+    def check(self, name: str, value: Any) -> None:
+        if isinstance(value, int) and value < 1:
+            raise ArgumentValueError(f"{name} exceeds the boundary between 1 and {available_cores()}!")
+
+
+class _Samples:
+    def check(self, name: str, value: Any) -> None:
+        if isinstance(value, int) and not 0 <= value <= INT64_MAX:
+            raise ArgumentValueError(f"{name} exceeds the boundary between 0 and {INT64_MAX}(INT64_MAX)!")
+
+
+Workers = _Workers()
+Samples = _Samples()
+_DIMENSION = Range(1, INT32_MAX)
+
+
+def check_max_rowsize(name: str, value: Any) -> None:
+    """MindSpore sizes its shared memory by this number; here slabs grow as needed, so it is only checked."""
+    if value is None:
+        return
+    check_type(value, (int, list), name)
+    if isinstance(value, int):
+        Range(-1, INT32_MAX).check(name, value)
+        return
+    if len(value) != 2:
+        raise ArgumentTypeError(
+            f"{name} should be a single integer or a list[in_rowsize, out_rowsize] of length 2."
+        )
+    for i, size in enumerate(value):
+        check_type(size, (int,), f"{name}i[{i}]")
+        Range(-1, INT32_MAX).check(f"{name}i[{i}]", size)
+
+
+class RowSize:
+    def check(self, name: str, value: Any) -> None:
+        check_max_rowsize(name, value)
+
+
+def check_pad_info(pad_info: dict[Any, Any] | None) -> None:
+    """``{column: (shape or None, value or None)}``."""
+    for key, value in (pad_info or {}).items():
+        check_type(key, (str,), "key in pad_info")
+        if len(value) != 2:
+            raise ArgumentValueError("value of pad_info should be a tuple of size 2.")
+        check_type(value, (tuple,), "value in pad_info")
+        shape, fill = value
+        if shape is not None:
+            check_type(shape, (list,), "shape in pad_info")
+            for size in shape:
+                if size is not None:
+                    check_type(size, (int,), "dim of shape in pad_info")
+                    _DIMENSION.check("dim of shape in pad_info", size)
+        if fill is not None:
+            check_type(fill, (int, float, str, bytes), "pad_value")
+
+
+def count_parameters(function: Callable[..., Any]) -> int | None:
+    """How many parameters a function takes; None when that cannot be told or it takes any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    return len(parameters)

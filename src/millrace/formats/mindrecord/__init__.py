@@ -1,0 +1,20 @@
+"""MindRecord files: bytes <-> rows, usable without a pipeline."""
+
+from .crypto import Cipher, set_dec_mode, set_enc_key, set_enc_mode
+from .reader import MindRecordReader
+from .rows import FileReader, MindPage
+from .writer import FAILED, SUCCESS, FileWriter, MSRStatus
+
+__all__ = [
+    "FAILED",
+    "SUCCESS",
+    "Cipher",
+    "FileReader",
+    "FileWriter",
+    "MSRStatus",
+    "MindPage",
+    "MindRecordReader",
+    "set_dec_mode",
+    "set_enc_key",
+    "set_enc_mode",
+]

@@ -1,0 +1,179 @@
+"""Encrypted sets: the whole data file and the whole index, in blocks of 64 MiB.
+
+The cipher is AES-GCM, or a user's function of (file to read, its size, file to write, key).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from millrace.core.errors import ArgumentValueError, FormatError
+from millrace.core.optional import require
+
+__all__ = [
+    "AES",
+    "Cipher",
+    "decrypt",
+    "encrypt",
+    "is_encrypted",
+    "set_dec_mode",
+    "set_enc_key",
+    "set_enc_mode",
+]
+
+AES = "AES-GCM"
+_UDF = "UDF-ENC"
+_END = b"ENCRYPT"
+_BLOCK = 64 << 20
+_MAGIC = 0x7F3A5ED8
+_MAX_CIPHER = _BLOCK + (1 << 20)
+_HEAD = struct.Struct("<I16sii16si")
+
+Mode = str | Callable[[BinaryIO, int, BinaryIO, str], Any]
+
+
+class Cipher:
+    """The key and the two modes; one process-wide instance is what the ``set_*`` functions change.
+
+    >>> Cipher("0123456789abcdef").key
+    b'0123456789abcdef'
+    """
+
+    def __init__(self, key: str | None = None, enc_mode: Mode = AES, dec_mode: Mode | None = None) -> None:
+        self.key = None if key is None else key.encode()
+        self.enc_mode, self.dec_mode = enc_mode, dec_mode
+
+    def seal(self, plain: bytes) -> bytes:
+        """One cipher block."""
+        nonce = os.urandom(16)  # sixteen are stored, twelve are used
+        sealed = _aes(self.key).encrypt(nonce[:12], plain, None)
+        body, tag = sealed[:-16], sealed[-16:]
+        return _HEAD.pack(_MAGIC, tag, 24 + len(body), 16, nonce, len(body)) + body
+
+    def unseal(self, block: bytes, file: str) -> bytes:
+        """The plain text of one cipher block."""
+        if len(block) < _HEAD.size:
+            raise FormatError("an encrypted block is cut short", file=file)
+        magic, tag, total, iv_size, nonce, count = _HEAD.unpack_from(block)
+        body = block[_HEAD.size :]
+        if magic != _MAGIC or iv_size != 16 or count != len(body) or total != 24 + count:
+            raise FormatError("an encrypted block is damaged", file=file)
+        invalid = require(
+            "cryptography.exceptions", "crypto", "reading encrypted MindRecord files"
+        ).InvalidTag
+        try:
+            return bytes(_aes(self.key).decrypt(nonce[:12], body + tag, None))
+        except invalid:
+            raise FormatError("cannot decrypt: another key, or the file was changed", file=file) from None
+
+
+def _aes(key: bytes | None) -> Any:
+    ciphers = require(
+        "cryptography.hazmat.primitives.ciphers.aead", extra="crypto", purpose="encrypted MindRecord files"
+    )
+    return ciphers.AESGCM(key)
+
+
+def is_encrypted(fd: int) -> str | None:
+    """The name of the mode at the end of an encrypted file, or None for a plain one."""
+    size = os.fstat(fd).st_size
+    tail = os.pread(fd, 14, size - 14) if size >= 18 else b""
+    mode = tail[:7].decode("ascii", "replace")
+    return mode if tail[7:] == _END and mode in (AES, _UDF) else None
+
+
+def encrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
+    """Copy a plain file into an encrypted one."""
+    mode = AES
+    if callable(cipher.enc_mode):
+        mode = _UDF
+        cipher.enc_mode(source, os.fstat(source.fileno()).st_size, target, (cipher.key or b"").decode())
+    else:
+        while plain := source.read(_BLOCK):
+            block = cipher.seal(plain)
+            target.write(len(block).to_bytes(4, "big") + block)
+    target.write(b"\0\0\0\0" + mode.encode() + _END)
+
+
+def decrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher, file: str) -> None:
+    """Copy an encrypted file into a plain one; runs of zeros become holes again."""
+    size = os.fstat(source.fileno()).st_size
+    mode = is_encrypted(source.fileno())
+    if mode is None:
+        raise FormatError("a key is set, and the file is not encrypted: call set_enc_key(None)", file=file)
+    if mode == _UDF:
+        if not callable(cipher.dec_mode):
+            text = "encrypted by a function: give the function that decrypts it to set_dec_mode()"
+            raise FormatError(text, file=file)
+        cipher.dec_mode(source, size - len(_END), target, (cipher.key or b"").decode())
+        target.flush()
+        return
+    if callable(cipher.dec_mode):
+        raise FormatError("encrypted with AES-GCM, and set_dec_mode() asks for another mode", file=file)
+    done = 0
+    while True:
+        head = source.read(4)
+        count = int.from_bytes(head, "big", signed=True) if len(head) == 4 else -1
+        left = size - 14 - source.tell()
+        if count == 0 and left == 0:
+            break
+        if not 0 < count <= min(_MAX_CIPHER, left):
+            raise FormatError("the blocks of an encrypted file do not add up: it is damaged", file=file)
+        plain = cipher.unseal(source.read(count), file)
+        done += len(plain)
+        for begin in range(0, len(plain), 1 << 16):
+            part = plain[begin : begin + (1 << 16)]
+            if part.count(0) == len(part):
+                target.seek(len(part), 1)
+            else:
+                target.write(part)
+    target.truncate(done)
+    target.flush()
+
+
+_current = Cipher()
+
+
+def current() -> Cipher:
+    """The cipher that the ``set_*`` functions describe."""
+    return _current
+
+
+def set_enc_key(enc_key: str | None) -> None:
+    """Encrypt and decrypt with this key of 16, 24 or 32 characters; None turns encryption off.
+
+    >>> set_enc_key("too short")
+    Traceback (most recent call last):
+    ...
+    millrace.core.errors.ArgumentValueError: enc_key must be a str of 16, 24 or 32 bytes, got 9
+    """
+    if enc_key is not None and not isinstance(enc_key, str):
+        raise ArgumentValueError(f"enc_key must be a str or None, got {type(enc_key).__name__}")
+    if enc_key is not None and len(enc_key.encode()) not in (16, 24, 32):
+        raise ArgumentValueError(f"enc_key must be a str of 16, 24 or 32 bytes, got {len(enc_key.encode())}")
+    _current.key = None if enc_key is None else enc_key.encode()
+
+
+def set_enc_mode(enc_mode: Mode = AES) -> None:
+    """How to encrypt: "AES-GCM", or a function of (file to read, its size, file to write, key).
+
+    >>> set_enc_mode("AES-GCM")
+    """
+    _current.enc_mode = _mode(enc_mode, "enc_mode")
+
+
+def set_dec_mode(dec_mode: Mode | None = AES) -> None:
+    """How to decrypt: "AES-GCM", None for the mode of set_enc_mode, or a function like that of set_enc_mode.
+
+    >>> set_dec_mode("AES-GCM")
+    """
+    _current.dec_mode = None if dec_mode is None else _mode(dec_mode, "dec_mode")
+
+
+def _mode(mode: Mode, name: str) -> Mode:
+    if not callable(mode) and mode != AES:
+        raise ArgumentValueError(f"{name} must be '{AES}' or a function, got {mode!r}")
+    return mode

@@ -1,0 +1,164 @@
+"""The `.db` beside each data file: a SQLite table of row places and indexed values, for MindSpore's sake.
+
+Millrace finds rows by the data file alone, so the index is never trusted: it is checked when a set is opened,
+and written anew when it is missing, stale or damaged.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .header import BLOB, Header
+
+__all__ = ["NO_INDEX", "bad_index_fields", "check_index", "index_rows", "write_index"]
+
+NO_INDEX = "it is missing"
+_FIXED = (
+    "ROW_ID", "PAGE_ID_RAW", "PAGE_OFFSET_RAW", "PAGE_OFFSET_RAW_END",
+    "ROW_GROUP_ID", "PAGE_ID_BLOB", "PAGE_OFFSET_BLOB", "PAGE_OFFSET_BLOB_END",
+)  # fmt: skip
+_AFFINITY = {"int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL", "string": "TEXT"}
+_MAX_FIELDS = 900
+_MAX_STEPS = 2000  # of 10,000 SQLite instructions each, for all of one check
+_PROBES = 32
+
+
+def bad_index_fields(names: list[str]) -> str | None:
+    """Why these fields cannot all be columns of one SQLite table, or None.
+
+    >>> bad_index_fields(["id", "ID"])
+    "'id' and 'ID' differ only in case, and SQLite does not tell them apart"
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if name[0].isdigit():
+            return f"'{name}' begins with a digit"
+        if name.lower() == "inc":
+            return f"'{name}' is a name the index uses itself"
+        if name.lower() in seen:
+            first = seen[name.lower()]
+            return f"'{first}' and '{name}' differ only in case, and SQLite does not tell them apart"
+        seen[name.lower()] = name
+    return f"{len(names)} fields are more than {_MAX_FIELDS}" if len(names) > _MAX_FIELDS else None
+
+
+def _columns(header: Header) -> list[tuple[str, str]]:
+    """Names and declared types, in order."""
+    columns = [(name, "INT NOT NULL") for name in _FIXED]
+    for number, name in enumerate(header.index_fields):
+        columns += [(f"INC_{number}", "INT"), (f"{name}_0", _AFFINITY[header.schema[name].type])]
+    return columns
+
+
+def write_index(database: str, name: str, header: Header, rows: Iterable[tuple[Any, ...]]) -> bytes | None:
+    """Write the index of one shard to a new file, or return its bytes where database is ``:memory:``."""
+    columns = _columns(header)
+    keys = ["ROW_ID", *(f"INC_{number}" for number in range(len(header.index_fields)))]
+    declared = ", ".join(f"{column} {kind}" for column, kind in columns)
+    connection = sqlite3.connect(database, isolation_level=None)
+    try:
+        for pragma in ("page_size=4096", "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN")
+        connection.execute(f"CREATE TABLE INDEXES({declared}, PRIMARY KEY({','.join(keys)}))")
+        connection.execute("CREATE TABLE SHARD_NAME(NAME TEXT NOT NULL)")
+        connection.execute("INSERT INTO SHARD_NAME VALUES(?)", (name,))
+        marks = ",".join("?" * len(columns))
+        connection.executemany(f"INSERT INTO INDEXES VALUES({marks})", rows)
+        connection.execute("COMMIT")
+        return connection.serialize() if database == ":memory:" else None
+    finally:
+        connection.close()
+
+
+def index_rows(
+    header: Header, blocks: Iterable[tuple[int, dict[str, Any], dict[str, Any]]]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of INDEXES from blocks of (first row, places by column name, values of the indexed fields)."""
+    for first, places, values in blocks:
+        count = len(places["ROW_GROUP_ID"])
+        parts: list[Iterable[Any]] = [range(first, first + count)]
+        parts += [places[name] for name in _FIXED[1:]]
+        for name in header.index_fields:
+            column = values[name]
+            if header.schema[name].type == "string":
+                column = [text.split("\0", 1)[0] for text in column]  # as MindSpore does
+            parts += [[0] * count, column if isinstance(column, list) else column.tolist()]
+        yield from zip(*parts)
+
+
+def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
+    """Why an index does not belong to its data file, or None when it does.
+
+    Opened read-only; whatever it contains can neither run long nor ask for much memory.
+    """
+    if isinstance(source, Path) and not source.exists():
+        return NO_INDEX
+    connection = None
+    try:
+        if isinstance(source, bytes):
+            connection = sqlite3.connect(":memory:")
+            connection.deserialize(source)
+        else:
+            uri = "file:" + urllib.parse.quote(str(source.absolute())) + "?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True)
+        return _compare(connection, name, header)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
+        return f"it is damaged ({error})"
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
+    connection.text_factory = bytes
+    connection.set_progress_handler(_budget(), 10_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA cell_size_check=ON")
+    ask = connection.execute
+    kinds = dict(
+        ask("SELECT name, type FROM sqlite_master WHERE name IN ('INDEXES', 'SHARD_NAME')").fetchall()
+    )
+    if kinds != {b"INDEXES": b"table", b"SHARD_NAME": b"table"}:
+        return "it is not the index of a MindRecord file"
+    found = ask("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall()
+    if found != [(name.encode(),)]:
+        return f"it was made for a file named {found[0][0]!r}" if found else "it names no data file"
+    columns = [row[1].decode("utf-8", "replace") for row in ask("PRAGMA table_info(INDEXES)").fetchmany(2000)]
+    if columns != [column for column, _ in _columns(header)]:
+        return "its columns are not the index fields of the data file"
+    rows = header.rows
+    count = ask("SELECT max(rowid) FROM INDEXES").fetchone()[0] or 0
+    if count != rows:
+        return f"it has {count} rows, the data file has {rows}"
+    if rows and ask("PRAGMA index_list(INDEXES)").fetchall():
+        return _probe(connection, header)
+    return None
+
+
+def _probe(connection: sqlite3.Connection, header: Header) -> str | None:
+    """Compare the last row of some pages: its end is the used size of the page."""
+    pages = [page for page in header.pages if page.type == BLOB and page.end_row > page.start_row]
+    step = max(1, len(pages) // _PROBES)
+    query = "SELECT ROW_GROUP_ID, PAGE_ID_BLOB, PAGE_OFFSET_BLOB_END FROM INDEXES WHERE ROW_ID = ?"
+    for page in {id(page): page for page in [*pages[::step], pages[-1]]}.values():
+        found = connection.execute(query, (page.end_row - 1,)).fetchall()
+        if found != [(page.type_id, page.id, page.used)]:
+            return f"its row {page.end_row - 1} is not where the data file has it"
+    return None
+
+
+def _budget() -> Callable[[], int]:
+    steps = 0
+
+    def over() -> int:
+        nonlocal steps
+        steps += 1
+        return int(steps > _MAX_STEPS)
+
+    return over

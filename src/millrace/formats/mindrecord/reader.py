@@ -1,0 +1,349 @@
+"""Read a set of MindRecord files by blocks of row numbers, as arrays."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace.core.log import warn_once
+
+from . import crypto
+from .blobs import Pieces, blob_columns, join
+from .commit import finish_commit
+from .msgpack import decode_columns
+from .schema import RecordSchema
+from .shard import Shard, open_shard
+
+__all__ = ["MindRecordReader"]
+
+Ints = npt.NDArray[np.int64]
+_MAX_MAPS = 256  # each open map holds a descriptor
+
+
+class _Places:
+    """Where the rows of all shards lie, learnt a row group at a time."""
+
+    def __init__(self, rows: int, groups: int) -> None:
+        self.starts, self.ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        self.known = np.zeros(groups, bool)
+        self.complete = not groups
+
+
+class MindRecordReader:
+    """A MindRecord set: version 2.0 and 3.0, plain or encrypted, by memory map.
+
+    A path names a whole set, of which it is one shard; a list names exactly the files to read. Reading is
+    safe from several threads; a pickled reader opens the files again where it arrives.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("numbers.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"n": {"type": "int32"}, "v": {"type": "float32", "shape": [2]}})
+    >>> _ = writer.write_raw_data([{"n": n, "v": np.full(2, n, np.float32)} for n in range(5)])
+    >>> _ = writer.commit()
+    >>> with MindRecordReader("numbers.mindrecord") as reader:
+    ...     block = reader.read([4, 0, 2])
+    >>> block["n"].tolist(), block["v"].shape
+    ([4, 0, 2], (3, 2))
+    """
+
+    def __init__(
+        self,
+        files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        check_index: bool = True,
+        cipher: crypto.Cipher | None = None,
+    ) -> None:
+        self._given = files if isinstance(files, (str, os.PathLike)) else list(files)
+        self._cipher = crypto.current() if cipher is None else cipher
+        self._lock = threading.RLock()
+        self._maps: OrderedDict[int, mmap.mmap] = OrderedDict()
+        self._closed = False
+        self._shards: list[Shard] = []
+        try:
+            self._shards = _open_all(self._given, self._cipher)
+            self._set_up()
+            if check_index:
+                self._mend_indexes()
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self) -> None:
+        first = self._shards[0].header
+        self.schema: RecordSchema = first.schema
+        self.version, self.index_fields = first.version, list(first.index_fields)
+        self.shard_sizes = [shard.rows for shard in self._shards]
+        self._shard_ends = np.cumsum(self.shard_sizes)
+        self._rows = int(self._shard_ends[-1])
+        self._groups = [
+            (number, group) for number, shard in enumerate(self._shards) for group in shard.groups
+        ]
+        bases = self._shard_ends - self.shard_sizes
+        self._group_starts = np.array([bases[n] + g.start_row for n, g in self._groups], np.int64)
+        self._raw = _Places(self._rows, len(self._groups))
+        self._blob = _Places(self._rows, len(self._groups))
+
+    # --- what is inside -------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{f.name}: {f.type}{list(f.shape) if f.shape else ''}" for f in self.schema.fields)
+        return f"MindRecordReader({self._rows} rows in {len(self._shards)} file(s), {names})"
+
+    @property
+    def files(self) -> list[str]:
+        return [str(shard.path) for shard in self._shards]
+
+    @property
+    def shards(self) -> list[Shard]:
+        return self._shards
+
+    def read(
+        self,
+        indices: Sequence[int] | Ints,
+        columns: Sequence[str] | None = None,
+        *,
+        views: bool = False,
+        stored: bool = False,
+    ) -> dict[str, Any]:
+        """Rows by number, in the order given, as columns.
+
+        Numbers and arrays of fixed shape come as one array; text, bytes and arrays of open shape as lists.
+        With ``views`` bytes come as read-only arrays on the file, not copied. With ``stored`` numbers come as
+        they are stored (int64, float64), whatever the width in the schema.
+        """
+        wanted = self.schema.names if columns is None else list(columns)
+        for name in wanted:
+            if name not in self.schema.names:
+                raise ArgumentValueError(f"no column '{name}'; the file has {', '.join(self.schema.names)}")
+        rows = self._checked(indices)
+        raw = [f.name for f in self.schema.raw if f.name in wanted]
+        blob = [f.name for f in self.schema.blob if f.name in wanted]
+        found: dict[str, Any] = {}
+        try:
+            if raw:
+                found |= self._read_raw(rows, raw, stored)
+            if blob:
+                pieces = self._pieces(rows, self._blob)
+                found |= blob_columns(pieces, self.schema.blob, blob, self.version >= "3.0", views)
+        except FormatError as error:
+            number = error.context.pop("block_row", None)
+            if number is not None:
+                row = int(rows[number])
+                shard = int(np.searchsorted(self._shard_ends, row, "right"))
+                error.context |= {"file": self.files[shard], "row": row}
+            raise
+        return {name: found[name] for name in wanted}
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row, with Python numbers: what is stored, whole floats staying floats."""
+        return next(self.rows(index, index + 1))
+
+    def rows(
+        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Rows [start, stop) one by one, scalars before blobs."""
+        chosen = self.schema.names if columns is None else list(columns)
+        names = [f.name for f in (*self.schema.raw, *self.schema.blob) if f.name in chosen]
+        stop = self._rows if stop is None else stop
+        while start < stop:
+            block = np.arange(start, min(stop, start + self._block_rows(start, stop)))
+            found = self.read(block, names, stored=True)
+            plain = [column if isinstance(column, list) else _items(column) for column in found.values()]
+            for values in zip(*plain):
+                yield dict(zip(names, values))
+            start = int(block[-1]) + 1
+
+    def _block_rows(self, start: int, stop: int) -> int:
+        """How many rows make a block of at most a few megabytes."""
+        block = np.arange(start, min(stop, start + 1024))
+        if not self.schema.blob:
+            return len(block)
+        begins, ends = self._places(block, self._blob)
+        return max(1, int(np.searchsorted(np.cumsum(ends - begins), 4 << 20)))
+
+    # --- how ------------------------------------------------------------------------------------------------
+
+    def _checked(self, indices: Sequence[int] | Ints) -> Ints:
+        if self._closed:
+            raise ArgumentValueError("the reader is closed")
+        rows = np.asarray(indices)
+        if rows.size == 0:
+            return np.empty(0, np.int64)
+        if rows.dtype.kind not in "iu" or rows.ndim != 1:
+            raise ArgumentTypeError(f"indices must be a list of ints, got {rows.dtype} of shape {rows.shape}")
+        rows = rows.astype(np.int64, copy=False)
+        if int(rows.min()) < 0 or int(rows.max()) >= self._rows:
+            raise ArgumentValueError(f"row numbers must lie in [0, {self._rows})")
+        return rows
+
+    def _read_raw(self, rows: Ints, names: list[str], stored: bool) -> dict[str, Any]:
+        parts = self._pieces(rows, self._raw).cut()
+        found = decode_columns(*join(parts), self.schema.raw, names)
+        if stored:
+            return found
+        for field in self.schema.raw:
+            if field.name not in found or field.type == "string":
+                continue
+            values = found[field.name]
+            if field.type == "int32":
+                narrow = values.astype(np.int32)
+                if not bool((narrow == values).all()):
+                    bad = int(np.flatnonzero(narrow != values)[0])
+                    text = f"the value {int(values[bad])} is beyond int32"
+                    raise FormatError(text, column=field.name, block_row=bad)
+                found[field.name] = narrow
+            elif field.type == "float32":
+                with np.errstate(over="ignore", invalid="ignore"):
+                    found[field.name] = values.astype(np.float32)
+        return found
+
+    def _pieces(self, rows: Ints, places: _Places) -> Pieces:
+        starts, ends = self._places(rows, places)
+        if len(self._shards) == 1:
+            maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
+        else:
+            numbers = np.searchsorted(self._shard_ends, rows, "right").tolist()
+            by_number = {number: self._map(number) for number in set(numbers)}
+            maps = [by_number[number] for number in numbers]
+        return Pieces(maps, starts.tolist(), ends.tolist())
+
+    def _places(self, rows: Ints, places: _Places) -> tuple[Ints, Ints]:
+        if not places.complete:
+            groups = np.unique(np.searchsorted(self._group_starts, rows, "right") - 1)
+            for number in groups[~places.known[groups]].tolist():
+                self._learn(number, places)
+        return places.starts[rows], places.ends[rows]
+
+    def _learn(self, number: int, places: _Places) -> None:
+        with self._lock:
+            if places.known[number]:
+                return
+            shard_number, group = self._groups[number]
+            shard = self._shards[shard_number]
+            data = self._map(shard_number)
+            begins, ends = (shard.blob_places if places is self._blob else shard.raw_places)(data, group)
+            first = int(self._group_starts[number])
+            places.starts[first : first + group.rows] = begins
+            places.ends[first : first + group.rows] = ends
+            places.known[number] = True
+            places.complete = bool(places.known.all())
+
+    def _map(self, number: int) -> mmap.mmap:
+        with self._lock:
+            if self._closed:
+                raise ArgumentValueError("the reader is closed")
+            data = self._maps.get(number)
+            if data is None:
+                data = self._maps[number] = self._shards[number].map()
+                if len(self._maps) > _MAX_MAPS:
+                    self._maps.popitem(last=False)  # closes when the last view of it is gone
+            else:
+                self._maps.move_to_end(number)
+            return data
+
+    def _mend_indexes(self) -> None:
+        mended, kept = [], []
+        for shard in self._shards:
+            problem = shard.index_problem(self._cipher)
+            if problem is None:
+                continue
+            try:
+                shard.rebuild_index(self._cipher)
+                mended.append(f"{shard.path}.db ({problem})")
+            except OSError as error:
+                kept.append(f"{shard.path}.db ({problem}; {error.strerror})")
+        if mended:
+            text = "rebuilt from the data file: " + ", ".join(mended)
+            warn_once(f"mindrecord index {mended}", text, stacklevel=5)
+        if kept:
+            text = "cannot be rebuilt here, and is not needed by Millrace: " + ", ".join(kept)
+            warn_once(f"mindrecord index {kept}", text, stacklevel=5)
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the files; arrays that view them keep them mapped."""
+        with self._lock:
+            self._closed = True
+            self._maps.clear()
+
+    def __enter__(self) -> MindRecordReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reopen, (self._given, self._cipher.key, self._cipher.dec_mode))
+
+
+def _reopen(files: Any, key: bytes | None, dec_mode: Any) -> MindRecordReader:
+    cipher = crypto.Cipher(None if key is None else key.decode(), dec_mode=dec_mode)
+    return MindRecordReader(files, check_index=False, cipher=cipher)
+
+
+def _items(column: npt.NDArray[Any]) -> list[Any]:
+    return column.tolist() if column.ndim == 1 and column.dtype.itemsize == 8 else list(column)
+
+
+def _open_all(given: Any, cipher: crypto.Cipher) -> list[Shard]:
+    if isinstance(given, (str, os.PathLike)):
+        shards = _open_set(Path(given), cipher)
+    else:
+        if not given:
+            raise ArgumentValueError("the list of files is empty")
+        shards = _open_list([Path(path) for path in given], cipher)
+    first = shards[0]
+    for shard in shards[1:]:
+        if shard.header.identity() != first.header.identity():
+            text = f"schema, index, page size or version differ from those of {first.path}: not one set"
+            raise FormatError(text, file=str(shard.path))
+    return shards
+
+
+def _open_list(paths: list[Path], cipher: crypto.Cipher) -> list[Shard]:
+    for path in paths:
+        finish_commit(path)
+    shards = [open_shard(path, cipher) for path in paths]
+    firsts = {shard.path.parent / shard.header.addresses[0] for shard in shards}
+    finished = [finish_commit(first) for first in firsts]
+    if any(finished):
+        shards = [open_shard(path, cipher) for path in paths]
+    return shards
+
+
+def _open_set(path: Path, cipher: crypto.Cipher) -> list[Shard]:
+    finish_commit(path)
+    shard = open_shard(path, cipher)
+    names = shard.header.addresses
+    first = path.parent / names[0]
+    if first != path and finish_commit(first):
+        shard = open_shard(path, cipher)
+        names = shard.header.addresses
+    if path.name not in names:
+        if len(names) == 1:
+            return [shard]  # a set of one file may be renamed
+        text = f"the file was renamed: its set is {', '.join(names[:4])} ...; give the files as a list"
+        raise FormatError(text, file=str(path))
+    shards = []
+    for name in names:
+        other = shard if name == path.name else open_shard(path.parent / name, cipher)
+        if other.header.addresses != names:
+            raise FormatError(f"the file belongs to another set than {path.name}", file=str(other.path))
+        shards.append(other)
+    return shards

@@ -1,0 +1,183 @@
+"""One data file, open for reading: header, row groups, memory map."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.errors import FormatError
+
+from . import crypto
+from .commit import index_path, new_token, replace_file, temporary
+from .header import Group, Header, parse_header
+from .index import check_index, index_rows, write_index
+from .msgpack import decode_columns, row_sign
+from .scan import chain
+
+__all__ = ["Shard", "open_shard"]
+
+Ints = npt.NDArray[np.int64]
+_BLOCK_ROWS = 16384
+SPARE = bytes(8)
+
+
+class Shard:
+    """A data file. The map is made on first use and may be dropped at any time."""
+
+    def __init__(
+        self, path: Path, header: Header, size: int, plain: mmap.mmap | None, stamp: tuple[int, ...]
+    ) -> None:
+        self.path, self.header, self.size = path, header, size
+        self.stamp = stamp
+        self._plain = plain  # the decrypted file, where the shard is encrypted
+        self.groups: list[Group] = header.groups(size, str(path))
+        self.rows = sum(group.rows for group in self.groups)
+        self._sign = row_sign(header.schema.raw)
+
+    @property
+    def encrypted(self) -> bool:
+        return self._plain is not None
+
+    def map(self) -> mmap.mmap:
+        """A read-only map of the file, which must not have changed since the header was read."""
+        if self._plain is not None:
+            return self._plain
+        fd = os.open(self.path, os.O_RDONLY)
+        try:
+            if _stamp(os.fstat(fd)) != self.stamp:
+                raise FormatError("the file was changed or replaced since it was opened", file=str(self.path))
+            return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(fd)
+
+    def blob_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
+        """Payloads of the blob rows of a group; together they must fill its page."""
+        file = str(self.path)
+        begins, ends = chain(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
+        if int(ends[-1]) != group.blob_end:
+            text = (
+                f"the rows of the page end {group.blob_end - int(ends[-1])} bytes before its used part does"
+            )
+            raise FormatError(text, file=file, page=group.blob_page)
+        return begins, ends
+
+    def raw_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
+        """Payloads of the raw rows of a group."""
+        return chain(data, group.raw, group.raw_end, group.rows, self._sign, str(self.path), group.raw_page)
+
+    # --- the index beside the file --------------------------------------------------------------------------
+
+    def index_problem(self, cipher: crypto.Cipher) -> str | None:
+        """Why the `.db` beside this file is of no use, or None."""
+        path = index_path(self.path)
+        if not self.encrypted:
+            return check_index(path, self.path.name, self.header)
+        try:
+            with open(path, "rb") as source, tempfile.TemporaryFile() as plain:
+                crypto.decrypt(source, cast(BinaryIO, plain), cipher, str(path))
+                plain.seek(0)
+                return check_index(plain.read(), self.path.name, self.header)
+        except FileNotFoundError:
+            return check_index(path, self.path.name, self.header)
+        except FormatError as error:
+            return error.message
+
+    def rebuild_index(self, cipher: crypto.Cipher) -> None:
+        """Write the `.db` anew from the data file, and put it in place in one step."""
+        final = index_path(self.path)
+        draft = temporary(final, new_token())
+        try:
+            self.write_index(draft, self.path.name, cipher if self.encrypted else None)
+            replace_file(draft, final)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def write_index(self, target: Path, name: str, cipher: crypto.Cipher | None) -> None:
+        """Write an index of this file, read back from the file itself."""
+        rows = index_rows(self.header, self._index_blocks())
+        if cipher is None:
+            write_index(str(target), name, self.header, rows)
+            mode = stat.S_IMODE(self.path.stat().st_mode)
+            os.chmod(target, mode | stat.S_IRUSR | stat.S_IWUSR)
+            return
+        with tempfile.TemporaryFile() as plain:
+            plain.write(write_index(":memory:", name, self.header, rows) or b"")
+            plain.seek(0)
+            with open(target, "wb") as sealed:
+                os.fchmod(sealed.fileno(), 0o600)
+                crypto.encrypt(cast(BinaryIO, plain), sealed, cipher)
+
+    def _index_blocks(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+        fields, wanted = self.header.schema.raw, self.header.index_fields
+        data = self.map() if self.groups else None
+        for group in self.groups:
+            assert data is not None
+            raw, raw_end = self.raw_places(data, group)
+            blob, blob_end = self.blob_places(data, group)
+            raw_page, blob_page = (
+                self.header.page_start(group.raw_page),
+                self.header.page_start(group.blob_page),
+            )
+            for begin in range(0, group.rows, _BLOCK_ROWS):
+                part = slice(begin, begin + _BLOCK_ROWS)
+                count = len(raw[part])
+                first, last = int(raw[part][0]), int(raw_end[part][-1])
+                places = {
+                    "PAGE_ID_RAW": [group.raw_page] * count,
+                    "PAGE_OFFSET_RAW": (raw[part] - 8 - raw_page).tolist(),
+                    "PAGE_OFFSET_RAW_END": (raw_end[part] - raw_page).tolist(),
+                    "ROW_GROUP_ID": [group.id] * count,
+                    "PAGE_ID_BLOB": [group.blob_page] * count,
+                    "PAGE_OFFSET_BLOB": (blob[part] - 8 - blob_page).tolist(),
+                    "PAGE_OFFSET_BLOB_END": (blob_end[part] - blob_page).tolist(),
+                }
+                values: dict[str, Any] = {}
+                if fields:
+                    piece = data[first:last] + SPARE
+                    try:
+                        values = decode_columns(
+                            piece, raw[part] - first, raw_end[part] - first, fields, wanted
+                        )
+                    except FormatError as error:
+                        row = group.start_row + begin + error.context.pop("block_row", 0)
+                        error.context |= {"file": str(self.path), "page": group.raw_page, "row": row}
+                        raise
+                yield group.start_row + begin, places, values
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def open_shard(path: Path, cipher: crypto.Cipher) -> Shard:
+    """Read and check the header of a data file; an encrypted one is decrypted into a nameless file."""
+    try:
+        source = path.open("rb")
+    except FileNotFoundError:
+        raise FormatError("the file does not exist", file=str(path)) from None
+    except IsADirectoryError:
+        raise FormatError("this is a folder, not a MindRecord file", file=str(path)) from None
+    except OSError as error:
+        raise FormatError(f"the file cannot be opened: {error.strerror}", file=str(path)) from None
+    with source:
+        status = os.fstat(source.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError("this is not a regular file", file=str(path))
+        mode = crypto.is_encrypted(source.fileno())
+        if mode is None and cipher.key is None:
+            return Shard(path, parse_header(source.fileno(), str(path)), status.st_size, None, _stamp(status))
+        if cipher.key is None:
+            raise FormatError("the file is encrypted: give its key to set_enc_key()", file=str(path))
+        with tempfile.TemporaryFile() as plain:
+            crypto.decrypt(source, cast(BinaryIO, plain), cipher, str(path))
+            header = parse_header(plain.fileno(), str(path))
+            data = mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
+            return Shard(path, header, len(data), data, _stamp(status))

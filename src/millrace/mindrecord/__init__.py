@@ -1,0 +1,23 @@
+"""MindRecord files, with MindSpore's import path: ``from millrace.mindrecord import FileWriter``."""
+
+from millrace.formats.mindrecord import (
+    FAILED,
+    SUCCESS,
+    FileReader,
+    FileWriter,
+    MindPage,
+    set_dec_mode,
+    set_enc_key,
+    set_enc_mode,
+)
+
+__all__ = [
+    "FAILED",
+    "SUCCESS",
+    "FileReader",
+    "FileWriter",
+    "MindPage",
+    "set_dec_mode",
+    "set_enc_key",
+    "set_enc_mode",
+]

@@ -1,0 +1,102 @@
+"""bind: from the user's tree to a plan that passes may rewrite.
+
+Ops are numbered here, once, over the tree as the user wrote it (inputs first, so that appending an op leaves
+the numbers below it alone). Passes keep the numbers: fusing or moving an op never changes its random numbers.
+A node reachable twice becomes two nodes, so a shared prefix behaves as if it had been built twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator
+
+from millrace.core.errors import PlanError
+from millrace.core.rng import fresh_seed
+from millrace.core.settings import Settings
+
+from .node import Node, schema_of, size_of
+from .ops import Batch, BucketBatch, Read, Repeat, SyncWait
+from .passes import PASSES
+
+__all__ = ["Plan", "bind", "optimise"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A numbered tree with the settings and the seed it runs under; ``history`` keeps it after each pass."""
+
+    root: Node
+    settings: Settings
+    seed: int
+    history: tuple[tuple[str, Node], ...] = ()
+
+    @property
+    def logical(self) -> Node:
+        """The tree as the user wrote it."""
+        return self.history[0][1] if self.history else self.root
+
+    def fingerprint(self) -> str:
+        """A hash of everything that decides which rows come in which order."""
+        lines = [f"{self.settings.error_samples_mode}"]
+        lines += _describe(self.logical, 0)
+        if any(line.strip().startswith("Shuffle") for line in lines):
+            lines.append(f"budget {self.settings.memory_budget}")
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+
+
+def _describe(node: Node, depth: int) -> Iterator[str]:
+    shown = {k: v for k, v in node.details().items() if k != "num_parallel_workers"}
+    shown.pop("python_multiprocessing", None)
+    size = size_of(node) if isinstance(node, Read) else ""
+    yield "  " * depth + f"{node.label} {json.dumps(shown, default=repr, sort_keys=True)} {size}"
+    for child in node.inputs:
+        yield from _describe(child, depth + 1)
+
+
+def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:
+    """Number the ops, check the columns, and fix the seed."""
+    counter = itertools.count(1)
+    numbered = _number(root, counter, passes=1)
+    schema_of(numbered)  # unknown columns are found here, before any row is read
+    if seed is None:
+        seed = fresh_seed() if settings.seed is None else settings.seed
+    return Plan(numbered, settings, seed, history=(("as written", numbered),))
+
+
+def _number(node: Node, counter: Iterator[int], passes: int | None, batch_rows: int = 1) -> Node:
+    below, rows_below = passes, batch_rows
+    if isinstance(node, Repeat):
+        below = None if node.count is None or passes is None else passes * node.count
+    if isinstance(node, Batch):
+        rows_below = node.batch_size if isinstance(node.batch_size, int) else 1
+    elif isinstance(node, BucketBatch):
+        rows_below = 1
+    inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
+    node = node.replace(inputs=inputs, op=next(counter))
+    if isinstance(node, Batch):
+        node = node.replace(passes=passes)
+    if isinstance(node, SyncWait):
+        node = node.replace(batch_rows=batch_rows)
+    return node
+
+
+def optimise(plan: Plan) -> Plan:
+    """Run every pass in its order; the tree after each is kept for explain()."""
+    root, history = plan.root, list(plan.history)
+    for name, apply in PASSES:
+        root = apply(root, plan.settings)
+        history.append((name, root))
+    return dataclasses.replace(plan, root=root, history=tuple(history))
+
+
+def after(plan: Plan, name: str | None) -> Node:
+    """The tree after the named pass, or the last one."""
+    if name is None:
+        return plan.history[-1][1]
+    for stage, root in plan.history:
+        if stage == name:
+            return root
+    raise PlanError(f"there is no pass {name!r}; the passes are {[n for n, _ in plan.history]}")

@@ -1,0 +1,67 @@
+"""A plan as a text tree: what runs, on what, over which columns, how many rows, and where the user wrote it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from millrace.core.errors import PlanError
+from millrace.core.schema import Schema
+
+from .bind import Plan, after
+from .node import INFINITE, UNKNOWN, Node, Size, schema_of, size_of
+from .physical import Segment
+
+__all__ = ["explain"]
+
+
+def explain(plan: Plan, after_pass: str | None = None) -> str:
+    """The tree after a pass (the last by default), sources at the bottom."""
+    lines: list[str] = []
+    _draw(after(plan, after_pass), "", "", lines)
+    return "\n".join(lines)
+
+
+def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
+    columns = _columns(node)
+    lines.append(f"{lead}{node.label}{_details(node)}")
+    lines.append(f"{below}{'│ ' if node.inputs else '  '}  {_size(size_of(node))} · {columns}{_where(node)}")
+    if isinstance(node, Segment):
+        for op in reversed(node.ops):
+            bar = "│ " if node.inputs else "  "
+            lines.append(f"{below}{bar}  - {op.label}{_details(op)}{_where(op)}")
+    last = len(node.inputs) - 1
+    for i, child in enumerate(node.inputs):
+        turn, rest = ("└─ ", "   ") if i == last else ("├─ ", "│  ")
+        _draw(child, below + turn, below + rest, lines)
+
+
+def _columns(node: Node) -> str:
+    try:
+        schema: Schema | None = schema_of(node)
+    except PlanError as error:
+        return f"! {error}"
+    return "columns not known yet" if schema is None else ", ".join(f"{k}: {v}" for k, v in schema.items())
+
+
+def _size(size: Size) -> str:
+    if size is UNKNOWN:
+        return "? rows"
+    return "endless" if size == INFINITE else f"{size} rows"
+
+
+def _where(node: Node) -> str:
+    if not node.where:
+        return ""
+    path, _, line = node.where.rpartition(":")
+    return f"  [{os.path.basename(path)}:{line}]"
+
+
+def _details(node: Node) -> str:
+    shown = {k: v for k, v in node.details().items() if v not in (None, [], {}, "", False)}
+    return "(" + ", ".join(f"{k}={_short(v)}" for k, v in shown.items()) + ")" if shown else ""
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

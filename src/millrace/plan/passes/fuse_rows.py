@@ -1,0 +1,100 @@
+"""Adjacent row-wise ops become one segment: one hand-over per chunk instead of one per op.
+
+A batch joins the segment too when chunks can be cut along batch borders (a random-access source and nothing
+between that drops rows): then stacking runs in parallel and no barrier is needed. Heavy rows (decoding) are
+the exception: one batch should use all workers, so its rows travel in small chunks and are regrouped.
+"""
+
+from __future__ import annotations
+
+from millrace.core.settings import Settings
+from millrace.plan.node import Node, rewrite
+from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
+from millrace.plan.physical import Regroup, Replace, Segment
+from millrace.transforms.base import PyFunc
+
+__all__ = ["fuse_rows", "is_heavy", "wish_of"]
+
+
+def fuse_rows(root: Node, settings: Settings) -> Node:
+    def rule(node: Node) -> Node:
+        if isinstance(node, Read):
+            return Segment(ops=(node,), op=node.op, where=node.where) if node.source.random_access else node
+        if isinstance(node, Batch):
+            return _fuse_batch(node, settings)
+        if isinstance(node, (Map, Filter, Project, Rename)) and not getattr(node, "callbacks", ()):
+            fused = _extend(node.inputs[0], node)
+            if settings.error_samples_mode == "replace" and isinstance(node, Map):
+                return Replace(inputs=(fused,), op=node.op, where=node.where)
+            return fused
+        return node
+
+    return rewrite(root, rule)
+
+
+def _extend(below: Node, op: Node) -> Segment:
+    op = op.replace(inputs=())
+    if isinstance(below, Segment) and _agree(below, op):
+        return below.replace(ops=(*below.ops, op))
+    return Segment(inputs=(below,), ops=(op,), op=op.op, where=op.where)
+
+
+def _fuse_batch(node: Batch, settings: Settings) -> Node:
+    below = node.inputs[0]
+    if node.whole and isinstance(below, Segment):
+        return _extend(below, node)
+    if isinstance(below, Segment) and _can_align(below, node, settings):
+        size = node.batch_size
+        assert isinstance(size, int)
+        if node.drop_remainder:
+            first = below.ops[0]
+            assert isinstance(first, Read)
+            cut = first.replace(steps=(*first.steps, Slice(multiple=size)))
+            below = below.replace(ops=(cut, *below.ops[1:]))
+        return _extend(below.replace(unit=size), node)
+    return Segment(
+        inputs=(Regroup.before(node),), ops=(node.replace(inputs=()),), op=node.op, where=node.where
+    )
+
+
+def _can_align(segment: Segment, batch: Batch, settings: Settings) -> bool:
+    if not isinstance(batch.batch_size, int) or not isinstance(segment.ops[0], Read):
+        return False
+    if segment.ops[0].batch_sampler is not None:
+        return False
+    if any(isinstance(op, (Batch, Filter)) for op in segment.ops) or settings.error_samples_mode != "return":
+        return False
+    if settings.chunk_rows is not None and settings.chunk_rows % batch.batch_size:
+        return False
+    return not is_heavy(segment) and _agree(segment, batch)
+
+
+def _agree(segment: Segment, op: Node) -> bool:
+    wishes = {wish_of(o) for o in (*segment.ops, op)} - {"any"}
+    return len(wishes) <= 1
+
+
+def wish_of(op: Node) -> str:
+    """Where an op wants to run: 'any', or what the user asked for."""
+    if isinstance(op, Read):
+        return op.source.wish
+    if isinstance(op, (Map, Batch)):
+        if op.processes:
+            return "processes"
+        return "threads" if _has_user_code(op) else "any"
+    return "threads" if isinstance(op, Filter) else "any"
+
+
+def is_heavy(segment: Segment) -> bool:
+    for op in segment.ops:
+        if isinstance(op, Read) and op.source.heavy:
+            return True
+        if isinstance(op, Map) and any(transform.heavy for transform in op.operations):
+            return True
+    return False
+
+
+def _has_user_code(op: Node) -> bool:
+    if isinstance(op, Batch):
+        return op.per_batch_map is not None
+    return isinstance(op, Map) and any(isinstance(transform, PyFunc) for transform in op.operations)

@@ -1,0 +1,77 @@
+"""Nodes that only passes make: what is left when row-wise ops have been gathered into segments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from millrace.core.schema import Schema
+
+from .node import Node, Size
+from .ops import Batch
+
+__all__ = ["Regroup", "Replace", "Segment"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Segment(Node):
+    """Row-wise ops that run as one piece of work per chunk, on one executor.
+
+    ``ops[0]`` may be a random-access Read, and then the segment has no input: its stage is fed with indices.
+    """
+
+    ops: tuple[Node, ...] = ()
+    executor: str = "threads"
+    workers: int = 1
+    # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
+    unit: int = 1
+    rows: int = 64
+    fixed: bool = False
+    window: int = 2
+
+    @property
+    def label(self) -> str:
+        return " + ".join(op.label for op in self.ops)
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        for op in self.ops:
+            inputs = (op.schema(inputs),)
+        return inputs[0] if inputs else None
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        for op in self.ops:
+            inputs = (op.size(inputs),)
+        return inputs[0]
+
+    def details(self) -> dict[str, Any]:
+        rows = str(self.rows) if self.fixed or self.rows == self.unit else f"{self.unit}..{self.rows}"
+        return {"on": f"{self.workers} {self.executor}", "rows per chunk": rows, "in flight": self.window}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Regroup(Node):
+    """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
+
+    batch_size: int | Callable[..., int]
+    drop_remainder: bool = False
+    passes: int | None = 1
+
+    def details(self) -> dict[str, Any]:
+        return {"rows": self.batch_size if isinstance(self.batch_size, int) else "by function"}
+
+    @staticmethod
+    def before(batch: Batch) -> Regroup:
+        return Regroup(
+            inputs=batch.inputs,
+            op=batch.op,
+            where=batch.where,
+            batch_size=batch.batch_size,
+            drop_remainder=batch.drop_remainder,
+            passes=batch.passes,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Replace(Node):
+    """Good rows again at the end of the epoch, one for each row that failed before (error mode REPLACE)."""

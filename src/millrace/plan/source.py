@@ -1,0 +1,63 @@
+"""What the plan and the engine ask of a source of rows. Sources implement these; neither imports a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy.typing as npt
+
+from millrace.core.chunk import Column
+from millrace.core.order import Indices
+from millrace.core.schema import Schema
+
+__all__ = ["Reader", "RowStream", "Source"]
+
+
+class Reader(Protocol):
+    """An open random-access source. Re-opened in each worker process, shared by the threads of one process."""
+
+    def read(self, indices: Indices) -> Mapping[str, Column]:
+        """The rows at these indices, as columns that belong to the caller."""
+
+    def close(self) -> None: ...
+
+
+class RowStream(Protocol):
+    """An open one-pass source."""
+
+    def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
+        """One epoch's rows, each a tuple with one value per column."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A description of where rows come from: small, picklable, with no handle inside."""
+
+    name: str
+    random_access: bool
+    # 'any': may run in threads and processes alike; 'threads' or 'processes': the user asked for that
+    wish: str
+    # one thread at a time may read (a user's object is not known to be thread-safe)
+    exclusive: bool
+    # a row costs about a millisecond or more (it decodes), so chunks hold few rows
+    heavy: bool
+
+    def schema(self) -> Schema: ...
+
+    def size(self) -> int | None:
+        """Rows in the whole source, None when only reading them tells."""
+
+    def open(self) -> Any:
+        """A Reader when random_access, else a RowStream."""
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        """The class label of every row, for samplers that draw by class."""
+
+    def where(self, index: int) -> str | None:
+        """The file a row comes from, for error messages."""
+
+    def arguments(self) -> dict[str, Any]:
+        """What to_json shows of it."""

@@ -1,0 +1,82 @@
+"""Orders that the user's own code gives: anything that can be iterated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from millrace.core.errors import ArgumentTypeError
+
+from .base import BuiltinSampler, Labels, Sampler
+from .subset import SubsetSampler
+
+__all__ = ["IterSampler", "as_sampler"]
+
+
+class IterSampler(Sampler):
+    """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
+
+    >>> IterSampler(range(4, 0, -2)).order(5, key=0).at(0, 9).tolist()
+    [4, 2]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("sampler", "num_samples")
+
+    def __init__(self, sampler: Iterable[Any], num_samples: int | None = None) -> None:
+        if num_samples is None and hasattr(sampler, "__len__"):
+            num_samples = len(cast(Sized, sampler))
+        super().__init__(num_samples)
+        self.sampler: Any = sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.sampler, Iterator):
+            # it can be walked once only: keep what it gives
+            self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
+        return iter(self.sampler)
+
+    def __getstate__(self) -> dict[str, Any]:
+        iter(self)  # a generator does not pickle, the list of what it gave does
+        return dict(self.__dict__)
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        if not hasattr(self.sampler, "__len__"):
+            return super()._count(size, labels)
+        # no walk: a random sampler of another library would move its state
+        there = len(self.sampler)
+        return min(self.num_samples, there) if self.num_samples else there
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row numbers themselves: JSON keeps no iterable."""
+        made = super().to_dict()
+        made["sampler"] = [int(row) for row in self.get_indices()]
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IterSampler):
+            return NotImplemented
+        same = self.sampler is other.sampler
+        if not same and type(self.sampler) is type(other.sampler):
+            same = bool(np.all(self.sampler == other.sampler))
+        return same and (self.num_samples, self.child_sampler) == (other.num_samples, other.child_sampler)
+
+    __hash__ = BuiltinSampler.__hash__
+
+
+def as_sampler(sampler: Any, num_samples: int | None = None) -> BuiltinSampler:
+    """What a dataset's ``sampler`` argument means: a sampler, a list of row numbers, or an iterable of them.
+
+    >>> as_sampler([3, 1], num_samples=1)
+    SubsetSampler(indices=[3, 1], num_samples=1)
+    """
+    if isinstance(sampler, BuiltinSampler):
+        return sampler
+    if isinstance(sampler, (str, bytes)):
+        raise ArgumentTypeError(f"Unsupported sampler object of type ({type(sampler)})")
+    if isinstance(sampler, (list, tuple, np.ndarray)):
+        return SubsetSampler(sampler, num_samples)
+    if hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__"):
+        return IterSampler(sampler, num_samples)
+    raise ArgumentTypeError("sampler should be either iterable or from mindspore.dataset.samplers.")

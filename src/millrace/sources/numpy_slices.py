@@ -1,0 +1,139 @@
+"""NumpySlicesDataset: rows are slices of arrays along their first axis."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.args import Columns, as_list, check_type, checked
+from millrace.core.chunk import Column
+from millrace.core.errors import ArgumentValueError, PlanError
+from millrace.core.order import Indices
+from millrace.core.schema import ColumnType, Schema
+from millrace.fluent.checks import Samples, Workers
+from millrace.fluent.source import SourceDataset
+from millrace.plan import ops
+
+from .arguments import check_shards, choose_sampler
+
+__all__ = ["ArraySource", "NumpySlicesDataset"]
+
+
+class ArraySource:
+    """Arrays in memory. A block of rows is one gather per column, with no Python object per row."""
+
+    random_access = True
+    wish = "any"
+    exclusive = False
+    heavy = False
+
+    def __init__(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self.name, self.arrays = name, arrays
+
+    def schema(self) -> Schema:
+        return Schema({n: ColumnType(a.dtype, a.shape[1:]) for n, a in self.arrays.items()})
+
+    def size(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def open(self) -> ArraySource:
+        return self
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        start, n = int(indices[0]), len(indices)
+        if int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all())):
+            return {name: array[start : start + n].copy() for name, array in self.arrays.items()}
+        return {name: np.take(array, indices, axis=0) for name, array in self.arrays.items()}
+
+    def close(self) -> None: ...
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        if column not in self.arrays:
+            raise PlanError(
+                f"PKSampler needs the class of every row: there is no column {column!r}, the columns are "
+                f"{list(self.arrays)}; name one with PKSampler(class_column=...)"
+            )
+        return self.arrays[column]
+
+    def where(self, index: int) -> str | None:
+        return None
+
+    def arguments(self) -> dict[str, Any]:
+        return {}
+
+
+class NumpySlicesDataset(SourceDataset):
+    """Rows from arrays, lists or dicts of them: row i holds element i of each column.
+
+    >>> import numpy as np
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset({"x": np.eye(2), "y": [0, 1]}, shuffle=False)
+    >>> [row["x"].tolist() for row in data.create_dict_iterator(num_epochs=1)]
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        data: list[Any] | tuple[Any, ...] | dict[Any, Any] | np.ndarray,
+        column_names: Columns | None = None,
+        num_samples: Annotated[int | None, Samples] = None,
+        num_parallel_workers: Annotated[int | None, Workers] = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        if len(data) == 0:
+            raise ArgumentValueError("Argument data cannot be empty")
+        arrays = _arrays(data, as_list(column_names))
+        if len({len(array) for array in arrays.values()}) != 1:
+            raise ArgumentValueError("Data length in each column is not equal.")
+        check_shards(num_shards, shard_id)
+        chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+        workers = num_parallel_workers if num_parallel_workers and num_parallel_workers > 1 else None
+        self._start(ArraySource("GeneratorDataset", arrays), chosen, workers)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The row at a position of the dataset's order."""
+        from millrace.engine.stages.indices import order_of
+
+        check_type(index, (int, np.number), "index")
+        read = self._node
+        assert isinstance(read, ops.Read)
+        order = order_of(read, self._plan().seed, 0)
+        if not 0 <= index < order.size:
+            raise PlanError(f"Index [{index}] exceeded the number of data samples.")
+        row = int(order.at(int(index), int(index) + 1)[0])
+        assert isinstance(read.source, ArraySource)
+        return tuple(array[row] for array in read.source.arrays.values())
+
+
+def _arrays(data: Any, names: list[str] | None) -> dict[str, npt.NDArray[Any]]:
+    columns: list[Any]
+    if isinstance(data, dict):
+        columns = list(data.values())
+        if names is not None and len(names) != len(columns):
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is {len(columns)}."
+            )
+        names = names or [str(name) for name in data]
+    elif isinstance(data, tuple):
+        for i, column in enumerate(data):
+            check_type(column, (list, np.ndarray), f"data[{i}]")
+        columns = list(data)
+        if names is not None and len(names) != len(columns):
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is {len(columns)}."
+            )
+        names = names or [f"column_{i}" for i in range(len(columns))]
+    else:
+        columns = [data]
+        if names is not None and len(names) != 1:
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is 1 as data is list."
+            )
+        names = names or ["column_0"]
+    return {name: np.asarray(column) for name, column in zip(names, columns, strict=True)}

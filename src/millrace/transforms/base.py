@@ -1,0 +1,115 @@
+"""What a transform is: typed fields, a pure ``row`` and, where it is random, ``params`` that hold all randomness.
+
+A transform works alike eagerly (``op(image)``), in a pipeline, and inside composites. It never mutates its
+input, never reads global random state and may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace.core import settings
+from millrace.core.chunk import as_value
+from millrace.core.rng import Draws, fresh_seed, mix
+
+__all__ = ["PyFunc", "Transform", "as_operation", "name_of"]
+
+
+class Transform:
+    """Base of every transform.
+
+    >>> class Shift(Transform):
+    ...     def __init__(self, most): self.most = most
+    ...     random = True
+    ...     def params(self, draws): return (draws.integers(0, 0, self.most + 1),)
+    ...     def row(self, x, by): return x + by
+    >>> 10 <= int(Shift(5)(np.array(10))) <= 15
+    True
+    """
+
+    random: ClassVar[bool] = False
+    # a heavy row (decoding an image) wants few rows per chunk, so that one batch can use all workers
+    heavy: ClassVar[bool] = False
+    # `batch(xs, *params)` on a dense column, equal to the rows one by one; None when there is no such path
+    batch: ClassVar[Callable[..., Any] | None] = None
+
+    def params(self, draws: Draws) -> tuple[Sequence[Any], ...]:
+        """One sequence per parameter with a value per row; everything random happens here."""
+        return ()
+
+    def row(self, *values: Any) -> Any:
+        """The result for one row: one value, or a tuple for several columns."""
+        raise TypeError(f"{type(self).__name__} does not define row()")
+
+    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+        """A function of (i, *values) for the rows of a chunk, its parameters drawn."""
+        if not self.random or draws is None:
+            row = self.row
+            return lambda i, *values: row(*values)
+        drawn = self.params(draws)
+        return lambda i, *values: self.row(*values, *(p[i] for p in drawn))
+
+    def __call__(self, *values: Any) -> Any:
+        draws = _eager_draws() if self.random else None
+        return self.rows(draws)(0, *[as_value(v) for v in values])
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_"))
+        return f"{type(self).__name__}({fields})"
+
+
+class PyFunc(Transform):
+    """A user's function as a transform; what it promises is only what the user made of it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def row(self, *values: Any) -> Any:
+        return self.function(*values)
+
+    def __repr__(self) -> str:
+        return name_of(self.function)
+
+
+def as_operation(operation: Any) -> Transform:
+    """Transforms as they are, anything else callable as a PyFunc."""
+    return operation if isinstance(operation, Transform) else PyFunc(operation)
+
+
+def name_of(function: Any) -> str:
+    """What to call a function or transform in messages."""
+    if isinstance(function, PyFunc):
+        function = function.function
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    return str(name).rsplit("<locals>.", 1)[-1] if name else type(function).__name__
+
+
+class _EagerStream:
+    """Random numbers for eager calls: one id after the other, started anew by a new seed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._for: int | None = -1
+        self._seed = 0
+        self._count = itertools.count()
+
+    def next(self) -> Draws:
+        seed = settings.current().seed
+        with self._lock:
+            if seed != self._for:
+                self._for, self._count = seed, itertools.count()
+                self._seed = fresh_seed() if seed is None else seed
+            number = next(self._count)
+        return Draws.for_rows(np.array([number], dtype=np.uint64), seed=self._seed, epoch=0, op=mix(0xEA6E))
+
+
+_eager = _EagerStream()
+
+
+def _eager_draws() -> Draws:
+    return _eager.next()

@@ -1,0 +1,137 @@
+"""What a process holds: threads, child processes, descriptors, shared memory. Linux, through /proc."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "MILLRACE_TEST_RUN"
+SHM = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """One look at this process and its family."""
+
+    threads: frozenset[threading.Thread]
+    processes: dict[int, str]
+    descriptors: dict[int, str]
+    shared: frozenset[str]
+
+    @classmethod
+    def take(cls) -> Footprint:
+        gc.collect()
+        multiprocessing.active_children()  # reaps children that have ended
+        return cls(
+            threads=frozenset(t for t in threading.enumerate() if t.is_alive()),
+            processes=_family(),
+            descriptors=_descriptors(),
+            shared=frozenset(entry.name for entry in SHM.iterdir()) if SHM.is_dir() else frozenset(),
+        )
+
+    def wait_until_back(self, seconds: float) -> list[str]:
+        """Wait until nothing is held that was not held at this look; return what still is after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            now = Footprint.take()
+            threads = now.threads - self.threads
+            left = self._left(now, threads)
+            if not left or time.monotonic() > deadline:
+                return left
+            # Wait for the thing itself where it can be waited for; look again after a moment otherwise.
+            waitable = [t for t in threads if t is not threading.current_thread()]
+            if waitable:
+                waitable[0].join(0.05)
+            else:
+                threading.Event().wait(0.02)
+
+    def _left(self, now: Footprint, threads: frozenset[threading.Thread]) -> list[str]:
+        left = [f"thread {t.name!r}{' (daemon)' if t.daemon else ''}" for t in threads]
+        left += [f"process {pid}: {cmd}" for pid, cmd in now.processes.items() if pid not in self.processes]
+        left += [
+            f"descriptor {fd} -> {target}"
+            for fd, target in now.descriptors.items()
+            if self.descriptors.get(fd) != target
+        ]
+        new = now.shared - self.shared
+        if new:
+            foreign = _mapped_by_others(new, family={os.getpid(), *now.processes})
+            left += [f"shared memory {SHM / name}" for name in sorted(new - foreign)]
+        return left
+
+
+def _helpers() -> tuple[set[int], set[int]]:
+    """Return processes and descriptors of multiprocessing's helpers, which live as long as we do."""
+    pids, fds = set(), set()
+    if "multiprocessing.resource_tracker" in sys.modules:
+        tracker = sys.modules["multiprocessing.resource_tracker"]._resource_tracker
+        pids.add(tracker._pid)
+        fds.add(tracker._fd)
+    if "multiprocessing.forkserver" in sys.modules:
+        server = sys.modules["multiprocessing.forkserver"]._forkserver
+        pids.add(server._forkserver_pid)
+        fds.add(server._forkserver_alive_fd)
+    return pids - {None}, fds - {None}
+
+
+def _family() -> dict[int, str]:
+    """Return descendants, and orphans that carry our mark, as pid -> command; zombies too, helpers not."""
+    helpers, _ = _helpers()
+    parents: dict[int, int] = {}
+    marked: set[int] = set()
+    mark = f"{MARK}={os.getpid()}".encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            # The command name, in brackets, may hold spaces: read what comes after the last bracket.
+            stat = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()
+            parents[int(entry)] = int(stat[1])
+            if mark in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
+                marked.add(int(entry))
+        except OSError:
+            continue  # it ended while we looked, or belongs to somebody else
+
+    family = {os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= grown
+    found = {}
+    for pid in ((family | marked) & parents.keys()) - helpers - {os.getpid()}:
+        try:
+            found[pid] = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+        except OSError:
+            continue
+    return found
+
+
+def _descriptors() -> dict[int, str]:
+    _, helpers = _helpers()
+    found = {}
+    for entry in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{entry}")
+        except OSError:
+            continue  # the descriptor that listed the folder
+        if int(entry) not in helpers:
+            found[int(entry)] = target
+    return found
+
+
+def _mapped_by_others(names: frozenset[str], family: set[int]) -> set[str]:
+    """Return those blocks that a process outside the family holds: another run on this machine owns them."""
+    held = set()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) in family:
+            continue
+        try:
+            maps = Path("/proc", entry, "maps").read_text(errors="replace")
+        except OSError:
+            continue
+        held |= {name for name in names if f"{SHM}/{name}" in maps}
+    return held

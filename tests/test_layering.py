@@ -1,0 +1,320 @@
+"""Who may import whom. The rules are data, at the top; docs/design/architecture.md gives the reasons.
+
+Everything is read with `ast`, nothing is imported, and rooms that do not exist yet cost nothing. Imports
+inside functions and under TYPE_CHECKING count for our own rooms (they are coupling too); for libraries
+TYPE_CHECKING does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "millrace"
+MAX_LINES = 500
+
+# Names with MindSpore's import paths: they re-export, and nothing inside may lean on them.
+FACES = ("dataset", "mindrecord", "common", "debug")
+
+# Room -> what it may import besides itself. A dotted entry opens that one module or sub-package only.
+ROOMS = {
+    "core": (),
+    "kernels": ("core",),
+    "transforms": ("core", "kernels"),
+    "samplers": ("core",),
+    "formats": ("core",),
+    # The plan knows what a transform and a sampler are, not which ones there are.
+    "plan": ("core", "transforms.base", "samplers.base"),
+    # The engine gets transforms and samplers inside the plan's nodes; it never names one.
+    "engine": ("core", "plan"),
+    # The fluent layer builds nodes (so: what the plan may see) and starts the engine.
+    "fluent": ("core", "plan", "engine", "transforms.base", "samplers.base"),
+    "sources": ("core", "fluent", "formats", "samplers"),
+    # Cache server and device sink move chunks between processes, and know no pipeline.
+    "cache": ("core", "engine.transport"),
+    "sink": ("core", "engine.transport"),
+    # The runtime sees batches through the iterator protocol: never the engine.
+    "ops": ("core",),
+    "nn": ("core", "ops"),
+    "train": ("core", "ops", "nn", "sink"),
+    "serve": ("core", "ops", "nn", "train"),
+}
+
+# These stand above all rooms and may import any of them, the faces included.
+TOP = ("", "cli", "as_mindspore", *FACES)  # "" is millrace/__init__.py
+
+# Library -> the only places that may import it. "leaf" places must go through millrace.core.optional,
+# so that the rest of their room works without the library and the error names the extra to install.
+LIBRARIES = {
+    "torch": {"rooms": ("sink", "nn", "ops", "train", "serve"), "leaf": ("fluent.convert",)},
+    "jax": {"rooms": (), "leaf": ("fluent.convert",)},
+    "ray": {"rooms": (), "leaf": ("engine.executors.ray",)},
+    "pyarrow": {"rooms": (), "leaf": ("formats",)},
+    "cryptography": {"rooms": (), "leaf": ("formats", "train")},
+    "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
+    "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
+    "numpy.random": {"rooms": ("core.rng",), "leaf": ()},
+}
+OPTIONAL = "millrace.core.optional"
+
+# Loading a pickle runs whatever it says. Only where we wrote the bytes ourselves, a moment ago.
+UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
+UNPICKLE = {"load", "loads", "Unpickler", "open"}
+MAY_UNPICKLE = ("engine.executors", "engine.transport")
+
+# Faces hold re-exports. These few make their names from a table that lives inside.
+FACES_WITH_CODE = ("dataset.config",)
+
+
+@dataclass
+class Module:
+    """One source file: `name` is dotted and relative to millrace, "" for the package itself."""
+
+    name: str
+    tree: ast.Module
+    is_package: bool = False
+    lines: int = 0
+    typing_only: set[int] = field(default_factory=set)  # ids of nodes under `if TYPE_CHECKING:`
+
+    def __post_init__(self):
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                self.typing_only |= {id(inner) for part in node.body for inner in ast.walk(part)}
+
+    @property
+    def room(self) -> str:
+        return self.name.partition(".")[0]
+
+    def imports(self) -> Iterator[tuple[ast.AST, str, bool]]:
+        """Yield (node, absolute dotted target, through the optional-import helper?)."""
+        helpers = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield node, alias.name, False
+            elif isinstance(node, ast.ImportFrom):
+                base = self._absolute(node)
+                for alias in node.names:
+                    target = f"{base}.{alias.name}"
+                    if target.startswith(OPTIONAL):
+                        helpers.add(alias.asname or alias.name)
+                    yield node, target, False
+        for node in ast.walk(self.tree):
+            # import_module("x"), __import__("x"), and the helper's calls, whatever it is named.
+            if isinstance(node, ast.Call) and (node.args or node.keywords):
+                first = node.args[0] if node.args else node.keywords[0].value
+                target = first.value if isinstance(first, ast.Constant) else None
+                called = ast.unparse(node.func)
+                dynamic = called.rpartition(".")[2] in ("import_module", "__import__")
+                helped = called.partition(".")[0] in helpers
+                if isinstance(target, str) and (dynamic or helped):
+                    yield node, target, helped
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        here = ["millrace", *filter(None, self.name.split("."))]
+        base = here if self.is_package else here[:-1]
+        base = base[: len(base) - (node.level - 1)]
+        return ".".join([*base, *filter(None, [node.module])])
+
+
+def is_under(name: str, places: tuple[str, ...]) -> bool:
+    return any(name == place or name.startswith(place + ".") for place in places)
+
+
+def own_rooms(module: Module) -> Iterator[str]:
+    """Yield imports of our own rooms that the table does not allow."""
+    if is_under(module.room, TOP) or not module.room:
+        return
+    for node, target, _ in module.imports():
+        if not is_under(target, ("millrace",)):
+            continue
+        inner = target.removeprefix("millrace").removeprefix(".")
+        if module.room not in ROOMS:
+            yield f"{module.name}:{node.lineno}: room '{module.room}' is not in the table ROOMS"
+        elif not is_under(inner, (module.room, *ROOMS[module.room])):
+            yield f"{module.name}:{node.lineno}: '{module.room}' may not import {target}"
+
+
+def libraries(module: Module) -> Iterator[str]:
+    """Yield imports of libraries from places that may not have them."""
+    for node, target, helped in module.imports():
+        if id(node) in module.typing_only:
+            continue
+        for library, places in LIBRARIES.items():
+            if is_under(target, (library,)):
+                if is_under(module.name, places["rooms"]) or (
+                    helped and is_under(module.name, places["leaf"])
+                ):
+                    continue
+                through = f"; go through {OPTIONAL}" if is_under(module.name, places["leaf"]) else ""
+                yield f"{module.name}:{node.lineno}: may not import {library}{through}"
+
+
+def random_state(module: Module) -> Iterator[str]:
+    """Yield uses of `np.random` by attribute."""
+    if module.name == "core.rng":
+        return
+    numpy = {
+        alias.asname or alias.name
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "numpy"
+    }
+    for node in ast.walk(module.tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "random"
+            and isinstance(node.value, ast.Name)
+            and node.value.id in numpy
+            and id(node) not in module.typing_only
+        ):
+            yield f"{module.name}:{node.lineno}: uses numpy.random; random numbers come from core/rng.py"
+
+
+def pickles(module: Module) -> Iterator[str]:
+    """Yield calls that load a pickle, by any of their names."""
+    if is_under(module.name, MAY_UNPICKLE):
+        return
+    where = f"only {' and '.join(MAY_UNPICKLE)} may load a pickle"
+    aliases = {}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            aliases |= {a.asname or a.name: a.name for a in node.names if a.name in UNPICKLERS}
+        elif isinstance(node, ast.ImportFrom) and node.module in UNPICKLERS:
+            for alias in node.names:
+                if alias.name in UNPICKLE:
+                    yield f"{module.name}:{node.lineno}: imports {node.module}.{alias.name}; {where}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in aliases and node.attr in UNPICKLE:
+                yield f"{module.name}:{node.lineno}: uses {aliases[node.value.id]}.{node.attr}; {where}"
+        elif (
+            isinstance(node, ast.keyword)
+            and node.arg == "allow_pickle"
+            and ast.unparse(node.value) != "False"
+        ):
+            yield f"{module.name}:{node.value.lineno}: allow_pickle; {where}"
+
+
+def faces(module: Module) -> Iterator[str]:
+    """Yield classes and functions that are written in a face instead of re-exported."""
+    if module.room not in FACES or module.name in FACES_WITH_CODE:
+        return
+    for node in module.tree.body:
+        is_code = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_code and node.name not in ("__getattr__", "__dir__"):
+            yield f"{module.name}:{node.lineno}: a public face re-exports; '{node.name}' belongs inside"
+
+
+def length(module: Module) -> Iterator[str]:
+    if module.lines > MAX_LINES:
+        yield f"{module.name}: {module.lines} lines, over {MAX_LINES}; is it one idea?"
+
+
+RULES = (own_rooms, libraries, random_state, pickles, faces, length)
+
+
+def modules() -> Iterator[Module]:
+    for path in sorted(SRC.rglob("*.py")):
+        parts = path.relative_to(SRC).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        text = path.read_text(encoding="utf-8")
+        name = ".".join(parts[:-1] if is_package else parts)
+        yield Module(name, ast.parse(text, str(path)), is_package, lines=text.count("\n"))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_holds(rule):
+    broken = [line for module in modules() for line in rule(module)]
+    assert not broken, "\n" + "\n".join(broken)
+
+
+def test_no_import_cycle_between_rooms():
+    """The table itself must be a layering: no room may reach itself through others."""
+    reach = {room: {entry.partition(".")[0] for entry in allowed} for room, allowed in ROOMS.items()}
+    for _ in ROOMS:
+        reach = {room: seen.union(*(reach[other] for other in seen)) for room, seen in reach.items()}
+    assert [room for room, seen in reach.items() if room in seen] == []
+
+
+# Each rule must bite: (module, source, a word of the complaint, or None where the source is fine).
+SAMPLES = [
+    ("core.args", "from millrace.plan import node", "may not import millrace.plan"),
+    ("core.args", "from ..plan import node", "may not import millrace.plan"),
+    ("core.args", "def f():\n    import millrace.engine.driver", "may not import millrace.engine"),
+    (
+        "core.args",
+        "import importlib\nimportlib.import_module('millrace.fluent')",
+        "may not import millrace.fluent",
+    ),
+    ("core.args", "from .errors import ArgumentError", None),
+    ("core.args", "from millrace.core.errors import ArgumentError", None),
+    ("plan.ops", "from millrace.transforms.base import Transform", None),
+    ("plan.ops", "from millrace.transforms.generic import OneHot", "may not import"),
+    (
+        "plan.ops",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.engine import driver",
+        "may not",
+    ),
+    ("plan.passes.fuse", "from ..node import Node", None),
+    ("engine.driver", "from millrace.samplers import base", "may not import"),
+    ("sink.ring", "from millrace.engine.transport import shm", None),
+    ("sink.ring", "from millrace.engine import driver", "may not import"),
+    ("train.model", "import millrace.engine", "may not import"),
+    ("fluent.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
+    ("fluent.dataset", "import millrace", "may not import millrace"),
+    ("fluent.dataset", "from millrace import __version__", "may not import millrace.__version__"),
+    ("shed.tools", "from millrace.core import args", "not in the table"),
+    ("cli.quickstart", "import millrace.dataset as ds", None),
+    ("as_mindspore", "from millrace import dataset, core", None),
+    ("nn.cell", "import torch.nn.functional as F", None),
+    ("engine.driver", "import torch", "may not import torch"),
+    ("fluent.convert", "import torch", "go through millrace.core.optional"),
+    ("fluent.convert", "from millrace.core.optional import require\ntorch = require('torch')", None),
+    ("fluent.convert", "from millrace.core import optional\ntorch = optional.require('torch')", None),
+    (
+        "fluent.dataset",
+        "from millrace.core.optional import require\ntorch = require('torch')",
+        "may not import torch",
+    ),
+    ("fluent.dataset", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", None),
+    (
+        "engine.executors.ray",
+        "from millrace.core.optional import require\nray = require('ray', extra='ray')",
+        None,
+    ),
+    ("engine.executors.threads", "import ray", "may not import ray"),
+    ("engine.driver", "import mindspore.dataset", "may not import mindspore"),
+    ("samplers.random", "import random", "may not import random"),
+    ("samplers.random", "from numpy import random", "may not import numpy.random"),
+    ("samplers.random", "from numpy.random import default_rng", "may not import numpy.random"),
+    ("samplers.random", "import numpy as np\nnp.random.seed(1)", "uses numpy.random"),
+    ("samplers.chain", "from millrace.samplers import random", None),
+    ("core.rng", "import random\nimport numpy as np\nnp.random.default_rng(1)", None),
+    ("formats.cifar", "import pickle\npickle.load(open('x', 'rb'))", "may load a pickle"),
+    ("formats.cifar", "import pickle as p\np.loads(b'')", "may load a pickle"),
+    ("formats.cifar", "from cloudpickle import loads", "may load a pickle"),
+    ("formats.cifar", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
+    ("formats.cifar", "import pickle\npickle.dumps(1)", None),
+    ("engine.executors.processes", "import cloudpickle\ncloudpickle.loads(b'')", None),
+    ("dataset", "def helper():\n    pass", "re-exports"),
+    ("dataset", "from millrace.fluent.dataset import Dataset\n__all__ = ['Dataset']", None),
+    ("core.args", "x = 1\n" * (MAX_LINES + 1), "lines"),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "complaint"), SAMPLES)
+def test_rules_bite(name, source, complaint):
+    module = Module(name, ast.parse(source), lines=source.count("\n"))
+    found = [line for rule in RULES for line in rule(module)]
+    if complaint is None:
+        assert found == []
+    else:
+        assert any(complaint in line for line in found), found
