@@ -140,7 +140,7 @@ but got <class 'str'>.
     """
     kinds = tuple(kinds)
     shown = '""' if isinstance(value, str) and value == "" else value
-    if isinstance(value, bool) and bool not in kinds and object not in kinds:
+    if isinstance(value, bool) and int in kinds and bool not in kinds:
         raise ArgumentTypeError(
             f"Argument {name} with value {shown} is not of type {kinds}, but got {type(value)}."
         )

@@ -30,7 +30,9 @@ class Cursor:
     @classmethod
     def from_json(cls, saved: Any) -> Cursor:
         if not isinstance(saved, Mapping):
-            raise CursorError(f"a state is the dict that iterator.state() returned, but got {type(saved).__name__}")
+            raise CursorError(
+                f"a state is the dict that iterator.state() returned, but got {type(saved).__name__}"
+            )
         if saved.get("version") != VERSION:
             raise CursorError(
                 f"this state has version {saved.get('version')!r}, this Millrace reads version {VERSION}"

@@ -108,7 +108,9 @@ class Lowering:
         if isinstance(node, ops.SyncWait):
             gate = gates.get(node.token)
             if gate is None:
-                raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
+                raise PlanError(
+                    f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone"
+                )
             return GateStage(up, stats, gate, node.batch_rows, settings.callback_timeout)
         if isinstance(node, ops.Map):  # with callbacks; others are inside segments by now
             hooks = settings.debug_hooks if settings.debug_mode else ()
@@ -123,7 +125,8 @@ class Lowering:
             up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
             rows = node.rows if node.fixed else min(node.rows, max(node.unit, 8 // node.unit * node.unit))
-            up = IndexStage(first, self.plan.seed, epochs, StageStats("indices", "indices"), rows)
+            indices = StageStats("indices", "indices")
+            up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
@@ -144,7 +147,10 @@ class Lowering:
                 method = self.plan.settings.multiprocessing_start_method
                 return ProcessExecutor(runner, node.workers, start_method=method, name=name)
             except PlanError as error:
-                warn_once(f"threads-instead-{node.where}", f"{error}\nRunning on threads instead; the rows are the same.")
+                warn_once(
+                    f"threads-instead-{node.where}",
+                    f"{error}\nRunning on threads instead; the rows are the same.",
+                )
         return ThreadExecutor(runner, node.workers, name=name)
 
     def _inner(self, node: Node, op: int) -> Stage:

@@ -99,6 +99,19 @@ defined Callback.
             )
         return found
 
+    def create_runtime_obj(self) -> DSCallback:
+        """What the engine calls: this object, once it is sure that some method is overridden.
+
+        >>> class Count(DSCallback):
+        ...     def ds_begin(self, ds_run_context):
+        ...         pass
+        >>> count = Count()
+        >>> count.create_runtime_obj() is count
+        True
+        """
+        self.hooks()
+        return self
+
 
 class _TrainingSide:
     """The methods by which a training loop reports its progress (MindSpore's ``train.Callback``)."""
@@ -203,10 +216,10 @@ class WaitedDSCallback(_TrainingSide, DSCallback):
         self._reports: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
         self._ended = False
-        self._cancelled = False
+        self._interrupted = False
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_changed", "_reports", "_last", "_ended", "_cancelled")
+        own = ("_changed", "_reports", "_last", "_ended", "_interrupted")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -228,6 +241,16 @@ class WaitedDSCallback(_TrainingSide, DSCallback):
         """
 
     # --- the map's side -----------------------------------------------------------------------------------
+
+    def ds_begin(self, ds_run_context: CallbackParam) -> None:
+        """Forget what earlier runs reported: a new pipeline starts.
+
+        >>> WaitedDSCallback().ds_begin(CallbackParam(0, 0, 0))
+        """
+        with self._changed:
+            self._reports.clear()
+            self._last.clear()
+            self._ended = self._interrupted = False
 
     def ds_epoch_begin(self, ds_run_context: CallbackParam) -> None:
         """Wait for the end of a training epoch, except before the first.
@@ -253,11 +276,11 @@ class WaitedDSCallback(_TrainingSide, DSCallback):
         seconds = current().callback_timeout
         with self._changed:
             ready = self._changed.wait_for(
-                lambda: kind in self._reports or self._ended or self._cancelled, timeout=seconds
+                lambda: kind in self._reports or self._ended or self._interrupted, timeout=seconds
             )
             if not ready:
                 raise StallError(f"ds_{kind}_begin timed out after {seconds} second(s).")
-            if self._cancelled:
+            if self._interrupted:
                 return None, False
             # several reports since the last wait count as one: the newest says where training stands
             return self._reports.pop(kind, self._last.get(kind)), True
@@ -295,23 +318,13 @@ class WaitedDSCallback(_TrainingSide, DSCallback):
 
     # --- the engine's side --------------------------------------------------------------------------------
 
-    def cancel(self) -> None:
+    def interrupt(self) -> None:
         """Let waiters go without a call: the pipeline is closing.
 
         >>> callback = WaitedDSCallback()
-        >>> callback.cancel()
+        >>> callback.interrupt()
         >>> callback.ds_step_begin(CallbackParam(1, 9, 9))
         """
         with self._changed:
-            self._cancelled = True
+            self._interrupted = True
             self._changed.notify_all()
-
-    def renew(self) -> None:
-        """Forget what earlier runs reported: a new pipeline starts.
-
-        >>> WaitedDSCallback().renew()
-        """
-        with self._changed:
-            self._reports.clear()
-            self._last.clear()
-            self._ended = self._cancelled = False

@@ -39,6 +39,7 @@ _NAMES = {kind: name for name, kind in TYPES.items()}
 _FILE_BYTES = 16 << 20
 _MAX_COLUMNS = 100_000
 _MAX_RANK = 64
+_ODD = frozenset("\\:*?\"<>|`&;'")
 
 
 class Schema:
@@ -188,6 +189,9 @@ def _read(path: Any) -> Any:
     if not isinstance(path, str):
         raise ArgumentTypeError(f"path: {path} is not string")
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        # MindSpore refuses these characters outright; here only a name that leads nowhere is told so
+        if any(character in _ODD for character in os.path.basename(path)):
+            raise ArgumentValueError("filename should not contain \\/:*?\\\"<>|`&;\\'")
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
     try:
         with open(path, "rb") as opened:

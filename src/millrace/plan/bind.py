@@ -15,10 +15,10 @@ from collections.abc import Iterator
 
 from millrace.core.errors import PlanError
 from millrace.core.rng import fresh_seed
-from millrace.core.settings import Settings
+from millrace.core.settings import DEFAULT_SEED, Settings
 
-from .node import Node, schema_of, size_of
-from .ops import Batch, BucketBatch, Read, Repeat, SyncWait
+from .node import Node, schema_of, size_of, walk
+from .ops import Batch, BucketBatch, Deal, Read, Repeat, SyncWait
 from .passes import PASSES
 
 __all__ = ["Plan", "bind", "optimise"]
@@ -62,8 +62,18 @@ def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:
     numbered = _number(root, counter, passes=1)
     schema_of(numbered)  # unknown columns are found here, before any row is read
     if seed is None:
-        seed = fresh_seed() if settings.seed is None else settings.seed
+        seed = _fresh_seed(numbered) if settings.seed is None else settings.seed
     return Plan(numbered, settings, seed, history=(("as written", numbered),))
+
+
+def _fresh_seed(root: Node) -> int:
+    """Another seed for each run; but shards are read by several processes that must agree on one order."""
+    for node in walk(root):
+        if isinstance(node, Deal) or (
+            isinstance(node, Read) and node.sampler is not None and node.sampler.is_sharded()
+        ):
+            return DEFAULT_SEED
+    return fresh_seed()
 
 
 def _number(node: Node, counter: Iterator[int], passes: int | None, batch_rows: int = 1) -> Node:

@@ -9,7 +9,7 @@ from typing import Any
 from millrace.core.schema import Schema
 
 from .node import Node, Size
-from .ops import Batch
+from .ops import Batch, Read
 
 __all__ = ["Regroup", "Replace", "Segment"]
 
@@ -33,6 +33,15 @@ class Segment(Node):
     @property
     def label(self) -> str:
         return " + ".join(op.label for op in self.ops)
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Rows per batch where the segment reads and batches in one go, along batch borders."""
+        if isinstance(self.ops[0], Read):
+            for op in self.ops:
+                if isinstance(op, Batch) and not op.whole and isinstance(op.batch_size, int):
+                    return op.batch_size
+        return None
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         for op in self.ops:

@@ -19,7 +19,8 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(BuiltinSampler):
     """Every ``num_shards``-th row, starting at ``shard_id``.
 
-    All shards shuffle alike, so they stay disjoint and together cover the rows. They also have equal length:
+    All shards shuffle alike (they must be given one key: the caller may not draw a seed for each process), so
+    they stay disjoint and together cover the rows. They also have equal length:
     where the rows do not divide evenly, the last ones start again from the first rows (``padding`` says how
     many). With an ``offset`` from 0 to ``num_shards`` nothing is repeated, and the first row goes to shard
     ``offset``; a shard that would then be empty gets the first row. ``even_dist=False`` never repeats a row.
@@ -122,7 +123,7 @@ class DistributedSampler(BuiltinSampler):
         return self.shuffle is not Shuffle.FALSE or self._child_says("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return True
+        return self.num_shards > 1 or self._child_says("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
         made = super().to_dict()

@@ -90,8 +90,8 @@ class PKSampler(BuiltinSampler):
         return order if total == order.size else Composed(RangeOrder(total), order)
 
     def is_shuffled(self) -> bool:
-        # MindSpore answers for the order of the classes only, and says False even when that is shuffled
-        return self._child_says("is_shuffled")
+        # of the order of the classes; which rows of a class are drawn is random in any case
+        return self.shuffle or self._child_says("is_shuffled")
 
     def is_sharded(self) -> bool:
         return self._child_says("is_sharded")

@@ -32,7 +32,8 @@ class SubsetSampler(BuiltinSampler):
         super().__init__(num_samples)
 
     def _limit(self) -> int | None:
-        return len(self.indices) if self.num_samples is None else self.num_samples
+        limit = len(self.indices)
+        return limit if self.num_samples is None else min(limit, self.num_samples)
 
     def _count(self, size: int, labels: Labels | None) -> int:
         if not self.indices:

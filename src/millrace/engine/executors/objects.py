@@ -110,5 +110,3 @@ def flat_loads(objects: Objects, data: bytes) -> Any:
 
 def _flat(buffers: list[pickle.PickleBuffer]) -> list[memoryview]:
     return [buffer.raw() for buffer in buffers]
-
-

@@ -102,7 +102,9 @@ class BatchStep:
                     op=self.name,
                     column=name,
                 )
-            made[name] = values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
+            made[name] = (
+                values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
+            )
         after = replaced_columns(names, inputs, outputs)
         return {n: made[n] if n in made else columns[n] for n in after}
 

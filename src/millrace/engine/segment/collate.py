@@ -47,7 +47,9 @@ def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
                 offset=offset,
             )
     return {
-        key: collate_column([v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)], name, position)
+        key: collate_column(
+            [v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)], name, position
+        )
         for key in first
     }
 
@@ -130,7 +132,9 @@ def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) ->
     if text and fill:
         dtype = np.result_type(dtype, np.asarray(fill).dtype)
     out = np.empty((len(rows), *target), dtype)
-    out[...] = ("" if dtype.kind == "U" else b"") if text and not fill else np.asarray(fill or 0).astype(dtype)
+    out[...] = (
+        ("" if dtype.kind == "U" else b"") if text and not fill else np.asarray(fill or 0).astype(dtype)
+    )
     for i, row in enumerate(rows):
         if row.dtype != rows[0].dtype and not text:
             raise _mismatch(rows, name, 0)

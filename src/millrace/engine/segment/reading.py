@@ -71,9 +71,7 @@ class ReadStep:
                 failures.row(chunk, i, cause, op, what, list(self.op.source.schema()))
         if failures.policy == "return" and len(parts) == len(chunk):
             # every row alone is fine, together they are not: the source is at fault, not a row
-            raise data_error(
-                error, what, op=op, row=int(chunk.origin[0]), columns=[], file=None
-            ) from error
+            raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[], file=None) from error
         if not parts:
             return chunk.slice(0, 0).with_columns({name: [] for name in self.op.source.schema()})
         kept = Chunk.concat(parts)

@@ -37,7 +37,9 @@ class SegmentRunner:
         hooks = settings.debug_hooks if settings.debug_mode else ()
         reads = isinstance(ops[0], Read)
         self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
-        self.where: Callable[[int], str | None] | None = ops[0].source.where if isinstance(ops[0], Read) else None
+        self.where: Callable[[int], str | None] | None = (
+            ops[0].source.where if isinstance(ops[0], Read) else None
+        )
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
         failures = Failures(self.policy, self.where)

@@ -92,5 +92,3 @@ class CallbackStage(Through):
         self.rows.restore(state["rows"])
         self.epoch, self.done, self.in_epoch = state["epoch"], state["done"], state["in_epoch"]
         self._begun = self._epoch_begun = self.in_epoch > 0
-
-

@@ -133,7 +133,12 @@ class DealStage(Through):
         self._next_epoch()
 
     def state(self) -> State:
-        return {"up": self.up.state(), "position": self.position, "padded": self._padded, "start": self._start}
+        return {
+            "up": self.up.state(),
+            "position": self.position,
+            "padded": self._padded,
+            "start": self._start,
+        }
 
     def restore(self, state: State) -> None:
         self._start, self._padded = state["start"], state["padded"]

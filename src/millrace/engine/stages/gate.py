@@ -54,7 +54,9 @@ class Gate:
             while self.allowed <= 0 and not self.off:
                 left = until - time.monotonic()
                 if left <= 0:
-                    log.warning("sync_wait timed out after %s seconds: no sync_update came; going on", timeout)
+                    log.warning(
+                        "sync_wait timed out after %s seconds: no sync_update came; going on", timeout
+                    )
                     self.off = True
                     return
                 self._changed.wait(left)

@@ -36,12 +36,24 @@ def order_of(read: Read, seed: int, epoch: int) -> Order:
 
 
 class IndexStage(Stage):
-    """Position-addressable: its state is the epoch and the position in it."""
+    """Position-addressable: its state is the epoch and the position in it.
 
-    def __init__(self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int) -> None:
+    Where the segment above makes batches itself (``batch`` rows each), the state is written as the barrier that
+    would otherwise cut them writes it: a run may be resumed under settings that fuse the plan differently.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        seed: int,
+        epochs: int | None,
+        stats: StageStats,
+        rows: int,
+        batch: int | None = None,
+    ) -> None:
         self.read, self.seed, self.epochs, self.stats = read, seed, epochs, stats
         # rows per block; the segment above adapts it
-        self.rows = rows
+        self.rows, self.batch = rows, batch
         self.epoch, self.position = 0, 0
         self._order: Order | None = None
 
@@ -60,11 +72,22 @@ class IndexStage(Stage):
         return Chunk({}, ids, rows, self.epoch, start)
 
     def state(self) -> State:
-        return [self.epoch, self.position]
+        place = [self.epoch, self.position]
+        if self.batch is None:
+            return place
+        batches = -(-self.position // self.batch)
+        return {"rows": {"up": place, "skip": 0}, "batch": batches, "epoch": self.epoch}
 
     def restore(self, state: State) -> None:
-        self.epoch, self.position = state
         self._order = None
+        if self.batch is None:
+            self.epoch, self.position = state
+            return
+        rows = state["rows"]
+        self.epoch, self.position = rows["up"][0], rows["up"][1] + rows["skip"]
+        if rows.get("ended"):  # all rows of the epoch are out, its end is not
+            self.epoch -= 1
+            self.position = order_of(self.read, self.seed, self.epoch).size
 
     def skip_rest(self) -> None:
         self.epoch, self.position, self._order = self.epoch + 1, 0, None

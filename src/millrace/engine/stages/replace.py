@@ -61,7 +61,9 @@ class ReplaceStage(Through):
                 raise DataError("All data is garbage and cannot be replaced.", op="error mode REPLACE")
             row = self._kept[self._replaced % len(self._kept)]
             self._replaced += 1
-            return Chunk(row.columns, mix_into(row.ids, 0xBAD, self._replaced), row.origin, row.epoch, row.start)
+            return Chunk(
+                row.columns, mix_into(row.ids, 0xBAD, self._replaced), row.origin, row.epoch, row.start
+            )
         self._next_epoch()
         return END
 

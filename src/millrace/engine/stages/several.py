@@ -139,5 +139,3 @@ class ZipStage(_Several):
         for side, inner in zip(self.sides, state["sides"], strict=True):
             side.restore(inner)
         self.epoch, self.position = state["epoch"], state["position"]
-
-

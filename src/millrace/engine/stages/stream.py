@@ -105,5 +105,3 @@ class StreamStage(Stage):
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
-
-

@@ -77,7 +77,11 @@ class WindowShuffleStage(Through):
         if not window.rows:
             return False
         self._now, self.offset = window, 0
-        key = mix(self.seed, self.epoch, self.op, self.number) if self.key is None else mix(self.key, self.number)
+        key = (
+            mix(self.seed, self.epoch, self.op, self.number)
+            if self.key is None
+            else mix(self.key, self.number)
+        )
         self._order = Permutation(window.rows, key)
         window.join()
         return True

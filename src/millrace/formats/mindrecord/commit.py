@@ -36,7 +36,8 @@ def temporary(final: Path, token: str) -> Path:
     return final.parent / f".{final.name}.{token}.tmp"
 
 
-def _journal(first: Path) -> Path:
+def journal_path(first: Path) -> Path:
+    """Where the commit of the set that begins with this file is written down."""
     return first.parent / f".{first.name}.commit"
 
 
@@ -74,7 +75,7 @@ def put_in_place(finals: list[Path], token: str, committed: Callable[[], object]
     if len(finals) == 1:
         _rename_all(finals, token)
     else:
-        journal = _journal(finals[0])
+        journal = journal_path(finals[0])
         draft = temporary(journal, token)
         draft.write_text(json.dumps({"token": token, "files": [final.name for final in finals]}))
         replace_file(draft, journal)  # the commit
@@ -110,7 +111,7 @@ def index_path(data: Path) -> Path:
 
 def finish_commit(first: Path) -> bool:
     """If a writer stopped in the middle of renaming the set that begins with this file, do the rest."""
-    journal = _journal(first)
+    journal = journal_path(first)
     try:
         if journal.stat().st_size > _MAX_JOURNAL:
             raise ValueError("too long")

@@ -12,7 +12,7 @@ from pathlib import Path
 from millrace.core.errors import DataError
 
 from . import crypto
-from .commit import finish_commit, fsync_file, index_path, new_token, put_in_place, temporary
+from .commit import finish_commit, fsync_file, index_path, journal_path, new_token, put_in_place, temporary
 from .header import Header
 from .layout import ShardFile
 from .reader import MindRecordReader
@@ -39,7 +39,7 @@ class Draft:
             finish_commit(finals[0])
             for final in finals:
                 _remove_orphans(final)
-                _remove_old_indexes(final)
+                _remove_companions(final)
             for number, (final, header) in enumerate(zip(finals, headers)):
                 path = temporary(final, self.token)
                 if source is not None:
@@ -120,14 +120,16 @@ def _remove_orphans(final: Path) -> None:
                     os.close(fd)
 
 
-def _remove_old_indexes(final: Path) -> None:
-    """Remove temporary indexes whose data file is already in place or gone."""
-    prefix, suffix = f".{index_path(final).name}.", ".tmp"
+def _remove_companions(final: Path) -> None:
+    """Remove temporary indexes and journals whose data file is already in place or gone."""
+    prefixes = [f".{index_path(final).name}.", f".{journal_path(final).name}."]
     with contextlib.suppress(OSError):
         for name in os.listdir(final.parent):
-            token = name[len(prefix) : -len(suffix)]
-            if name.startswith(prefix) and name.endswith(suffix) and not temporary(final, token).exists():
-                (final.parent / name).unlink(missing_ok=True)
+            for prefix in prefixes:
+                token = name[len(prefix) :].removesuffix(".tmp")
+                ours = name.startswith(prefix) and name.endswith(".tmp")
+                if ours and not temporary(final, token).exists():
+                    (final.parent / name).unlink(missing_ok=True)
 
 
 def _copy(shard: Shard, target: Path) -> None:

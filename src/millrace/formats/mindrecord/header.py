@@ -107,6 +107,8 @@ class Header:
 
     def groups(self, file_size: int, file: str) -> list[Group]:
         """The row groups in row order, after checking that pages lie inside the file and fit together."""
+        if not self.pages and file_size > self.header_size:
+            raise FormatError("the header lists no pages, and there are bytes where pages lie", file=file)
         raw_at = _raw_places(self, file_size, file)
         found: list[Group] = []
         row = 0
@@ -115,7 +117,7 @@ class Header:
                 continue
             start, rows = self.page_start(page.id), page.end_row - page.start_row
             _inside(self, page, file_size, file)
-            if page.start_row != row or rows < 0 or rows * 8 > page.used:
+            if page.start_row != row or rows < 0 or rows * 8 > page.used or (page.used and not rows):
                 text = f"rows {page.start_row} to {page.end_row} do not follow row {row} or do not fit"
                 raise FormatError(text, file=file, page=page.id)
             row = page.end_row

@@ -154,12 +154,8 @@ def _to_float(field: Field, value: Any) -> float:
     if isinstance(number, int) and abs(number) > 2**1023:
         raise _Refused(f"{number} is too big for {field.type}", ArgumentValueError)
     wide = float(number)
-    exact = (
-        np.float32(number) == number
-        if field.type == "float32" and isinstance(number, int)
-        else wide == number
-    )
-    if isinstance(number, int) and not exact:
+    kept = float(np.float32(wide)) if field.type == "float32" else wide
+    if isinstance(number, int) and kept != number:
         raise _Refused(f"{number} has no exact {field.type}", ArgumentValueError)
     return wide
 

@@ -1,0 +1,144 @@
+"""Every kind of pipeline the engine can run, for suites that must hold for all of them.
+
+Each entry builds a fresh dataset. Functions live at module level so that worker processes can be given them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import millrace.dataset as ds
+from millrace.transforms.base import Transform
+
+ROWS = 23
+
+
+class Squares:
+    """A random-access source with an array and a number per row."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return np.full((2, 3), index, np.float32), index * index
+
+    def __len__(self) -> int:
+        return ROWS
+
+
+class Ragged:
+    """Rows of different lengths, with text and a dict."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return np.arange(index % 5 + 1), f"row {index}", {"index": index}
+
+    def __len__(self) -> int:
+        return ROWS
+
+
+def stream() -> Iterator[tuple[Any, ...]]:
+    for index in range(ROWS):
+        yield np.full(3, index, np.int32), index
+
+
+class Noise(Transform):
+    """A random transform, so that suites see whether random numbers depend on anything they must not."""
+
+    random = True
+
+    def params(self, draws: Any) -> tuple[Any, ...]:
+        return (draws.uniform(0), draws.integers(1, 0, 1000))
+
+    def row(self, value: Any, noise: float, shift: int) -> Any:
+        return value + noise + shift
+
+
+def double(value: Any) -> Any:
+    return value * 2
+
+
+def both(one: Any, two: Any) -> Any:
+    return one.sum() + two, one - two
+
+
+def is_even(value: Any) -> bool:
+    return int(value) % 2 == 0
+
+
+def short(value: Any) -> Any:
+    return value[:3]
+
+
+def scale(rows: list[Any], info: ds.BatchInfo) -> Any:
+    return [row * (info.get_batch_num() + 1) + info.get_epoch_num() for row in rows]
+
+
+def growing(info: ds.BatchInfo) -> int:
+    return info.get_batch_num() % 3 + 1
+
+
+def spread(row: list[Any]) -> ds.Dataset:
+    return ds.NumpySlicesDataset({"x": row[0].ravel(), "k": np.full(row[0].size, row[1])}, shuffle=False)
+
+
+def squares(**options: Any) -> ds.Dataset:
+    return ds.GeneratorDataset(Squares(), ["x", "y"], **options)
+
+
+def slices(**options: Any) -> ds.Dataset:
+    data = {"x": np.arange(ROWS * 4, dtype=np.float32).reshape(ROWS, 4), "y": np.arange(ROWS)}
+    return ds.NumpySlicesDataset(data, **options)
+
+
+def streamed() -> ds.Dataset:
+    return ds.GeneratorDataset(stream, ["x", "y"])
+
+
+PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
+    "source": lambda: squares(),
+    "source in order": lambda: squares(shuffle=False),
+    "slices": lambda: slices(),
+    "batch": lambda: squares().batch(4),
+    "batch that drops": lambda: squares().batch(4, drop_remainder=True),
+    "shuffle batch": lambda: slices(shuffle=False).shuffle(5).batch(4),
+    "random map": lambda: squares().map(Noise(), "x").batch(4),
+    "python map": lambda: squares().map(double, "x").batch(5),
+    "two to two": lambda: squares().map(both, ["x", "y"], ["sum", "left"]).batch(3),
+    "map after batch": lambda: squares().batch(4).map(Noise(), "x"),
+    "list of operations": lambda: squares().map([double, Noise(), double], "x").batch(4),
+    "filter": lambda: squares().map(Noise(), "x").filter(is_even, "y").batch(3),
+    "filter that drops batches": lambda: slices().filter(is_even, "y").batch(4, drop_remainder=True),
+    "take and skip": lambda: squares().skip(3).take(11).batch(4),
+    "take after filter": lambda: squares().filter(is_even, "y").skip(1).take(7).batch(2),
+    "repeat": lambda: squares().map(Noise(), "x").repeat(3).batch(4),
+    "repeat, then random": lambda: squares(shuffle=False).repeat(2).map(Noise(), "x").batch(4),
+    "batch, then repeat": lambda: squares().batch(5).repeat(2),
+    "endless, cut": lambda: slices().repeat().take(50).batch(8),
+    "shuffle of repeat": lambda: slices().repeat(2).shuffle(7).map(Noise(), "x").batch(4),
+    "shuffle of batches": lambda: squares().batch(2).shuffle(4),
+    "stream": streamed,
+    "stream shuffle": lambda: streamed().shuffle(6).batch(4),
+    "stream random map": lambda: streamed().map(Noise(), "x").batch(4),
+    "stream repeat": lambda: streamed().repeat(2).batch(3),
+    "concat": lambda: (squares() + squares(shuffle=False)).map(Noise(), "x").batch(4),
+    "concat of one source twice": lambda: (lambda data: (data + data).shuffle(9).batch(4))(squares()),
+    "zip": lambda: ds.zip((squares(), slices().rename(["x", "y"], ["a", "b"]))).map(Noise(), "a").batch(4),
+    "zip of unequal": lambda: ds.zip((squares().take(9), streamed().rename(["x", "y"], ["a", "b"]))).batch(2),
+    "flat map": lambda: squares().flat_map(spread).map(Noise(), "x").batch(10),
+    "padded batch": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).padded_batch(
+        4, pad_info={"x": ([None], -1)}
+    ),
+    "per batch map": lambda: squares().batch(4, per_batch_map=scale, input_columns=["x"]).repeat(2),
+    "batch size by function": lambda: squares().batch(growing),
+    "buckets": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"])
+    .project(["x"])
+    .bucket_batch_by_length(["x"], [2, 4], [2, 3, 2]),
+    "text and dicts": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t", "d"]).batch(4),
+    "shard": lambda: squares(num_shards=3, shard_id=1).map(Noise(), "x").batch(2),
+    "shard of a stream": lambda: ds.GeneratorDataset(stream, ["x", "y"], num_shards=3, shard_id=2).batch(2),
+    "sampler": lambda: squares(sampler=ds.SubsetRandomSampler([1, 5, 9, 13, 2])).batch(2),
+    "batch sampler": lambda: squares(batch_sampler=[[1, 2], [3], [4, 5, 6]]).map(Noise(), "x"),
+    "split": lambda: squares(shuffle=False).split([0.5, 0.5])[1].map(Noise(), "x").batch(4),
+    "split of a stream": lambda: streamed().split([10, 13])[1].batch(4),
+    "rename and project": lambda: squares().rename("x", "image").project(["image"]).shuffle(3).batch(4),
+}
