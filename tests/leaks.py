@@ -67,7 +67,7 @@ class Footprint:
 
 
 def _helpers() -> tuple[set[int], set[int]]:
-    """Return processes and descriptors of multiprocessing's helpers, which live as long as we do."""
+    """Return processes and descriptors of helpers that live as long as we do: multiprocessing's, our fork server."""
     pids, fds = set(), set()
     if "multiprocessing.resource_tracker" in sys.modules:
         tracker = sys.modules["multiprocessing.resource_tracker"]._resource_tracker
@@ -77,6 +77,11 @@ def _helpers() -> tuple[set[int], set[int]]:
         server = sys.modules["multiprocessing.forkserver"]._forkserver
         pids.add(server._forkserver_pid)
         fds.add(server._forkserver_alive_fd)
+    if "millrace.engine.executors.forkserver" in sys.modules:
+        helper = sys.modules["millrace.engine.executors.forkserver"].helper()
+        if helper is not None:
+            pids.add(helper[0])
+            fds.add(helper[1])
     return pids - {None}, fds - {None}
 
 

@@ -29,8 +29,8 @@ ROOMS = {
     "formats": ("core",),
     # The plan knows what a transform and a sampler are, not which ones there are.
     "plan": ("core", "transforms.base", "samplers.base"),
-    # The engine gets transforms and samplers inside the plan's nodes; it never names one.
-    "engine": ("core", "plan"),
+    # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
+    "engine": ("core", "plan", "transforms.base"),
     # The fluent layer builds nodes (so: what the plan may see) and starts the engine.
     "fluent": ("core", "plan", "engine", "transforms.base", "samplers.base"),
     "sources": ("core", "fluent", "formats", "samplers"),

@@ -194,6 +194,11 @@ def test_files_that_are_none_or_too_big(tmp_path):
     for bad in ("/no/such", str(tmp_path), ""):
         with pytest.raises(ValueError, match="does not exist or permission denied!"):
             Schema(bad)
+    with pytest.raises(ValueError, match="filename should not contain"):
+        Schema("/tmp/no?such")
+    odd = tmp_path / "a:b.json"
+    odd.write_text(json.dumps(FULL))
+    assert Schema.get_num_rows(Schema(str(odd))) == 7
     huge = tmp_path / "huge.json"
     with huge.open("wb") as out:
         out.truncate(64 << 20)

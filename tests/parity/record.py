@@ -1,10 +1,11 @@
 """Run every case under real MindSpore and write goldens/. From the root of the repository:
 
-    /path/to/python-with-mindspore -m tests.parity.record [--check] [file ...]
+    /path/to/python-with-mindspore -m tests.parity.record [--check | --new] [file ...]
 
 Each case runs in a process of its own, so that what it sets does not reach the next one, and a crash or a
-hang is a result like any other. With --check nothing is written: what is recorded must come out again
-(cases with `better` are left out, what MindSpore does there may be anything).
+hang is a result like any other. With --new only cases that are new or changed are run. With --check nothing is
+written: what is recorded must come out again (cases with `better` are left out, what MindSpore does there may
+be anything).
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ def run(case: Case, ds: Any, ms: Any, folder: str) -> dict[str, Any]:
     return json.loads((place / "outcome").read_text())
 
 
+def outcome(case: Case, ds: Any, ms: Any, folder: str) -> dict[str, Any]:
+    return {"code": case.source} | run(case, ds, ms, folder)
+
+
 def main(arguments: list[str]) -> int:
     os.environ["GLOG_v"] = "4"
     import mindspore as ms
@@ -64,20 +69,23 @@ def main(arguments: list[str]) -> int:
 
 
 def record(arguments: list[str], ds: Any, ms: Any, folder: str) -> int:
-    check = "--check" in arguments
+    check, new = "--check" in arguments, "--new" in arguments
     wanted = [argument for argument in arguments if not argument.startswith("--")]
     different = 0
     for name, cases in load().items():
         if wanted and name not in wanted:
             continue
         path = GOLDENS / f"{name}.json"
-        recorded = {case.name: {"code": case.source} | run(case, ds, ms, folder) for case in cases}
+        stored = json.loads(path.read_text()) if path.exists() else {}
+        kept = {case.name for case in cases if new and stored.get(case.name, {}).get("code") == case.source}
+        recorded = {
+            case.name: stored[case.name] if case.name in kept else outcome(case, ds, ms, folder) for case in cases
+        }
         errors = sum("error" in outcome for outcome in recorded.values())
         print(f"{name}: {len(cases)} cases, {errors} errors")
         if check:
-            stored = json.loads(path.read_text())
-            kept = [case.name for case in cases if not case.better]
-            changed = [key for key in kept if not same(stored.get(key), recorded[key])]
+            certain = [case.name for case in cases if not case.better]
+            changed = [key for key in certain if not same(stored.get(key), recorded[key])]
             different += len(changed)
             print(*(f"  differs: {key}" for key in changed), sep="\n", end="\n" if changed else "")
         else:

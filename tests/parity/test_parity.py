@@ -21,6 +21,8 @@ GOLDENS = {path.stem: json.loads(path.read_text()) for path in Path(__file__).pa
 CASES = [
     pytest.param(file, case, id=f"{file}:{case.name}") for file, cases in load().items() for case in cases
 ]
+LATER = [case for case in CASES if case.values[0] == "later"]
+NOW = [case for case in CASES if case.values[0] != "later"]
 
 
 def run(case: Case, folder: Path) -> dict[str, Any]:
@@ -35,11 +37,21 @@ def run(case: Case, folder: Path) -> dict[str, Any]:
     return {"result": encode(namespace["result"])}
 
 
-@pytest.mark.parametrize(("file", "case"), CASES)
+@pytest.mark.parametrize(("file", "case"), NOW)
 def test_same_as_mindspore(file, case, tmp_path):
     golden = GOLDENS[file][case.name]
-    assert golden["code"] == case.source, "the case has changed since it was recorded: run record.py"
-    got = run(case, tmp_path)
+    assert golden["code"] == case.source, "the case has changed since it was recorded: run record.py --new"
+    compare(case, run(case, tmp_path), golden)
+
+
+@pytest.mark.parametrize(("file", "case"), LATER)
+def test_still_to_come(file, case, tmp_path):
+    """What cases/later.py holds is still missing; what has come must move to the other files."""
+    with pytest.raises(AssertionError):
+        compare(case, run(case, tmp_path), GOLDENS[file][case.name])
+
+
+def compare(case: Case, got: dict[str, Any], golden: dict[str, Any]) -> None:
     if case.better:
         check_stated(case, got)
     elif "error" in golden:

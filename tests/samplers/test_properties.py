@@ -233,7 +233,9 @@ def test_answers_about_chains():
     top.add_child(DistributedSampler(2, 0, num_samples=2))
     assert (top.is_sharded(), top.is_shuffled(), top.get_num_samples()) == (True, True, 2)
     assert top.get_shuffle_mode() is Shuffle.FALSE
-    assert SubsetSampler([1, 2]).get_num_samples() == 2
+    assert SubsetSampler([1, 2]).get_num_samples() == SubsetSampler([1, 2], 5).get_num_samples() == 2
+    assert not DistributedSampler(1, 0).is_sharded()
+    assert PKSampler(2, shuffle=True).is_shuffled()
     assert WeightedRandomSampler([1, 2]).get_num_samples() is None
     assert PKSampler(2, shuffle=True).get_shuffle_mode() is Shuffle.FALSE
 

@@ -100,7 +100,7 @@ class ColumnNames:
         check_columns(value, name)
 
 
-Columns = Annotated[str | list[str], ColumnNames()]
+Columns = Annotated[list[str] | str, ColumnNames()]
 
 
 def check_columns(columns: Any, name: str) -> None:
@@ -113,7 +113,7 @@ def check_columns(columns: Any, name: str) -> None:
     """
     if columns is None:
         return
-    check_type(columns, (str, list), name)
+    check_type(columns, (list, str), name)
     if isinstance(columns, str):
         if not columns:
             raise ArgumentValueError(f"{name} should not be an empty str.")

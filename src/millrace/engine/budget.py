@@ -74,6 +74,15 @@ _caps = _Caps()
 _controller: Any = None
 
 
+def _after_fork() -> None:
+    """A child of fork has none of our threads, and must not inherit a lock that one of them held."""
+    global _caps
+    _caps = _Caps()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _thread_pools() -> Any:
     """threadpoolctl's view of the loaded BLAS and OpenMP libraries, looked up once (a few milliseconds)."""
     global _controller

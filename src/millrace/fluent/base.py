@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millrace.core import settings
@@ -35,6 +36,8 @@ class Session:
     dynamic_columns: dict[str, list[int | None]] = dataclasses.field(default_factory=dict)
     seen: dict[str, Any] = dataclasses.field(default_factory=dict)
     runs: list[Run] = dataclasses.field(default_factory=list)
+    # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
+    unsampled: Node | None = None
 
     def all_gates(self) -> dict[str, Gate]:
         found: dict[str, Gate] = {}
@@ -82,7 +85,17 @@ class DatasetBase:
             size = size_of(rewrite(self._node, _repeat_once))
         return None if size is None or math.isinf(size) else int(size)
 
-    def _peek(self, node: Node, limit: int | None) -> list[dict[str, Any]]:
+    def _remember_size(self, rows: int) -> None:
+        """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
+        if self._known_size() != rows:
+            self._session.seen["size"] = rows
+
+    def _renew(self, node: Node) -> None:
+        """Another node for this dataset (use_sampler): what was seen of the old one is forgotten."""
+        self._node = node
+        self._session.seen.clear()
+
+    def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
         """The first rows of a tree (all when limit is None), run in this thread without hooks."""
         quiet = settings.current().replace(executor="inline", debug_mode=False, debug_hooks=())
         if limit is not None:
@@ -91,15 +104,13 @@ class DatasetBase:
         for gate in gates:
             gate.disable()
         run = Run(optimise(bind(_without_callbacks(node), quiet)), 1)
-        rows: list[dict[str, Any]] = []
         try:
             while not isinstance(row := run.next_row(), Signal):
-                rows.append(row)
+                yield row
         finally:
             run.close()
             for gate in gates:
                 gate.reset()
-        return rows
 
     def get_dataset_size(self) -> int:
         """Batches (or rows, where nothing is batched) in one epoch.
@@ -111,12 +122,13 @@ class DatasetBase:
         >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_dataset_size()
         2
         """
-        size = self._known_size()
-        if size is None:
-            if "size" not in self._session.seen:
-                self._session.seen["size"] = len(self._peek(rewrite(self._node, _repeat_once), None))
-            size = int(self._session.seen["size"])
-        return size
+        seen = self._session.seen
+        if "size" not in seen:
+            size = self._known_size()
+            if size is not None:
+                return size
+            seen["size"] = sum(1 for _ in self._peek(rewrite(self._node, _repeat_once), None))
+        return int(seen["size"])
 
     def __len__(self) -> int:
         return self.get_dataset_size()

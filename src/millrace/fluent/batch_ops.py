@@ -109,7 +109,6 @@ class BatchOps(DatasetBase):
         Range(1, INT32_MAX).check("batch_size", batch_size)
         if callable(batch_size) and count_parameters(batch_size) not in (1, None):
             raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
-        check_pad_info(pad_info)
         _warn_repeat_below(self._node, "padded_batch")
         return self._then(
             ops.Batch(
@@ -117,7 +116,7 @@ class BatchOps(DatasetBase):
                 where=call_site(),
                 batch_size=batch_size,
                 drop_remainder=drop_remainder,
-                pad_info=pad_info,
+                pad_info=check_pad_info(pad_info),
                 workers=num_parallel_workers,
             )
         )
@@ -153,7 +152,6 @@ class BatchOps(DatasetBase):
         if element_length_function is not None and not callable(element_length_function):
             raise ArgumentTypeError("element_length_function object is not callable.")
         _check_buckets(bucket_boundaries, bucket_batch_sizes)
-        check_pad_info(pad_info)
         return self._then(
             ops.BucketBatch(
                 inputs=(self._node,),
@@ -162,7 +160,7 @@ class BatchOps(DatasetBase):
                 boundaries=tuple(bucket_boundaries),
                 batch_sizes=tuple(bucket_batch_sizes),
                 length_function=element_length_function,
-                pad_info=pad_info,
+                pad_info=check_pad_info(pad_info),
                 pad_to_boundary=pad_to_bucket_boundary,
                 drop_remainder=drop_remainder,
             )
@@ -172,7 +170,7 @@ class BatchOps(DatasetBase):
 def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:
     if not boundaries:
         raise ArgumentValueError("bucket_boundaries cannot be empty.")
-    if not all(isinstance(b, int) and not isinstance(b, bool) for b in boundaries):
+    if not all(isinstance(b, int) for b in boundaries):
         raise ArgumentTypeError("bucket_boundaries should be a list of int.")
     if any(b <= 0 for b in boundaries):
         raise ArgumentValueError("bucket_boundaries must only contain positive numbers.")
@@ -180,7 +178,7 @@ def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:
         raise ArgumentValueError("bucket_boundaries should be strictly increasing.")
     if len(sizes) != len(boundaries) + 1:
         raise ArgumentValueError("bucket_batch_sizes must contain one element more than bucket_boundaries.")
-    if not all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
+    if not all(isinstance(s, int) for s in sizes):
         raise ArgumentTypeError("bucket_batch_sizes should be a list of int.")
     if any(s <= 0 for s in sizes):
         raise ArgumentValueError("bucket_batch_sizes should be a list of positive numbers.")

@@ -10,7 +10,9 @@ from millrace.core.args import INT32_MAX, INT64_MAX, Range, check_type
 from millrace.core.cores import available_cores
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["Samples", "Workers", "check_pad_info", "count_parameters"]
+from .callbacks import DSCallback
+
+__all__ = ["Callbacks", "NoCache", "RowSize", "Samples", "Workers", "check_pad_info", "count_parameters"]
 
 
 class _Workers:
@@ -45,7 +47,7 @@ def check_max_rowsize(name: str, value: Any) -> None:
             f"{name} should be a single integer or a list[in_rowsize, out_rowsize] of length 2."
         )
     for i, size in enumerate(value):
-        check_type(size, (int,), f"{name}i[{i}]")
+        check_type(size, (int,), f"{name}[{i}]")
         Range(-1, INT32_MAX).check(f"{name}i[{i}]", size)
 
 
@@ -54,10 +56,33 @@ class RowSize:
         check_max_rowsize(name, value)
 
 
-def check_pad_info(pad_info: dict[Any, Any] | None) -> None:
-    """``{column: (shape or None, value or None)}``."""
-    for key, value in (pad_info or {}).items():
+class Callbacks:
+    """A DSCallback or a list of them."""
+
+    def check(self, name: str, value: Any) -> None:
+        for i, callback in enumerate(value if isinstance(value, (list, tuple)) else ()):
+            check_type(callback, (DSCallback,), f"{name}[{i}]")
+        check_type(value, (DSCallback,) if not isinstance(value, (list, tuple)) else (list, DSCallback), name)
+
+
+class NoCache:
+    """Nothing but None, as long as there is no cache server."""
+
+    def check(self, name: str, value: Any) -> None:
+        raise ArgumentTypeError(
+            f"Argument {name} with value {value} is no cache: DatasetCache is not part of this version; leave "
+            f"{name} out."
+        )
+
+
+def check_pad_info(pad_info: dict[Any, Any] | None) -> dict[str, tuple[Any, Any]] | None:
+    """``{column: (shape or None, value or None)}``; a bare None instead of the pair means the same as two."""
+    if pad_info is None:
+        return None
+    for key, value in pad_info.items():
         check_type(key, (str,), "key in pad_info")
+        if value is None:
+            continue
         if len(value) != 2:
             raise ArgumentValueError("value of pad_info should be a tuple of size 2.")
         check_type(value, (tuple,), "value in pad_info")
@@ -70,6 +95,7 @@ def check_pad_info(pad_info: dict[Any, Any] | None) -> None:
                     _DIMENSION.check("dim of shape in pad_info", size)
         if fill is not None:
             check_type(fill, (int, float, str, bytes), "pad_value")
+    return {key: (None, None) if value is None else value for key, value in pad_info.items()}
 
 
 def count_parameters(function: Callable[..., Any]) -> int | None:

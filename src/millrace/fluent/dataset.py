@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal
 from millrace.core import settings
 from millrace.core.args import INT32_MAX, Range, as_list, check_columns, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.plan import ops
 
 from .base import DatasetBase
 from .batch_ops import BatchOps
 from .iterators import DictIterator, TupleIterator
 from .order_ops import OrderOps
 from .queries import Queries
+from .resample import sample_concat
 from .row_ops import RowOps
 from .sync import SyncOps
 
@@ -122,8 +124,23 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
         warnings.warn("use text.SentencePieceVocab.from_dataset instead", DeprecationWarning, stacklevel=2)
 
     def use_sampler(self, new_sampler: Any) -> None:
-        """Only sources and concatenations have a sampler to replace."""
-        raise PlanError("use_sampler works on a source or a concatenation, not on the result of an op")
+        """Deal a concatenation out to shards, or put all of it into random order; other ops have no sampler.
+
+        A DistributedSampler (with ``shuffle=False``) goes round the shards over the border of the parts, and
+        repeats no row.
+
+        >>> import millrace.dataset as ds
+        >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1, 2, 3], [4, 5]))
+        >>> both = one + two
+        >>> both.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
+        >>> [row[0].item() for row in both]
+        [2, 4]
+        """
+        concat = self._session.unsampled or self._node
+        if not isinstance(concat, ops.Concat):
+            raise PlanError("use_sampler works on a source or a concatenation, not on the result of an op")
+        self._renew(sample_concat(concat, new_sampler))
+        self._session.unsampled = concat
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._node.label}: {self.explain('as written').splitlines()[1].strip()}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
-from millrace.core.errors import ArgumentValueError, PlanError
+from millrace.core.errors import PlanError
 from millrace.core.log import get_logger
 from millrace.engine.driver import Run
 from millrace.engine.stages.base import END, Signal
@@ -51,6 +51,8 @@ class _Iterator:
         self._init_step = _init_step(dataset)
         self._run: Run = dataset._run(self._epochs, state)
         self._rows_in_epoch = 0
+        # whether the epoch that is under way began with its first row
+        self._whole_epoch = state is None and not self._init_step
         if state is None and self._init_step:
             size = dataset.get_dataset_size()
             self._run.skip(*divmod(self._init_step, size))
@@ -75,7 +77,9 @@ class _Iterator:
                 raise PlanError(BEYOND)
             if not self._rows_in_epoch and not self._run.stats.delivered:
                 log.warning("Got 0 sample from dataset pipeline, check if drop all data or load dataset fail.")
-            self._rows_in_epoch = 0
+            if self._whole_epoch:
+                self.dataset._remember_size(self._rows_in_epoch)
+            self._rows_in_epoch, self._whole_epoch = 0, False
             if self._epochs is not None and self._run.epoch >= self._epochs:
                 self._run.close()
             return None
@@ -155,5 +159,5 @@ class TupleIterator(_Iterator):
 def _init_step(dataset: DatasetBase) -> int:
     step = int(dataset.get_init_step())  # type: ignore[attr-defined]
     if step < 0:
-        raise ArgumentValueError(f"Cannot reset the pipeline, reset step must be >= 0. step: {step}")
+        raise PlanError(f"Cannot reset the pipeline, reset step must be >= 0. step: {step}")
     return step

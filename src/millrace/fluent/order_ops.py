@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
 from millrace.core import settings
 from millrace.core.args import INT32_MAX, Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import get_logger
-from millrace.core.rng import fresh_seed, mix
+from millrace.core.rng import mix
 from millrace.plan import ops
-from millrace.plan.node import Node, call_site, walk
+from millrace.plan.node import call_site, walk
 
 from .base import DatasetBase
+from .resample import freeze
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -87,7 +89,9 @@ class OrderOps(DatasetBase):
     def split(self, sizes: list[Any], randomize: bool = True) -> list[Dataset]:
         """Parts that share no row: by row counts, or by fractions that add up to 1.
 
-        ``randomize`` draws the parts at random, the same ones in each epoch.
+        ``randomize`` draws the parts at random. They depend on ``config.set_seed`` alone: every epoch, run and
+        process has the same ones, and what was shuffled before is shuffled once. Parts of a random-access source
+        can still be sharded with use_sampler().
 
         >>> import millrace.dataset as ds
         >>> train, test = ds.NumpySlicesDataset(list(range(10))).split([0.8, 0.2])
@@ -97,33 +101,35 @@ class OrderOps(DatasetBase):
         _check_sizes(sizes)
         if self.is_sharded():
             raise PlanError("Dataset should not be sharded before split.")
-        rows = _absolute(sizes, self.get_dataset_size())
-        node = self._node
+        counts = _absolute(sizes, self.get_dataset_size())
+        if randomize and self.is_shuffled():
+            log.warning("Dataset is shuffled before split.")
+        seed = settings.current().seed
+        key = mix(settings.DEFAULT_SEED if seed is None else seed, 0x5B117)
+        starts = itertools.accumulate([0, *counts[:-1]])
+        return [self._part(start, rows, key, randomize) for start, rows in zip(starts, counts, strict=True)]
+
+    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+        """One part of a split; parts with one key share no row."""
+        node = freeze(self._node, key)
         if randomize:
-            if self.is_shuffled():
-                log.warning("Dataset is shuffled before split.")
-            seed = settings.current().seed
-            key = mix(fresh_seed() if seed is None else seed, 0x5B117)
             node = ops.Shuffle(inputs=(node,), where=call_site(), buffer_size=SPLIT_WINDOW, key=key)
-        parts, start = [], 0
-        for count in rows:
-            part: Node = ops.Skip(inputs=(node,), where=call_site(), count=start) if start else node
-            parts.append(self._then(ops.Take(inputs=(part,), where=call_site(), count=count)))
-            start += count
-        return parts
+        if start:
+            node = ops.Skip(inputs=(node,), where=call_site(), count=start)
+        return self._then(ops.Take(inputs=(node,), where=call_site(), count=rows))
 
     def concat(self, datasets: Any) -> Dataset:
-        """This dataset, then the others; ``a + b`` is the same.
+        """This dataset, then the others; ``a + b`` is the same. ``use_sampler`` can shard or shuffle the whole.
 
         >>> import millrace.dataset as ds
         >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1], [2, 3]))
         >>> [row[0].item() for row in one + two]
         [1, 2, 3]
         """
-        check_type(datasets, (list, DatasetBase), "datasets")
+        check_type(datasets, (list, self._made), "datasets")
         others = [datasets] if isinstance(datasets, DatasetBase) else datasets
         for i, other in enumerate(others):
-            check_type(other, (DatasetBase,), f"dataset[{i}]")
+            check_type(other, (self._made,), f"dataset[{i}]")
         if not others:
             raise PlanError("Concat: concatenated datasets are not specified.")
         for i, part in enumerate([self, *others]):
@@ -146,7 +152,7 @@ class OrderOps(DatasetBase):
         >>> [[value.item() for value in row] for row in a.zip(b)]
         [[1, 3], [2, 4]]
         """
-        check_type(datasets, (tuple, DatasetBase), "datasets")
+        check_type(datasets, (tuple, self._made), "datasets")
         others = (datasets,) if isinstance(datasets, DatasetBase) else datasets
         if not others:
             raise PlanError("ZipNode: input datasets are not specified.")

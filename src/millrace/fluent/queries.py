@@ -34,8 +34,7 @@ class Queries(DatasetBase):
 
     def _first_row(self) -> dict[str, Any]:
         if "first" not in self._session.seen:
-            rows = self._peek(self._node, 1)
-            self._session.seen["first"] = rows[0] if rows else {}
+            self._session.seen["first"] = next(iter([*self._peek(self._node, 1)]), {})
         first: dict[str, Any] = self._session.seen["first"]
         return first
 

@@ -6,15 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from millrace.core.args import Columns, as_list, check_type, checked
+from millrace.core.args import Columns, as_list, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.plan import ops
 from millrace.plan.node import call_site
 from millrace.transforms.base import Transform, as_operation
 
 from .base import DatasetBase
-from .callbacks import DSCallback
-from .checks import RowSize, Workers
+from .checks import Callbacks, NoCache, RowSize, Workers
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -25,6 +24,13 @@ __all__ = ["RowOps"]
 def _tuple(columns: Any) -> tuple[str, ...] | None:
     names = as_list(columns)
     return None if names is None else tuple(names)
+
+
+def _listed(given: Any) -> list[Any]:
+    """One thing, several, or none, as a list."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 class RowOps(DatasetBase):
@@ -38,8 +44,8 @@ class RowOps(DatasetBase):
         num_parallel_workers: Annotated[int | None, Workers] = None,
         *,
         python_multiprocessing: bool = False,
-        cache: Any = None,
-        callbacks: Any = None,
+        cache: Annotated[Any, NoCache()] = None,
+        callbacks: Annotated[Any, Callbacks()] = None,
         max_rowsize: Annotated[Any, RowSize()] = None,
         offload: bool | None = None,
     ) -> Dataset:
@@ -66,12 +72,8 @@ class RowOps(DatasetBase):
                 '>>                       output_columns=["column_b", "column_c"])\n'
                 '>> dataset = dataset.project(["column_b", "column_c"])'
             )
-        given = callbacks if isinstance(callbacks, list) else ([] if callbacks is None else [callbacks])
-        for i, callback in enumerate(given):
-            name = f"callbacks[{i}]" if isinstance(callbacks, (list, tuple)) else "callbacks"
-            check_type(callback, (DSCallback,), name)
-        listed = list(operations) if isinstance(operations, (list, tuple)) else [operations]
-        if not listed or operations is None:
+        listed = _listed(operations)
+        if not listed:
             raise PlanError("Map: No 'operations' are specified.")
         for operation in listed:
             _check_operation(operation)
@@ -84,7 +86,7 @@ class RowOps(DatasetBase):
                 output_columns=_tuple(output_columns),
                 workers=num_parallel_workers,
                 processes=python_multiprocessing,
-                callbacks=tuple(callback.create_runtime_obj() for callback in given),
+                callbacks=tuple(callback.create_runtime_obj() for callback in _listed(callbacks)),
             )
         )
 
@@ -117,9 +119,12 @@ class RowOps(DatasetBase):
     def flat_map(self, func: Callable[..., Any]) -> Dataset:
         """Turn each row into a dataset and give the rows of all of them, one after the other.
 
+        The function gets one argument per column. It is called as its rows are needed, not now, so that a wrong
+        result is found when the dataset is iterated.
+
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([[1, 2], [3, 4]], shuffle=False)
-        >>> split = data.flat_map(lambda row: ds.NumpySlicesDataset(row[0], shuffle=False))
+        >>> split = data.flat_map(lambda row: ds.NumpySlicesDataset(row, shuffle=False))
         >>> [row[0].item() for row in split]
         [1, 2, 3, 4]
         """

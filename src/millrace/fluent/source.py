@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
@@ -11,6 +12,7 @@ from millrace.plan.source import Source
 
 from .base import Session
 from .dataset import Dataset
+from .resample import Fixed
 
 __all__ = ["SourceDataset"]
 
@@ -44,10 +46,12 @@ class SourceDataset(Dataset):
             raise ArgumentTypeError(f"a sampler is needed, but got {type(new_sampler)}.")
         if self._read.sampler is not None:
             new_sampler.add_child(self._read.sampler)
-        self._node = self._read.replace(sampler=new_sampler)
+        self._renew(self._read.replace(sampler=new_sampler))
 
     def use_sampler(self, new_sampler: Any) -> None:
         """Replace the present sampler (its child, if it has one, stays and feeds the new one).
+
+        On a part of a split the new sampler picks from the rows of the part.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
@@ -64,6 +68,16 @@ class SourceDataset(Dataset):
                 "sampler is not supported if source does not have attribute '__getitem__'."
             )
         present = self._read.sampler
-        if present is not None and present.get_child() is not None:
-            new_sampler.add_child(present.get_child())
-        self._node = self._read.replace(sampler=new_sampler)
+        below = present if isinstance(present, Fixed) or present is None else present.get_child()
+        if below is not None:
+            new_sampler.add_child(below)
+        self._renew(self._read.replace(sampler=new_sampler))
+
+    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+        read = self._node
+        if not isinstance(read, ops.Read) or read.sampler is None:
+            return super()._part(start, rows, key, randomize)
+        part = copy.copy(self)
+        part._node = read.replace(sampler=Fixed(read.sampler, key, randomize, start, rows), where=call_site())
+        part._session = Session(below=(self._session,))
+        return part

@@ -9,17 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import Columns, as_list, check_type, checked
-from millrace.core.chunk import Column, as_value, column_of, owned
+from millrace.core.args import INT32_MAX, Columns, Range, as_list, check_type, checked
+from millrace.core.build import RowsBuilder
+from millrace.core.chunk import Column, as_value
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import warn_once
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
-from millrace.fluent.checks import RowSize, Samples, Workers, count_parameters
+from millrace.fluent.checks import Samples, Workers, count_parameters
 from millrace.fluent.schema import Schema as PublicSchema
 from millrace.fluent.source import SourceDataset
 from millrace.plan import ops
 from millrace.plan.node import call_site
+from millrace.samplers import BuiltinSampler, Sampler
 
 from .arguments import check_shards, choose_sampler
 from .column_types import column_types as known_types
@@ -51,16 +53,12 @@ class RowMaker:
             )
         return given
 
-    def columns_of(self, rows: list[tuple[Any, ...]]) -> dict[str, Column]:
-        made = {
-            name: column_of(list(values))
-            for name, values in zip(self.columns, zip(*rows, strict=True), strict=True)
-        }
-        if self.types is not None:
-            for (name, column), wanted in zip(made.items(), self.types, strict=True):
-                for value in [column] if isinstance(column, np.ndarray) else column:
-                    self._check_type(name, value, np.dtype(wanted))
-        return made
+    def check(self, columns: dict[str, Column]) -> dict[str, Column]:
+        """The columns, if they have the types that the user declared."""
+        for (name, column), wanted in zip(columns.items(), self.types or (), strict=False):
+            for value in [column] if isinstance(column, np.ndarray) else column:
+                self._check_type(name, value, np.dtype(wanted))
+        return columns
 
     def _check_type(self, name: str, value: Any, wanted: np.dtype[Any]) -> None:
         got = getattr(value, "dtype", None)
@@ -80,18 +78,19 @@ class UserReader:
         self.maker = source.maker
 
     def read(self, indices: Indices) -> dict[str, Column]:
-        rows: list[tuple[Any, ...]] = []
-        getitem, row = self.getitem, self.maker.row
-        index = -1
+        maker, getitem, index = self.maker, self.getitem, -1
+        width = len(maker.columns)
+        builder = RowsBuilder(maker.columns, len(indices))
         try:
             for index in indices.tolist():
-                given = row(getitem(index))
-                rows.append(tuple([owned(value, others=4) for value in given]))
-            return self.maker.columns_of(rows)
+                row = getitem(index)
+                if type(row) is not tuple or len(row) != width:
+                    row = maker.row(row)
+                builder.add(row)
         except Exception as error:
-            if len(rows) < len(indices):
-                error.row_index = index  # type: ignore[attr-defined]
+            error.row_index = index  # type: ignore[attr-defined]
             raise
+        return maker.check(builder.finish())
 
     def close(self) -> None: ...
 
@@ -105,7 +104,7 @@ class UserStream:
     def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
         row = self.source.maker.row
         for given in self.source.iterate():
-            yield tuple([as_value(owned(value, others=4)) for value in row(given)])
+            yield row(given)
 
     def close(self) -> None: ...
 
@@ -232,7 +231,7 @@ class GeneratorDataset(SourceDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
         python_multiprocessing: bool = True,
-        max_rowsize: Annotated[Any, RowSize()] = None,
+        max_rowsize: Annotated[int | None, Range(-1, INT32_MAX)] = None,
         batch_sampler: Any = None,
         collate_fn: Any = None,
     ) -> None:
@@ -241,7 +240,6 @@ class GeneratorDataset(SourceDataset):
                 "Input `source` function of GeneratorDataset should be callable, iterable or random accessible, "
                 "commonly it should implement one of the method like yield, __getitem__ or __next__(__iter__)."
             )
-        check_type(max_rowsize, (int, list, type(None)), "max_rowsize")
         columns, types = _columns_and_types(column_names, column_types, schema)
         check_shards(num_shards, shard_id)
         random_access = hasattr(source, "__getitem__")
@@ -370,6 +368,8 @@ def _check_sampling(
             raise ArgumentValueError(
                 "batch_sampler is mutually exclusive with num_samples, shuffle, num_shards, shard_id and sampler."
             )
+        if isinstance(batch_sampler, BuiltinSampler) and not isinstance(batch_sampler, Sampler):
+            raise PlanError("Batch sampler of GeneratorDataset should be a Python sampler.")
         if not (hasattr(batch_sampler, "__getitem__") or hasattr(batch_sampler, "__iter__")):
             raise ArgumentTypeError("batch_sampler should have __getitem__ or __iter__ method.")
     if collate_fn is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.args import Columns, as_list, check_type, checked
-from millrace.core.chunk import Column
+from millrace.core.chunk import Column, as_value
 from millrace.core.errors import ArgumentValueError, PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
@@ -22,18 +22,23 @@ __all__ = ["ArraySource", "NumpySlicesDataset"]
 
 
 class ArraySource:
-    """Arrays in memory. A block of rows is one gather per column, with no Python object per row."""
+    """Arrays in memory: a block of rows is one gather per column, with no Python object per row.
+
+    Rows of different shapes, or of Python objects, stay a list with a value per row.
+    """
 
     random_access = True
     wish = "any"
     exclusive = False
     heavy = False
 
-    def __init__(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    def __init__(self, name: str, arrays: dict[str, Column]) -> None:
         self.name, self.arrays = name, arrays
 
     def schema(self) -> Schema:
-        return Schema({n: ColumnType(a.dtype, a.shape[1:]) for n, a in self.arrays.items()})
+        kinds = {name: ColumnType() for name in self.arrays}
+        known = {n: a for n, a in self.arrays.items() if isinstance(a, np.ndarray)}
+        return Schema(kinds | {n: ColumnType(a.dtype, a.shape[1:]) for n, a in known.items()})
 
     def size(self) -> int:
         return len(next(iter(self.arrays.values())))
@@ -43,9 +48,16 @@ class ArraySource:
 
     def read(self, indices: Indices) -> dict[str, Column]:
         start, n = int(indices[0]), len(indices)
-        if int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all())):
-            return {name: array[start : start + n].copy() for name, array in self.arrays.items()}
-        return {name: np.take(array, indices, axis=0) for name, array in self.arrays.items()}
+        in_a_row = int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all()))
+        made: dict[str, Column] = {}
+        for name, array in self.arrays.items():
+            if isinstance(array, list):
+                made[name] = [as_value(array[i]) for i in indices.tolist()]
+            elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
+                made[name] = [np.array(text) for text in array[indices].tolist()]
+            else:
+                made[name] = array[start : start + n].copy() if in_a_row else np.take(array, indices, axis=0)
+        return made
 
     def close(self) -> None: ...
 
@@ -55,7 +67,7 @@ class ArraySource:
                 f"PKSampler needs the class of every row: there is no column {column!r}, the columns are "
                 f"{list(self.arrays)}; name one with PKSampler(class_column=...)"
             )
-        return self.arrays[column]
+        return np.asarray(self.arrays[column])
 
     def where(self, index: int) -> str | None:
         return None
@@ -111,7 +123,7 @@ class NumpySlicesDataset(SourceDataset):
         return tuple(array[row] for array in read.source.arrays.values())
 
 
-def _arrays(data: Any, names: list[str] | None) -> dict[str, npt.NDArray[Any]]:
+def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:
     columns: list[Any]
     if isinstance(data, dict):
         columns = list(data.values())
@@ -136,4 +148,12 @@ def _arrays(data: Any, names: list[str] | None) -> dict[str, npt.NDArray[Any]]:
                 f"Num of input column names is {len(names)}, but required is 1 as data is list."
             )
         names = names or ["column_0"]
-    return {name: np.asarray(column) for name, column in zip(names, columns, strict=True)}
+    return {name: _column(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _column(given: Any) -> Column:
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different shapes
+        return list(given)
+    return list(given) if array.dtype.kind == "O" else array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.core.args import check_type, checked
+from millrace.core.args import check_type
 from millrace.core.errors import ArgumentValueError
 from millrace.core.schema import Schema
 from millrace.fluent.source import SourceDataset
@@ -37,10 +37,10 @@ class PaddedDataset(SourceDataset):
     2
     """
 
-    @checked
-    def __init__(self, padded_samples: list[Any]) -> None:
+    def __init__(self, padded_samples: list[dict[str, Any]]) -> None:
         if not padded_samples:
             raise ArgumentValueError("padded_samples cannot be empty.")
+        check_type(padded_samples, (list,), "padded_samples")
         for element in padded_samples:
             check_type(element, (dict,), "padded_element")
         rows = _Rows(padded_samples)

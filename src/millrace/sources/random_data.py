@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import Range, checked
+from millrace.core.args import INT32_MAX, Range, checked
 from millrace.core.chunk import Column
 from millrace.core.errors import PlanError
 from millrace.core.order import Indices
 from millrace.core.rng import Draws
 from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
-from millrace.fluent.checks import Samples, Workers
+from millrace.fluent.checks import NoCache, Samples, Workers
 from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.schema import Schema
 from millrace.fluent.source import SourceDataset
@@ -98,7 +98,7 @@ class RandomDataset(SourceDataset):
         columns_list: list[Any] | None = None,
         num_samples: Annotated[int | None, Samples] = None,
         num_parallel_workers: Annotated[int | None, Workers] = None,
-        cache: Any = None,
+        cache: Annotated[Any, NoCache()] = None,
         shuffle: bool | None = None,
         num_shards: int | None = None,
         shard_id: int | None = None,
@@ -108,6 +108,7 @@ class RandomDataset(SourceDataset):
         if shard_id is not None and num_shards is None:
             raise PlanError("shard_id is specified but num_shards is not.")
         if num_shards is not None and shard_id is not None:
+            Range(1, INT32_MAX).check("num_shards", num_shards)
             Range(0, num_shards - 1).check("shard_id", shard_id)
         rows = DEFAULT_ROWS if total_rows is None else total_rows
         if rows < 0:

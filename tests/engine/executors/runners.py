@@ -162,7 +162,7 @@ class Table(Base):
         self.data = np.ones(size, np.uint8)
 
     def __call__(self, chunk):
-        return chunk, int(self.data.sum(dtype=np.int64))
+        return chunk, (os.getpid(), int(self.data.sum(dtype=np.int64)))
 
 
 class Facts(Base):

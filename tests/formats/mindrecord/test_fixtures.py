@@ -1,4 +1,4 @@
-"""Files written by MindSpore 2.7.0 read to the values written, and the same calls here give the same bytes."""
+"""Files written by MindSpore 2.7.0 read to the values written, and the same calls give the same bytes."""
 
 import sqlite3
 
@@ -31,7 +31,7 @@ def test_fixture_reads_to_its_expected_values(name):
 
 
 def test_version_2_reads_to_its_expected_values():
-    schema, rows, _ = expected("aclImdb.mindrecord", OLD)
+    _, rows, _ = expected("aclImdb.mindrecord", OLD)
     with MindRecordReader(OLD / "aclImdb.mindrecord2") as reader:
         assert reader.version == "2.0"
         assert reader.shard_sizes == [4, 4, 4, 4]

@@ -1,5 +1,7 @@
 """What ds.config says about wrong values, and what it holds by default."""
 
+from typing import Any
+
 from tests.parity.case import Case, each, table
 
 INTEGERS = [
@@ -19,21 +21,15 @@ FLAGS = [
     "dynamic_shape",
     "fast_recovery",
 ]
-OTHERS = [
-    "debug_mode",
-    "enable_autotune",
-    "error_samples_mode",
-    "iterator_mode",
-    "multiprocessing_start_method",
-    "video_backend",
-]
+OTHERS = ["debug_mode", "enable_autotune", "error_samples_mode", "iterator_mode", "video_backend"]
 WRONG = "'1'; 1.5; None; [1]"
 MODE = "ds.config.ErrorSamplesMode"
 
 
-def settable(name: str, values: str) -> list[Case]:
+def settable(name: str, values: str, **rest: Any) -> list[Case]:
     """Set, then get: an accepted value comes back."""
-    return each(f"set_{name}", f"ds.config.set_{name}({{}}); result = ds.config.get_{name}()", values)
+    code = f"ds.config.set_{name}({{}}); result = ds.config.get_{name}()"
+    return each(f"set_{name}", code, values, **rest)
 
 
 CASES = [
@@ -47,7 +43,20 @@ CASES = [
         better="Q27: allowed",
         want=1000,
     ),
-    *settable("multiprocessing_start_method", "'fork'; 'spawn'; 'x'; ''; 1; None; True"),
+    *settable("multiprocessing_start_method", "'fork'; 'spawn'; 1; None; True"),
+    Case(
+        "default=multiprocessing_start_method",
+        "ds.config.get_multiprocessing_start_method()",
+        better="fork copies a process full of threads and locks, and can hang; a fork server cannot",
+        want="forkserver",
+    ),
+    *settable(
+        "multiprocessing_start_method",
+        "'x'; ''",
+        words=("['fork', 'forkserver', 'spawn']",),
+        better="there is one method more",
+        raises=(ValueError,),
+    ),
     *settable("video_backend", "'CPU'; 'x'; 1; None"),
     *settable("error_samples_mode", f"1; 'x'; None; True; {MODE}.SKIP; {MODE}.REPLACE"),
     *settable("iterator_mode", "1; True; False, 1; False, True; do_copy='x'; parallel_convert=None"),
@@ -74,7 +83,17 @@ result = [getattr(ds.config, f'get_{name}')() for name in names]
 """,
     ),
     Case(
-        "seed reaches numpy and random",
-        "import random; ds.config.set_seed(7); result = [np.random.rand(), random.random()]",
+        "seed leaves numpy and random alone",
+        """
+import random
+def draw(seed=None):
+    random.seed(1), np.random.seed(1)
+    if seed is not None:
+        ds.config.set_seed(seed)
+    return random.random(), np.random.rand()
+result = draw() == draw(7)
+""",
+        better="a pipeline's seed is no reason to move the random numbers of the rest of the program",
+        want=True,
     ),
 ]

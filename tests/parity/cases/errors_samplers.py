@@ -76,8 +76,8 @@ CASES = [
         "child twice",
         "chain(ds.SequentialSampler(), ds.SequentialSampler()).add_child(ds.SequentialSampler())",
     ),
-    Case("base is_shuffled", "ds.BuiltinSampler().is_shuffled()"),
-    Case("base is_sharded", "ds.BuiltinSampler().is_sharded()"),
+    Case("base is_shuffled", "ds.SequentialSampler.__base__().is_shuffled()"),
+    Case("base is_sharded", "ds.SequentialSampler.__base__().is_sharded()"),
     Case(
         "own.fractions",
         """

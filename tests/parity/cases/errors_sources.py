@@ -96,8 +96,13 @@ CASES = [
         sampler=[1]
         sampler=ds.SequentialSampler()
         batch_sampler=[[1]]
-        num_shards=2, shard_id=0
     """,
+    ),
+    Case(
+        "generator.one pass=num_shards=2, shard_id=1",
+        "col(ds.GeneratorDataset(Stream([1, 2, 3, 4]), ['a'], num_shards=2, shard_id=1))",
+        better="Q15: every source can be sharded; a stream is dealt out row by row",
+        want=[2, 4],
     ),
     Case(
         "generator.column type",
@@ -114,12 +119,10 @@ CASES = [
         too many values | rows(gen([(1, 2)])) => column_names
         too few values | rows(gen([(1,)], ['a', 'b'])) => column_names
         None | rows(gen([None])) => None
-        None in a row | rows(gen([(None,)])) => object
+        None in a row | rows(gen([(None,)])) => None
         object array | rows(gen([np.array([1, None], object)])) => object
-        ragged | rows(one([[1], [2, 3]])) => inhomogeneous
+        ragged | rows(one([[1], [2, 3]])) => different shapes
         huge | rows(one(2**70)) => object
-        complex | rows(one(1j)) => type
-        datetime | rows(one(np.datetime64('2020-01-01'))) => type
         raises | rows(gen(Indexed({0: 1, 2: 3}))) => KeyError
         index error | rows(gen(Short())) => IndexError
         column type differs | rows(one(1, column_types=[ms.int32])) => int32
@@ -130,6 +133,13 @@ CASES = [
         item of a batch sampler | ds.GeneratorDataset([1], ['a'], batch_sampler=[[0]])[0] => batch_sampler
     """,
     ),
+    *[
+        Case(f"generator.{name}", code, better="numpy has the type, so a pipeline can carry it", want=want)
+        for name, code, want in [
+            ("complex", "rows(one(2j))[0]['a'].item().imag", 2.0),
+            ("datetime", "str(rows(one(np.datetime64('2020-01-01')))[0]['a'])", "2020-01-01"),
+        ]
+    ],
     *each("generator.item", "num()[{}]", "'a'; 1.5; None"),
     Case("generator.item of one pass", "ds.GeneratorDataset(Stream([1]), ['a'])[0]"),
     *shared("numpy", NUMPY),
@@ -179,7 +189,6 @@ CASES = [
         columns_list=3
         num_samples=-1
         num_samples='1'
-        cache=1
         schema=3
     """,
     ),

@@ -113,12 +113,17 @@ CASES = [
         num_samples shuffled | d = ds.NumpySlicesDataset([1] * 9, ['a'], num_samples=4); result = sized(d)
     """,
     ),
+    Case(
+        "own.too many",
+        f"{REVERSED}result = sampled(Back(99))",
+        better="num_samples is a limit, for this sampler as for the others",
+        want=[[4, 2, 0], 3],
+    ),
     *[
         Case(f"own.{name}", f"{REVERSED}result = {code}")
         for name, code in {
             "all": "sampled(Back())",
             "some": "sampled(Back(2))",
-            "too many": "sampled(Back(99))",
             "two epochs": "over(ds.NumpySlicesDataset(np.arange(5), ['a'], sampler=Back()), 2)",
             "over sequential": "sampled(chain(Back(), ds.SequentialSampler(1, 4)), 8)",
             "under sequential": "sampled(chain(ds.SequentialSampler(1), Back()), 8)",

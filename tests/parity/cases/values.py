@@ -1,5 +1,7 @@
 """Values on their way through: what a source may give, what a function sees, what comes out."""
 
+from typing import Any
+
 import numpy as np
 
 from tests.parity.case import Case, each, table
@@ -35,6 +37,25 @@ VALUES = {
 
 SCHEMA = "s = ds.Schema(); s.add_column('q', 'int32', [2]); s.add_column('r', 'float32', [])"
 
+BATCHED: dict[str, dict[str, Any]] = {
+    "dict": {
+        "better": "a dict inside a dict is batched like the one around it",
+        "want": [
+            {
+                "a": {
+                    "x": np.array([1, 1]),
+                    "y": np.array([[0, 1], [0, 1]]),
+                    "z": np.array(["s", "s"]),
+                    "b": np.array([b"q", b"q"]),
+                    "l": np.array([[1, "a"], [1, "a"]]),
+                    "t": np.array([[1, 2.5], [1, 2.5]]),
+                    "d": {"k": np.array([0, 0])},
+                }
+            }
+        ],
+    }
+}
+
 CASES = [
     *[
         case
@@ -43,7 +64,7 @@ CASES = [
             Case(f"numpy.{name}", f"rows(one({value}))"),
             Case(f"tensor.{name}", f"rows(one({value}), False)"),
             Case(f"in map.{name}", f"seen({value})"),
-            Case(f"batch.{name}", f"rows(gen([({value},), ({value},)]).batch(2))"),
+            Case(f"batch.{name}", f"rows(gen([({value},), ({value},)]).batch(2))", **BATCHED.get(name, {})),
             Case(f"shape and type.{name}", f"[one({value}).output_shapes(), one({value}).output_types()]"),
         )
     ],

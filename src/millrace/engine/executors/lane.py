@@ -133,6 +133,7 @@ class Lane:
                 job.task.finish(None)
             else:
                 self._send(job)
+            del job  # hold no result while waiting for the next
         return not self._sentinel
 
     def _send(self, job: Job) -> None:

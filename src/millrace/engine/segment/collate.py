@@ -128,6 +128,11 @@ def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) ->
             f" Give a text pad value: pad_info={{{name!r}: ({shape}, '')}}.",
             column=name,
         )
+    if not text and isinstance(fill, (str, bytes)):
+        raise DataError(
+            f"PadEnd: can not pad numeric and string tensors together, but got: string and {rows[0].dtype}.",
+            column=name,
+        )
     dtype = np.result_type(*[row.dtype for row in rows]) if text else rows[0].dtype
     if text and fill:
         dtype = np.result_type(dtype, np.asarray(fill).dtype)

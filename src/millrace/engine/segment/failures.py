@@ -1,7 +1,8 @@
 """What happens when a row fails: the only place that knows the error policy.
 
-'return' raises a DataError that names op, row, column and file and shows the user's traceback; 'skip' and
-'replace' drop the row and write it into the ledger (a Replace stage later fills the gap).
+'return' stops the chunk at that row: the rows before it go on and are delivered, then a DataError is raised that
+names op, row, column and file and shows the user's traceback. 'skip' and 'replace' drop the row and write it into
+the ledger (a Replace stage later fills the gap).
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ _PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
 class Failures:
-    """Collects the bad rows of one chunk, or raises at the first."""
+    """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
 
     def __init__(self, policy: str, where: Callable[[int], str | None] | None) -> None:
         self.policy = policy
         self.where = where
         self.ledger: list[Entry] = []
+        self.error: DataError | None = None
 
-    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> None:
-        """Row i failed with this error; returns when the policy is to go on without it."""
+    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
+        """Row i failed with this error: True to go on without it, False to stop before it."""
         index = int(chunk.origin[i])
         file = self._file(index)
         if self.policy == "return":
-            raise data_error(error, what, op=op, row=index, columns=columns, file=file) from error
+            self.error = data_error(error, what, op=op, row=index, columns=columns, file=file)
+            self.error.__cause__ = None if self.error is error else error
+            return False
         reason = f"{type(error).__name__}: {error}"
         action: Any = self.policy
         self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
+        return True
 
     def _file(self, index: int) -> str | None:
         try:

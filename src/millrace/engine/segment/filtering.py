@@ -27,7 +27,8 @@ class FilterStep:
             try:
                 keep[i] = bool(self.predicate(*values))
             except Exception as error:
-                failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns)
+                if not failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
+                    return chunk.slice(0, i).take(keep[:i])
         return chunk if keep.all() else chunk.take(keep)
 
     def close(self) -> None: ...

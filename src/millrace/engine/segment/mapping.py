@@ -50,7 +50,9 @@ class MapStep:
             except Exception as error:
                 i = len(results)
                 what = f"map operation: [{self._failing(error)}]"
-                failures.row(chunk, i, error, self.name, what, inputs)
+                if not failures.row(chunk, i, error, self.name, what, inputs):
+                    chunk, n = chunk.slice(0, i), i
+                    break
                 results.append(None)
                 bad.append(i)
                 i += 1
@@ -59,10 +61,9 @@ class MapStep:
             keep[bad] = False
             chunk = chunk.take(keep)
             results = [r for r, k in zip(results, keep, strict=True) if k]
-            if not results:
-                empty: list[Any] = []
-                after = replaced_columns(names, inputs, outputs)
-                return chunk.with_columns(dict.fromkeys(after, empty))
+        if not results:
+            empty: list[Any] = []
+            return chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
         made = self._columns(results, outputs)
         after = replaced_columns(names, inputs, outputs)
         return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk
-from millrace.core.errors import DataError
 from millrace.plan.ops import Read
 
 from .failures import Failures, data_error
@@ -56,24 +55,33 @@ class ReadStep:
     def _one_by_one(self, reader: Any, chunk: Chunk, failures: Failures, error: Exception) -> Chunk:
         """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
         what = f"{self.op.label} operation: reading a row"
-        op = f"{self.op.label} at {self.op.where}"
+        op, names = f"{self.op.label} at {self.op.where}", list(self.op.source.schema())
         known = getattr(error, "row_index", None)
-        if failures.policy == "return" and known is not None:
-            i = int(np.flatnonzero(chunk.origin == known)[0])
-            failures.row(chunk, i, error, op, what, list(self.op.source.schema()))
-        parts = []
-        for i in range(len(chunk)):
+        parts: list[Chunk] = []
+        start, clean = 0, True
+        if known is not None and failures.policy == "return":
+            # the rows before it are read again, together; the bad one is not asked twice
+            bad = int(np.flatnonzero(chunk.origin == known)[0])
+            failures.row(chunk, bad, error, op, what, names)
+            chunk, clean = chunk.slice(0, bad), False
+            if bad:
+                with self._turn:
+                    parts.append(chunk.with_columns(dict(reader.read(chunk.origin))))
+            start = bad
+        for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
                 with self._turn:
                     parts.append(one.with_columns(dict(reader.read(one.origin))))
             except Exception as cause:
-                failures.row(chunk, i, cause, op, what, list(self.op.source.schema()))
-        if failures.policy == "return" and len(parts) == len(chunk):
+                clean = False
+                if not failures.row(chunk, i, cause, op, what, names):
+                    break
+        if clean:
             # every row alone is fine, together they are not: the source is at fault, not a row
             raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[], file=None) from error
         if not parts:
-            return chunk.slice(0, 0).with_columns({name: [] for name in self.op.source.schema()})
+            return chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
         kept = Chunk.concat(parts)
         if self.op.columns is not None:
             kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
@@ -84,11 +92,3 @@ class ReadStep:
         if reader is not None:
             reader.close()
 
-
-def bad_row(index: int, error: Exception) -> Exception:
-    """Mark an error with the index of the row that caused it, for readers that know."""
-    if isinstance(error, DataError):
-        error.context.setdefault("row", index)
-    with contextlib.suppress(AttributeError):
-        error.row_index = index  # type: ignore[attr-defined]
-    return error

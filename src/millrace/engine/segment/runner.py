@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.settings import Settings
 from millrace.plan.node import Node
@@ -21,14 +22,14 @@ from .reading import ReadStep
 
 __all__ = ["SegmentRunner", "describe"]
 
-Report = tuple[int, int, list[float], list[Entry]]
+Report = tuple[int, int, list[float], list[Entry], DataError | None]
 
 
 class SegmentRunner:
     """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
 
-    Returns the chunk and a report: rows that came in, bytes held at the peak, seconds per step, and the rows
-    that failed under an error mode that goes on.
+    Returns the chunk and a report: rows that came in, bytes held at the peak, seconds per step, the rows that
+    failed under an error mode that goes on, and the error that comes after the rows of the chunk.
     """
 
     def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
@@ -57,7 +58,9 @@ class SegmentRunner:
         held = chunk.nbytes
         if len(self.steps) > 1:
             held *= 2  # the rows before the last step are alive beside its result
-        return chunk, (rows, held, seconds, failures.ledger)
+        if failures.error is not None and not len(chunk):
+            raise failures.error
+        return chunk, (rows, held, seconds, failures.ledger, failures.error)
 
     def describe(self) -> str:
         return " -> ".join(self.names)

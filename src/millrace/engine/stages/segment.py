@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
 from millrace.engine.budget import Bytes
 from millrace.engine.executors.base import Executor, Task
 from millrace.engine.segment.runner import Report
@@ -43,12 +44,16 @@ class SegmentStage(Stage):
         self._state = up.state()
         # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
         self._expected = 0
+        # the error that comes after the rows delivered last
+        self._failed: DataError | None = None
         # rows that failed under an error mode that goes on, counted as their chunks are delivered
         self.dropped = 0
         self._feeds_itself = isinstance(up, IndexStage)
 
     def pull(self) -> Pulled:
         while True:
+            if self._failed is not None:
+                raise self._failed
             self._top_up()
             self.stats.fill.append(len(self._pending) / self.node.window)
             item, state, reserved = self._pending.popleft()
@@ -95,7 +100,7 @@ class SegmentStage(Stage):
 
     def _learn(self, chunk: Chunk, report: Report) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
-        rows_in, held, seconds, ledger = report
+        rows_in, held, seconds, ledger, self._failed = report
         stats = self.stats
         stats.rows += len(chunk)
         stats.chunks += 1

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk, column_of
+from millrace.core.build import RowsBuilder
+from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
 from millrace.engine.segment.failures import data_error
 from millrace.engine.stats import StageStats
 from millrace.plan.ops import Read
@@ -31,6 +33,8 @@ class StreamStage(Stage):
         self._stream: Any = None
         self._iterator: Iterator[tuple[Any, ...]] | None = None
         self._ended = False
+        # raised after the rows that were read before it
+        self._failed: DataError | None = None
 
     def _open(self) -> Iterator[tuple[Any, ...]]:
         if self._stream is None:
@@ -44,41 +48,42 @@ class StreamStage(Stage):
     def pull(self) -> Pulled:
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
-        gathered: list[tuple[Any, ...]] = []
+        if self._failed is not None:
+            raise self._failed
+        gathered = RowsBuilder(self.columns, self.rows)
         began = time.perf_counter()
         try:
             if self._iterator is None and not self._ended:
                 self._iterator = self._open()
             for row in () if self._ended else self._iterator or ():
-                gathered.append(row)
+                gathered.add(row)
                 # a slow generator must not hold back the rows that are there
-                if len(gathered) == self.rows or time.perf_counter() - began > FLUSH_SECONDS:
+                if gathered.count == self.rows or time.perf_counter() - began > FLUSH_SECONDS:
                     break
             else:
                 self._ended = True
         except Exception as error:
-            row_number = self.position + len(gathered)
-            raise data_error(
+            row_number = self.position + gathered.count
+            self._failed = data_error(
                 error,
                 f"{self.read.label} operation: reading a row",
                 op=f"{self.read.label} at {self.read.where}",
                 row=row_number,
                 columns=self.columns,
                 file=None,
-            ) from error
+            )
+            self._failed.__cause__ = error
+            if not gathered.count:
+                raise self._failed from error
         self.stats.busy += time.perf_counter() - began
-        if not gathered:
+        if not gathered.count:
             self.skip_rest()
             return END
-        start, n = self.position, len(gathered)
+        start, n = self.position, gathered.count
         self.position += n
         origin = np.arange(start, start + n, dtype=np.int64)
         wanted = self.read.columns
-        columns = {
-            name: column_of(list(values))
-            for name, values in zip(self.columns, zip(*gathered, strict=True), strict=True)
-            if wanted is None or name in wanted
-        }
+        columns = {n: c for n, c in gathered.finish().items() if wanted is None or n in wanted}
         self.stats.rows += n
         self.stats.chunks += 1
         return Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)

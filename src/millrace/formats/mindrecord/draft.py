@@ -62,7 +62,11 @@ class Draft:
     @classmethod
     def copy_of(cls, reader: MindRecordReader) -> Draft:
         """A draft that starts as a copy of an existing set."""
-        return cls([Path(path) for path in reader.files], [shard.header for shard in reader.shards], reader)
+        finals = [Path(path) for path in reader.files]
+        headers = [shard.header for shard in reader.shards]
+        for header in headers:
+            header.addresses = [final.name for final in finals]  # a set of one may have been renamed
+        return cls(finals, headers, reader)
 
     def commit(self, cipher: crypto.Cipher) -> None:
         """Finish, read back, index, sync, and rename into place."""

@@ -122,8 +122,9 @@ class MindPage:
             if self._field is None:
                 raise DataError("set category_field first", file=self._reader.files[0])
             where: dict[Any, list[int]] = {}
-            for number, row in enumerate(self._reader.rows(columns=[self._field])):
-                where.setdefault(row[self._field], []).append(number)
+            column = self._reader.column(self._field)
+            for number, value in enumerate(column if isinstance(column, list) else column.tolist()):
+                where.setdefault(value, []).append(number)
             named = [(_name(value), np.array(rows)) for value, rows in where.items()]
             self._categories = sorted(named, key=lambda entry: entry[0].encode("utf-8"))
         return self._categories

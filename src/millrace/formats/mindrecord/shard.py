@@ -50,7 +50,11 @@ class Shard:
         """A read-only map of the file, which must not have changed since the header was read."""
         if self._plain is not None:
             return self._plain
-        fd = os.open(self.path, os.O_RDONLY)
+        try:
+            fd = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            text = f"the file cannot be opened again: {error.strerror}"
+            raise FormatError(text, file=str(self.path)) from error
         try:
             if _stamp(os.fstat(fd)) != self.stamp:
                 raise FormatError("the file was changed or replaced since it was opened", file=str(self.path))

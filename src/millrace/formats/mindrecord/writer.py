@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,7 +55,10 @@ class FileWriter:
 
     @checked
     def __init__(
-        self, file_name: str, shard_num: Annotated[int, Range(1, 1000)] = 1, overwrite: bool = False
+        self,
+        file_name: str | os.PathLike[str],
+        shard_num: Annotated[int, Range(1, 1000)] = 1,
+        overwrite: bool = False,
     ) -> None:
         self._files = _shard_names(_checked_name(file_name), shard_num)
         self._overwrite = overwrite
@@ -62,7 +66,7 @@ class FileWriter:
         self._index: list[str] | None = None
         self._header_size, self._page_size = 16 * _MIB, 32 * _MIB
         self._draft: Draft | None = None
-        self._committed = False
+        self._committed = self._failed = False
         self._appends = False
         self._next = 0  # the shard that gets the next odd row
         self._pool: list[ThreadPoolExecutor] = []
@@ -125,6 +129,8 @@ class FileWriter:
         return SUCCESS
 
     def _begun(self) -> Draft:
+        if self._failed:
+            raise DataError("an earlier call failed and the set was given up", file=str(self._files[0]))
         if self._committed and not self._appends:
             raise DataError("the set is committed: open it with open_for_append()", file=str(self._files[0]))
         if self._draft is None:
@@ -162,8 +168,8 @@ class FileWriter:
     def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> MSRStatus:
         """Add rows. A row that does not fit the schema is an error, and then none of the call is written.
 
-        With ``parallel_writer`` the call returns at once and a thread writes the rows, all of them to one
-        shard, the shards taking turns; ``commit`` waits for them.
+        With ``parallel_writer`` a thread writes the rows while the caller goes on, all of them to one shard,
+        the shards taking turns; ``commit`` waits for them.
         """
         if not isinstance(raw_data, (list, tuple)):
             raise ArgumentTypeError(f"raw_data must be a list of dicts, got {type(raw_data).__name__}")
@@ -172,21 +178,32 @@ class FileWriter:
         if not raw_data:
             raise ArgumentValueError("raw_data is empty")
         draft = self._begun()
+        raw, blob, saved = self._encoded(draft, raw_data)
+        draft.saved += saved
         if parallel_writer:
-            self._write_later(draft, list(raw_data))
+            self._write_later(draft, raw, blob)
             return SUCCESS
         self._wait()
-        raw, blob, saved = self._encoded(draft, raw_data)
         start = 0
-        try:
+        with self._or_give_up():
             for number, count in self._shares(len(raw)):
                 draft.shards[number].write(raw[start : start + count], blob[start : start + count])
                 start += count
-        except BaseException:
-            self._abandon()
-            raise
-        draft.saved += saved
         return SUCCESS
+
+    @contextlib.contextmanager
+    def _or_give_up(self) -> Iterator[None]:
+        """Give up the whole set when writing fails: no later call may commit what is left of it."""
+        try:
+            yield
+        except OSError as error:
+            self._stop()
+            self._failed = True
+            raise DataError(f"writing failed: {error.strerror}", file=str(self._files[0])) from error
+        except BaseException:
+            self._stop()
+            self._failed = True
+            raise
 
     def _encoded(
         self, draft: Draft, rows: Sequence[Mapping[str, Any]]
@@ -205,7 +222,8 @@ class FileWriter:
         self._next = (self._next + odd) % shards
         return [(number, each + (number in lucky)) for number in range(shards)]
 
-    def _write_later(self, draft: Draft, rows: list[dict[str, Any]]) -> None:
+    def _write_later(self, draft: Draft, raw: list[bytes], blob: list[bytes]) -> None:
+        """Give rows to the thread of the next shard; encoded already, so the caller may change them."""
         if not self._pool:
             workers = min(len(self._files), max(2, (os.cpu_count() or 1)), 16)
             self._pool = [
@@ -213,24 +231,14 @@ class FileWriter:
             ]
         number = self._next
         self._next = (number + 1) % len(self._files)
-        self._pending.append(
-            self._pool[number % len(self._pool)].submit(self._write_one, draft, number, rows)
-        )
+        worker = self._pool[number % len(self._pool)]
+        self._pending.append(worker.submit(draft.shards[number].write, raw, blob))
         while len(self._pending) > _QUEUE * len(self._pool):
             self._settle(self._pending.pop(0))
 
-    def _write_one(self, draft: Draft, number: int, rows: list[dict[str, Any]]) -> None:
-        raw, blob, saved = self._encoded(draft, rows)
-        draft.shards[number].write(raw, blob)
-        with draft.lock:
-            draft.saved += saved
-
     def _settle(self, future: Future[None]) -> None:
-        try:
+        with self._or_give_up():
             future.result()
-        except BaseException:
-            self._abandon()
-            raise
 
     def _wait(self) -> None:
         while self._pending:
@@ -253,21 +261,20 @@ class FileWriter:
         """Write headers and indexes, read everything back, and put the set in place."""
         if self._committed and not self._appends:
             raise DataError("the set is already committed", file=str(self._files[0]))
-        if self._appends and self._draft is None:
+        if self._appends and self._draft is None and not self._failed:
             return SUCCESS  # nothing to add
         draft = self._begun()
         self._wait()
-        try:
+        with self._or_give_up():
             if not self._appends:
                 self._refuse_existing()
             draft.commit(crypto.current())
-        finally:
-            self._abandon()
+        self._stop()
         self._committed = True
         return SUCCESS
 
-    def _abandon(self) -> None:
-        """Stop the threads and remove what is not committed."""
+    def _stop(self) -> None:
+        """End the threads and remove what is not committed."""
         for future in self._pending:
             future.cancel()
         for worker in self._pool:
@@ -275,13 +282,12 @@ class FileWriter:
         self._pool, self._pending = [], []
         draft, self._draft = self._draft, None
         if draft is not None:
-            self._committed = True  # a writer that failed writes no more
             draft.discard()
 
     # --- appending ------------------------------------------------------------------------------------------
 
     @classmethod
-    def open_for_append(cls, file_name: str) -> FileWriter:
+    def open_for_append(cls, file_name: str | os.PathLike[str]) -> FileWriter:
         """Continue an existing set, given by one of its files; schema and index stay as they are.
 
         >>> writer = FileWriter("grows.mindrecord", overwrite=True)
@@ -302,13 +308,13 @@ class FileWriter:
             writer.init_append(file_name, reader)
         return writer
 
-    def init_append(self, file_name: str, header: MindRecordReader) -> None:
+    def init_append(self, file_name: str | os.PathLike[str], header: MindRecordReader) -> None:
         """Prepare to continue the set that this reader has open."""
         if header.version != "3.0":
             text = (
                 f"the set has version {header.version}, and rows of 3.0 cannot be added to it; write it anew"
             )
-            raise FormatError(text, file=file_name)
+            raise FormatError(text, file=str(file_name))
         self._files = [Path(path) for path in header.files]
         self._schema, self._index = header.schema, list(header.index_fields)
         self._appends = True
@@ -319,7 +325,7 @@ class FileWriter:
             return Draft.copy_of(reader)
 
 
-def _checked_name(file_name: str) -> Path:
+def _checked_name(file_name: str | os.PathLike[str]) -> Path:
     name = os.path.basename(file_name)
     if (
         not name

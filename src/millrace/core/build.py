@@ -1,0 +1,70 @@
+"""Rows gathered into columns, each value copied into its place as soon as it arrives.
+
+A source may hand out views of its own data or refill one buffer for every row, so nothing it gives may be kept;
+and copying straight into the column is the only copy a row then needs on its way into a batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .chunk import Column, as_value, column_of, owned
+
+__all__ = ["RowsBuilder"]
+
+
+class RowsBuilder:
+    """Up to ``rows`` rows of ``width`` values.
+
+    Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
+
+    >>> builder = RowsBuilder(["x", "y"], rows=2)
+    >>> builder.add((np.zeros(2), 1)); builder.add((np.ones(2), 2))
+    >>> columns = builder.finish()
+    >>> columns["x"].tolist(), columns["y"].tolist()
+    ([[0.0, 0.0], [1.0, 1.0]], [1, 2])
+    """
+
+    def __init__(self, columns: list[str], rows: int) -> None:
+        self.columns, self.rows, self.count = columns, rows, 0
+        self._dense: list[Any] = [None] * len(columns)
+        self._shapes: list[Any] = [None] * len(columns)
+        self._dtypes: list[Any] = [None] * len(columns)
+        self._lists: list[list[Any]] = [[] for _ in columns]
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take one row; nothing of it is kept by reference unless it cannot change."""
+        k = self.count
+        if k == 0:
+            self._begin(row)
+        c = 0
+        for value in row:
+            dense = self._dense[c]
+            if dense is None:
+                self._lists[c].append(owned(value, others=4))
+            elif (
+                type(value) is np.ndarray and value.dtype is self._dtypes[c] and value.shape == self._shapes[c]
+            ):
+                dense[k] = value
+            else:
+                self._lists[c] = [dense[i, ...] for i in range(k)]
+                self._lists[c].append(as_value(owned(value, others=4)))
+                self._dense[c] = None
+            c += 1
+        self.count = k + 1
+
+    def _begin(self, row: tuple[Any, ...]) -> None:
+        for c, value in enumerate(row):
+            if type(value) is np.ndarray and value.dtype.kind in "biufc":
+                self._dense[c] = np.empty((self.rows, *value.shape), value.dtype)
+                self._shapes[c], self._dtypes[c] = value.shape, value.dtype
+
+    def finish(self) -> dict[str, Column]:
+        """The columns of the rows that were added."""
+        made: dict[str, Column] = {}
+        for c, name in enumerate(self.columns):
+            dense = self._dense[c]
+            made[name] = column_of(self._lists[c]) if dense is None else dense[: self.count]
+        return made
