@@ -77,8 +77,8 @@ def growing(info: ds.BatchInfo) -> int:
     return info.get_batch_num() % 3 + 1
 
 
-def spread(row: list[Any]) -> ds.Dataset:
-    return ds.NumpySlicesDataset({"x": row[0].ravel(), "k": np.full(row[0].size, row[1])}, shuffle=False)
+def spread(x: Any, y: Any) -> ds.Dataset:
+    return ds.NumpySlicesDataset({"x": x.ravel(), "k": np.full(x.size, y)}, shuffle=False)
 
 
 def squares(**options: Any) -> ds.Dataset:
@@ -130,10 +130,14 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
     ),
     "per batch map": lambda: squares().batch(4, per_batch_map=scale, input_columns=["x"]).repeat(2),
     "batch size by function": lambda: squares().batch(growing),
-    "buckets": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"])
-    .project(["x"])
-    .bucket_batch_by_length(["x"], [2, 4], [2, 3, 2]),
+    "buckets": lambda: (
+        ds.GeneratorDataset(Ragged(), ["x", "t", "d"])
+        .project(["x"])
+        .bucket_batch_by_length(["x"], [2, 4], [2, 3, 2])
+    ),
     "text and dicts": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t", "d"]).batch(4),
+    "text rows": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t"]),
+    "text batches": lambda: ds.NumpySlicesDataset(["a" * n for n in range(ROWS)], "t").batch(3),
     "shard": lambda: squares(num_shards=3, shard_id=1).map(Noise(), "x").batch(2),
     "shard of a stream": lambda: ds.GeneratorDataset(stream, ["x", "y"], num_shards=3, shard_id=2).batch(2),
     "sampler": lambda: squares(sampler=ds.SubsetRandomSampler([1, 5, 9, 13, 2])).batch(2),

@@ -112,7 +112,9 @@ def test_control_c(executor: str) -> None:
 
 def test_worker_killed_mid_epoch_is_replaced(no_leaks: None) -> None:
     settings.update(executor="processes", num_parallel_workers=2, chunk_rows=4)
-    data = ds.NumpySlicesDataset(np.arange(400), shuffle=False).map(lambda x: (x, np.int64(os.getpid())), output_columns=["x", "pid"])
+    data = ds.NumpySlicesDataset(np.arange(400), shuffle=False).map(
+        lambda x: (x, np.int64(os.getpid())), output_columns=["x", "pid"]
+    )
     rows, killed = [], 0
     for x, pid in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
         rows.append(int(x))

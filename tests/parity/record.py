@@ -79,7 +79,8 @@ def record(arguments: list[str], ds: Any, ms: Any, folder: str) -> int:
         stored = json.loads(path.read_text()) if path.exists() else {}
         kept = {case.name for case in cases if new and stored.get(case.name, {}).get("code") == case.source}
         recorded = {
-            case.name: stored[case.name] if case.name in kept else outcome(case, ds, ms, folder) for case in cases
+            case.name: stored[case.name] if case.name in kept else outcome(case, ds, ms, folder)
+            for case in cases
         }
         errors = sum("error" in outcome for outcome in recorded.values())
         print(f"{name}: {len(cases)} cases, {errors} errors")

@@ -53,9 +53,7 @@ class Range:
     millrace.core.errors.ArgumentValueError: Input num is not within the required interval of [1, 8].
     """
 
-    def __init__(
-        self, low: float, high: float, *, left_open: bool = False, right_open: bool = False
-    ) -> None:
+    def __init__(self, low: float, high: float, *, left_open: bool = False, right_open: bool = False) -> None:
         self.low, self.high, self.left_open, self.right_open = low, high, left_open, right_open
 
     def check(self, name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .chunk import Column, as_value, column_of, owned
+from .chunk import Column, as_value, column_of, nbytes_of, owned
 
 __all__ = ["RowsBuilder"]
 
@@ -21,14 +21,17 @@ class RowsBuilder:
     Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
 
     >>> builder = RowsBuilder(["x", "y"], rows=2)
-    >>> builder.add((np.zeros(2), 1)); builder.add((np.ones(2), 2))
+    >>> builder.add((np.zeros(2), 1))
+    ... builder.add((np.ones(2), 2))
     >>> columns = builder.finish()
     >>> columns["x"].tolist(), columns["y"].tolist()
     ([[0.0, 0.0], [1.0, 1.0]], [1, 2])
     """
 
-    def __init__(self, columns: list[str], rows: int) -> None:
+    def __init__(self, columns: list[str], rows: int, most_bytes: int | None = None) -> None:
         self.columns, self.rows, self.count = columns, rows, 0
+        # with a limit, large rows make the builder full earlier; the first row tells how large they are
+        self._most_bytes = most_bytes
         self._dense: list[Any] = [None] * len(columns)
         self._shapes: list[Any] = [None] * len(columns)
         self._dtypes: list[Any] = [None] * len(columns)
@@ -45,7 +48,9 @@ class RowsBuilder:
             if dense is None:
                 self._lists[c].append(owned(value, others=4))
             elif (
-                type(value) is np.ndarray and value.dtype is self._dtypes[c] and value.shape == self._shapes[c]
+                type(value) is np.ndarray
+                and value.dtype is self._dtypes[c]
+                and value.shape == self._shapes[c]
             ):
                 dense[k] = value
             else:
@@ -55,7 +60,13 @@ class RowsBuilder:
             c += 1
         self.count = k + 1
 
+    @property
+    def full(self) -> bool:
+        return self.count >= self.rows
+
     def _begin(self, row: tuple[Any, ...]) -> None:
+        if self._most_bytes is not None:
+            self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
         for c, value in enumerate(row):
             if type(value) is np.ndarray and value.dtype.kind in "biufc":
                 self._dense[c] = np.empty((self.rows, *value.shape), value.dtype)

@@ -64,9 +64,7 @@ class Chunk:
     def slice(self, start: int, stop: int) -> Chunk:
         """Rows [start, stop) as views."""
         columns = {name: column[start:stop] for name, column in self.columns.items()}
-        return Chunk(
-            columns, self.ids[start:stop], self.origin[start:stop], self.epoch, self.start + start
-        )
+        return Chunk(columns, self.ids[start:stop], self.origin[start:stop], self.epoch, self.start + start)
 
     def take(self, rows: npt.NDArray[Any]) -> Chunk:
         """The rows at these positions (or where a mask is True)."""
@@ -98,8 +96,10 @@ def _describe(column: Column) -> str:
 def _join(parts: list[Column]) -> Column:
     first = parts[0]
     if all(
-        isinstance(p, np.ndarray) and isinstance(first, np.ndarray)
-        and p.dtype == first.dtype and p.shape[1:] == first.shape[1:]
+        isinstance(p, np.ndarray)
+        and isinstance(first, np.ndarray)
+        and p.dtype == first.dtype
+        and p.shape[1:] == first.shape[1:]
         for p in parts
     ):
         return np.concatenate(parts)
@@ -114,7 +114,10 @@ def _join(parts: list[Column]) -> Column:
 
 def column_value(column: Column, i: int) -> Any:
     """The value of one row: an array (0-d for scalars) from a dense column, the object itself otherwise."""
-    return column[i, ...] if isinstance(column, np.ndarray) else column[i]
+    if not isinstance(column, np.ndarray):
+        return column[i]
+    # text in a dense column is as wide as the widest of its chunk; a row has its own width
+    return np.asarray(column[i]) if column.dtype.kind in "US" else column[i, ...]
 
 
 def nbytes_of(value: Any) -> int:
@@ -156,8 +159,9 @@ def as_value(value: Any) -> Any:
         return host()
     if isinstance(value, np.ndarray):
         return np.asarray(value)
-    if isinstance(value, (int, float, bool, np.generic, str, bytes)):
-        return np.asarray(value)
+    if isinstance(value, (int, float, complex, np.generic, str, bytes)):
+        array = np.asarray(value)
+        return _from_objects(array) if array.dtype.kind == "O" else array
     if isinstance(value, (list, tuple)):
         if any(isinstance(item, dict) for item in value):
             return value
@@ -185,7 +189,7 @@ def owned(value: Any, inputs: tuple[Any, ...] = (), others: int = 3) -> Any:
     """
     if type(value) is not np.ndarray:
         return value
-    base = value.base
+    base: Any = value.base
     if base is None:
         if sys.getrefcount(value) <= others:
             return value

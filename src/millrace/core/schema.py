@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["ColumnType", "Schema"]
 
@@ -59,7 +58,7 @@ class Schema(Mapping[str, ColumnType]):
 
     def __init__(self, columns: Mapping[str, ColumnType] | Iterable[str]) -> None:
         if isinstance(columns, Mapping):
-            self._columns = dict(columns)
+            self._columns: dict[str, ColumnType] = dict(columns)
         else:
             self._columns = {name: ColumnType() for name in columns}
 
@@ -84,10 +83,7 @@ class Schema(Mapping[str, ColumnType]):
     @property
     def row_bytes(self) -> int | None:
         sizes = [kind.nbytes for kind in self._columns.values()]
-        return None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
+        return (
+            None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
+        )
 
-
-def dtype_of(value: Any) -> npt.DTypeLike | None:
-    """A column type given as a MindSpore dtype, numpy dtype, Python type or name."""
-    to_numpy = getattr(value, "numpy", None)
-    return to_numpy if to_numpy is not None else value

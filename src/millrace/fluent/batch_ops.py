@@ -187,5 +187,3 @@ def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:
 def _warn_repeat_below(node: Node, name: str) -> None:
     if isinstance(node, ops.Repeat):
         log.warning("Repeat is located before %s, data from two epochs can be batched together.", name)
-
-

@@ -70,8 +70,8 @@ class NoCache:
 
     def check(self, name: str, value: Any) -> None:
         raise ArgumentTypeError(
-            f"Argument {name} with value {value} is no cache: DatasetCache is not part of this version; leave "
-            f"{name} out."
+            f"Argument {name} with value {value} is no cache: DatasetCache is not part of this version; "
+            f"leave {name} out."
         )
 
 
@@ -98,12 +98,12 @@ def check_pad_info(pad_info: dict[Any, Any] | None) -> dict[str, tuple[Any, Any]
     return {key: (None, None) if value is None else value for key, value in pad_info.items()}
 
 
-def count_parameters(function: Callable[..., Any]) -> int | None:
-    """How many parameters a function takes; None when that cannot be told or it takes any number."""
+def count_parameters(function: Callable[..., Any], required: bool = False) -> int | None:
+    """How many parameters a function takes, or needs; None when that cannot be told or it takes any number."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return None
-    return len(parameters)
+    return sum(not required or p.default is p.empty for p in parameters)

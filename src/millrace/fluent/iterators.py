@@ -41,9 +41,7 @@ class _Iterator:
         state: Any = None,
     ) -> None:
         if num_epochs == 0:
-            raise PlanError(
-                "RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0"
-            )
+            raise PlanError("RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0")
         self.dataset = dataset
         self._epochs = None if num_epochs == -1 else num_epochs
         self._convert = converter(kind, do_copy)
@@ -76,7 +74,9 @@ class _Iterator:
             if got is not END:
                 raise PlanError(BEYOND)
             if not self._rows_in_epoch and not self._run.stats.delivered:
-                log.warning("Got 0 sample from dataset pipeline, check if drop all data or load dataset fail.")
+                log.warning(
+                    "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
+                )
             if self._whole_epoch:
                 self.dataset._remember_size(self._rows_in_epoch)
             self._rows_in_epoch, self._whole_epoch = 0, False

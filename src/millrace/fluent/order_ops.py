@@ -138,7 +138,9 @@ class OrderOps(DatasetBase):
                     f"There are no samples in the dataset number {i}. Please make sure there are valid samples in "
                     "the dataset."
                 )
-        return self._then(ops.Concat(inputs=(self._node, *(o._node for o in others)), where=call_site()), *others)
+        return self._then(
+            ops.Concat(inputs=(self._node, *(o._node for o in others)), where=call_site()), *others
+        )
 
     def __add__(self, datasets: Any) -> Dataset:
         return self.concat(datasets)

@@ -76,7 +76,9 @@ def _load(path: str) -> dict[str, Any]:
     if not file.is_file():
         raise PlanError(f"Invalid file, failed to open json file: {path}")
     if file.stat().st_size > MOST_BYTES:
-        raise PlanError(f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MOST_BYTES}")
+        raise PlanError(
+            f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MOST_BYTES}"
+        )
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -222,12 +222,15 @@ class Queries(DatasetBase):
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset(list(range(100))).batch(10)
-        >>> for row in data.create_tuple_iterator(num_epochs=1): pass
+        >>> for row in data.create_tuple_iterator(num_epochs=1):
+        ...     pass
         >>> data.report().delivered
         10
         """
         if not self._session.runs:
-            raise ArgumentValueError("nothing has run yet: iterate the dataset first, then ask for its report")
+            raise ArgumentValueError(
+                "nothing has run yet: iterate the dataset first, then ask for its report"
+            )
         return Report(self._session.runs[-1])
 
     def skipped(self) -> list[Any]:

@@ -40,7 +40,13 @@ class Fixed(BuiltinSampler):
         rows: int | None = None,
     ) -> None:
         super().__init__()
-        self.whole, self.fixed_key, self.permute, self.start, self.rows = whole, fixed_key, permute, start, rows
+        self.whole, self.fixed_key, self.permute, self.start, self.rows = (
+            whole,
+            fixed_key,
+            permute,
+            start,
+            rows,
+        )
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
         order = self.whole.order(size, self.fixed_key, labels)
@@ -93,9 +99,7 @@ def sample_concat(concat: ops.Concat, sampler: Any) -> Node:
         return _dealt(concat, sampler)
     if isinstance(sampler, REGISTRY["RandomSampler"]):
         return _shuffled(concat, sampler)
-    raise ArgumentTypeError(
-        f"The parameter {sampler} of concat must be DistributedSampler or RandomSampler!"
-    )
+    raise ArgumentTypeError(f"The parameter {sampler} of concat must be DistributedSampler or RandomSampler!")
 
 
 def _dealt(concat: ops.Concat, sampler: Any) -> Node:

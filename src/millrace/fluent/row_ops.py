@@ -155,9 +155,7 @@ class RowOps(DatasetBase):
         before, after = _tuple(input_columns) or (), _tuple(output_columns) or ()
         if len(before) != len(after):
             raise ArgumentValueError("Number of column in input_columns and output_columns is not equal.")
-        node = ops.Rename(
-            inputs=(self._node,), where=call_site(), input_columns=before, output_columns=after
-        )
+        node = ops.Rename(inputs=(self._node,), where=call_site(), input_columns=before, output_columns=after)
         return self._then(node)
 
     def apply(self, apply_func: Callable[..., Any]) -> Dataset:

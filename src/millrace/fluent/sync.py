@@ -56,7 +56,11 @@ class SyncOps(DatasetBase):
 
     def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
         """Open the gate of this name for ``num_batch`` more batches."""
-        if isinstance(num_batch, int) and num_batch <= 0 or (num_batch is not None and not isinstance(num_batch, int)):
+        if (
+            isinstance(num_batch, int)
+            and num_batch <= 0
+            or (num_batch is not None and not isinstance(num_batch, int))
+        ):
             raise PlanError(f"Sync_update batch size can only be positive integer, got : {num_batch}.")
         if not isinstance(condition_name, str):
             raise ArgumentTypeError(

@@ -13,10 +13,10 @@ from millrace.formats.mindrecord import (
 
 __all__ = [
     "FAILED",
-    "SUCCESS",
     "FileReader",
     "FileWriter",
     "MindPage",
+    "SUCCESS",
     "set_dec_mode",
     "set_enc_key",
     "set_enc_mode",

@@ -24,4 +24,6 @@ def _one(kind: Any) -> Any:
     try:
         return np.dtype(kind)
     except TypeError:
-        raise NotImplementedError(f"{kind!r} is no column type; write np.int32, mstype.int32 or 'int32'") from None
+        raise NotImplementedError(
+            f"{kind!r} is no column type; write np.int32, mstype.int32 or 'int32'"
+        ) from None

@@ -14,7 +14,6 @@ from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.fluent.checks import Samples, Workers
 from millrace.fluent.source import SourceDataset
-from millrace.plan import ops
 
 from .arguments import check_shards, choose_sampler
 
@@ -109,18 +108,16 @@ class NumpySlicesDataset(SourceDataset):
         self._start(ArraySource("GeneratorDataset", arrays), chosen, workers)
 
     def __getitem__(self, index: Any) -> Any:
-        """The row at a position of the dataset's order."""
-        from millrace.engine.stages.indices import order_of
+        """The row at a position of the dataset's order, one value per column.
 
-        check_type(index, (int, np.number), "index")
-        read = self._node
-        assert isinstance(read, ops.Read)
-        order = order_of(read, self._plan().seed, 0)
-        if not 0 <= index < order.size:
-            raise PlanError(f"Index [{index}] exceeded the number of data samples.")
-        row = int(order.at(int(index), int(index) + 1)[0])
-        assert isinstance(read.source, ArraySource)
-        return tuple(array[row] for array in read.source.arrays.values())
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset(["a", "b"], shuffle=False)[1]
+        ('b',)
+        """
+        row = self._row_at(index)
+        source = self._source
+        assert isinstance(source, ArraySource)
+        return tuple(array[row] for array in source.arrays.values())
 
 
 def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:

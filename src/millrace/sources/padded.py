@@ -10,7 +10,7 @@ from millrace.core.schema import Schema
 from millrace.fluent.source import SourceDataset
 from millrace.samplers import SequentialSampler
 
-from .generator import UserSource
+from .user_source import UserSource
 
 __all__ = ["PaddedDataset"]
 

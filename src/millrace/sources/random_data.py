@@ -76,7 +76,9 @@ class RandomSource:
         return None
 
     def arguments(self) -> dict[str, Any]:
-        columns = [{"name": n, "type": str(np.dtype(t)), "shape": list(s)} for n, (t, s) in self.columns.items()]
+        columns = [
+            {"name": n, "type": str(np.dtype(t)), "shape": list(s)} for n, (t, s) in self.columns.items()
+        ]
         return {"total_rows": self.rows, "columns": columns}
 
 
@@ -116,14 +118,18 @@ class RandomDataset(SourceDataset):
         if schema is not None and not isinstance(schema, Schema):
             schema = Schema(schema)
         columns = _columns(schema, columns_list)
-        sampler = choose_sampler(None, num_samples, False if shuffle is None else shuffle, num_shards, shard_id)
+        sampler = choose_sampler(
+            None, num_samples, False if shuffle is None else shuffle, num_shards, shard_id
+        )
         self._start(RandomSource(rows, columns), sampler, num_parallel_workers)
 
 
 def _columns(schema: Schema | None, wanted: list[str] | None) -> dict[str, tuple[Any, tuple[int, ...]]]:
     if schema is None:
         return {"c0": (np.int32, (1,)), "c1": (np.float32, (4,))}
-    described = [(c["name"], column_types([c["type"]])[0], tuple(c.get("shape") or ())) for c in schema.columns]
+    described = [
+        (c["name"], column_types([c["type"]])[0], tuple(c.get("shape") or ())) for c in schema.columns
+    ]
     made = {name: (kind, tuple(max(1, n) for n in shape)) for name, kind, shape in described}
     return {name: made[name] for name in wanted} if wanted else made
 

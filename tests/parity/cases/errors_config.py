@@ -53,7 +53,7 @@ CASES = [
     *settable(
         "multiprocessing_start_method",
         "'x'; ''",
-        words=("['fork', 'forkserver', 'spawn']",),
+        words=("['fork', 'spawn', 'forkserver']",),
         better="there is one method more",
         raises=(ValueError,),
     ),

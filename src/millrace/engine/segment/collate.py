@@ -22,7 +22,8 @@ def unstacked(column: Column) -> list[Any]:
 def collate_column(column: Column, name: str, position: int) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts)."""
     if isinstance(column, np.ndarray):
-        return column
+        # text is as wide as the widest of the batch, whatever chunk it came in
+        return np.array(column.tolist()) if column.dtype.kind in "US" else column
     dense = stack_rows(column)
     if dense is not None:
         return dense
@@ -143,6 +144,6 @@ def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) ->
     for i, row in enumerate(rows):
         if row.dtype != rows[0].dtype and not text:
             raise _mismatch(rows, name, 0)
-        window = tuple(slice(0, min(have, want)) for have, want in zip(row.shape, target, strict=True))
+        window: Any = tuple(slice(0, min(have, want)) for have, want in zip(row.shape, target, strict=True))
         out[(i, *window)] = row[window]
     return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk, Column, column_of, owned
+from millrace.core.chunk import Chunk, Column, column_of, column_value, owned
 from millrace.core.errors import PlanError
 from millrace.core.rng import Draws, mix
 from millrace.plan.ops import Map, replaced_columns
@@ -21,7 +21,7 @@ __all__ = ["MapStep", "row_values"]
 def row_values(column: Column) -> Sequence[Any]:
     """One value per row; scalars of a dense column as 0-d arrays."""
     if isinstance(column, np.ndarray):
-        return list(column) if column.ndim > 1 else [column[i, ...] for i in range(len(column))]
+        return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
     return column
 
 

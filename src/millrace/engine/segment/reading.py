@@ -91,4 +91,3 @@ class ReadStep:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
-

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk
+from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
 from millrace.engine.segment.collate import collate_column, pad_columns
 from millrace.engine.segment.failures import data_error
@@ -102,7 +102,7 @@ class BucketStage(Through):
                 )
             free = self.node.boundaries[number] - 1
         columns = pad_columns(rows.columns, self.node.pad_info or {}, free)
-        made = {n: [collate_column(c, n, i)] for i, (n, c) in enumerate(columns.items())}
+        made: dict[str, Column] = {n: [collate_column(c, n, i)] for i, (n, c) in enumerate(columns.items())}
         chunk = Chunk(made, rows.ids[:1], rows.origin[:1], self.epoch, self.batch)
         self.batch += 1
         self.stats.rows += len(rows)

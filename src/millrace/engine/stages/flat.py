@@ -56,7 +56,7 @@ class FlatMapStage(Through):
     def _open(self, row: Chunk) -> None:
         values = list(row.row(0).values())
         try:
-            made = self.node.function(values)
+            made = self.node.function(*values)
         except Exception as error:
             raise data_error(
                 error,

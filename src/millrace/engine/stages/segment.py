@@ -25,6 +25,8 @@ __all__ = ["SegmentStage"]
 
 # A chunk should take about this long: far above the cost of a hand-over (50 us), far below a step.
 TARGET_SECONDS = 0.004
+# ... and hold no more than this, unless one batch does.
+MOST_BYTES = 4 << 20
 
 
 class SegmentStage(Stage):
@@ -118,8 +120,9 @@ class SegmentStage(Stage):
             unit = self.node.unit
             wanted = int(TARGET_SECONDS / max(busy / rows_in, 1e-9)) // unit * unit
             assert isinstance(self.up, IndexStage)
+            by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
-            self.up.rows = max(unit, min(wanted, self.node.rows, 2 * self.up.rows))
+            self.up.rows = max(unit, min(wanted, by_bytes, self.node.rows, 2 * self.up.rows))
 
     def state(self) -> State:
         return self._state

@@ -23,6 +23,7 @@ from .base import DONE, END, Pulled, Stage, State
 __all__ = ["StreamStage"]
 
 FLUSH_SECONDS = 0.005
+MOST_BYTES = 1 << 20
 
 
 class StreamStage(Stage):
@@ -50,7 +51,7 @@ class StreamStage(Stage):
             return DONE
         if self._failed is not None:
             raise self._failed
-        gathered = RowsBuilder(self.columns, self.rows)
+        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES)
         began = time.perf_counter()
         try:
             if self._iterator is None and not self._ended:
@@ -58,7 +59,7 @@ class StreamStage(Stage):
             for row in () if self._ended else self._iterator or ():
                 gathered.add(row)
                 # a slow generator must not hold back the rows that are there
-                if gathered.count == self.rows or time.perf_counter() - began > FLUSH_SECONDS:
+                if gathered.full or time.perf_counter() - began > FLUSH_SECONDS:
                     break
             else:
                 self._ended = True

@@ -17,26 +17,47 @@ from millrace.core.rng import Permutation, mix
 from millrace.engine.budget import Bytes
 from millrace.engine.stats import StageStats
 
-from .base import DONE, END, Pulled, Stage, State, Through
+from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows
 
 __all__ = ["WindowShuffleStage"]
 
 EMIT_ROWS = 64
+EMIT_BYTES = 1 << 20
+JOIN_BYTES = 4 << 20
 
 
 class _Window:
+    """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
+
     def __init__(self, start: State) -> None:
         self.start = start
         self.parts: list[Chunk] = []
         self.rows = 0
         self.bytes = 0
         self.full = False
+        self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def join(self) -> Chunk:
-        joined = Chunk.concat(self.parts)
-        self.parts = [joined]
-        return joined
+    def seal(self) -> None:
+        if self.bytes <= JOIN_BYTES:
+            self.parts = [Chunk.concat(self.parts)]
+        self._ends = np.cumsum([len(part) for part in self.parts])
+
+    def take(self, picks: npt.NDArray[np.int64]) -> Chunk:
+        if len(self.parts) == 1:
+            return self.parts[0].take(picks)
+        which = np.searchsorted(self._ends, picks, side="right")
+        rows = []
+        for pick, number in zip(picks.tolist(), which.tolist(), strict=True):
+            part = self.parts[number]
+            at = pick - int(self._ends[number]) + len(part)
+            rows.append(part.slice(at, at + 1))
+        return Chunk.concat(rows)
+
+    @property
+    def emit_rows(self) -> int:
+        """Rows that leave together: few when they are large."""
+        return max(1, min(EMIT_ROWS, EMIT_BYTES * self.rows // max(1, self.bytes)))
 
 
 class WindowShuffleStage(Through):
@@ -52,7 +73,7 @@ class WindowShuffleStage(Through):
         self._now: _Window | None = None
         self._next: _Window | None = None
         self._order: Permutation | None = None
-        self._signal: Any = None
+        self._signal: Signal | None = None
 
     def _fill(self, window: _Window, rows: int) -> None:
         """Pull until the window has this many rows, is full, or the epoch ends."""
@@ -83,7 +104,7 @@ class WindowShuffleStage(Through):
             else mix(self.key, self.number)
         )
         self._order = Permutation(window.rows, key)
-        window.join()
+        window.seal()
         return True
 
     def pull(self) -> Pulled:
@@ -95,8 +116,8 @@ class WindowShuffleStage(Through):
             return END
         window, order = self._now, self._order
         assert window is not None and order is not None
-        picks = order.at(self.offset, self.offset + EMIT_ROWS)
-        chunk = window.parts[0].take(picks)
+        picks = order.at(self.offset, self.offset + window.emit_rows)
+        chunk = window.take(picks)
         chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
         self.offset += len(picks)
         self.position += len(picks)

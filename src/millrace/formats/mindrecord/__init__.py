@@ -6,14 +6,14 @@ from .rows import FileReader, MindPage
 from .writer import FAILED, SUCCESS, FileWriter, MSRStatus
 
 __all__ = [
-    "FAILED",
-    "SUCCESS",
     "Cipher",
+    "FAILED",
     "FileReader",
     "FileWriter",
     "MSRStatus",
     "MindPage",
     "MindRecordReader",
+    "SUCCESS",
     "set_dec_mode",
     "set_enc_key",
     "set_enc_mode",

@@ -12,7 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatEr
 
 from .schema import RecordSchema
 
-__all__ = ["BLOB", "MAX_HEADER", "RAW", "Group", "Header", "Page", "parse_header"]
+__all__ = ["BLOB", "Group", "Header", "MAX_HEADER", "Page", "RAW", "parse_header"]
 
 BLOB, RAW = "BLOB_DATA", "RAW_DATA"
 MAX_HEADER = 128 << 20

@@ -11,7 +11,7 @@ import numpy as np
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["TYPES", "Field", "RecordSchema"]
+__all__ = ["Field", "RecordSchema", "TYPES"]
 
 TYPES = ("int32", "int64", "float32", "float64", "string", "bytes")
 _NAME = re.compile(r"[0-9A-Za-z_]+\Z")

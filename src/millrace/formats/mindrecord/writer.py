@@ -22,7 +22,7 @@ from .reader import MindRecordReader
 from .schema import RecordSchema
 from .values import encode_rows
 
-__all__ = ["FAILED", "SUCCESS", "FileWriter", "MSRStatus"]
+__all__ = ["FAILED", "FileWriter", "MSRStatus", "SUCCESS"]
 
 _BAD_CHARACTERS = set("\\/:*?\"<>|`&';")
 _KIB, _MIB = 1 << 10, 1 << 20

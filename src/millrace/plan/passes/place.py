@@ -33,9 +33,9 @@ def _executor(segment: Segment, settings: Settings) -> str:
 
 
 def _workers(segment: Segment, settings: Settings) -> int:
-    asked = [op.workers for op in segment.ops if getattr(op, "workers", None) is not None]
+    asked: list[int] = [w for op in segment.ops if (w := getattr(op, "workers", None)) is not None]
     if asked:
-        return int(max(w for w in asked if w is not None))
+        return max(asked)
     if settings.num_parallel_workers is not None:
         return settings.num_parallel_workers
     default = min(DEFAULT_WORKERS, available_cores())

@@ -1,0 +1,217 @@
+"""A user's Python object as a source: what it gives for a row, and the ways of going through it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.build import RowsBuilder
+from millrace.core.chunk import Column, as_value
+from millrace.core.errors import PlanError
+from millrace.core.log import warn_once
+from millrace.core.order import Indices
+from millrace.core.schema import Schema
+
+__all__ = ["UserSource"]
+
+# Rows read at once when only their labels are wanted.
+LABEL_ROWS = 64
+
+ONE_COLUMN = (int, float, str, bytes, np.ndarray, np.generic, dict)
+
+
+class RowMaker:
+    """Turns what a source gives for a row into one value per column."""
+
+    def __init__(self, columns: list[str], types: list[npt.DTypeLike] | None, name: str) -> None:
+        self.columns, self.types, self.name = columns, types, name
+
+    def row(self, given: Any) -> tuple[Any, ...]:
+        if type(given) is not tuple:
+            if isinstance(given, ONE_COLUMN) or hasattr(given, "asnumpy") or hasattr(given, "getbands"):
+                given = (given,)
+            elif hasattr(given, "__iter__"):
+                given = tuple(given)
+            else:
+                given = (given,)
+        if len(given) != len(self.columns):
+            raise TypeError(
+                f"Invalid Python function, the 'source' of '{self.name}' should return same number of NumPy "
+                f"arrays as specified in column_names, the size of column_names is:{len(self.columns)} and "
+                f"number of returned NumPy array is:{len(given)}"
+            )
+        return given
+
+    def check(self, columns: dict[str, Column]) -> dict[str, Column]:
+        """The columns, if they have the types that the user declared."""
+        for (name, column), wanted in zip(columns.items(), self.types or (), strict=False):
+            for value in [column] if isinstance(column, np.ndarray) else column:
+                self._check_type(name, value, np.dtype(wanted))
+        return columns
+
+    def _check_type(self, name: str, value: Any, wanted: np.dtype[Any]) -> None:
+        got = getattr(value, "dtype", None)
+        if got is None or (got != wanted and not (got.kind == wanted.kind and got.kind in "US")):
+            raise TypeError(
+                f"Invalid Python function, type of returned data in '{self.name}' should be same with "
+                f"specified column_types, but the type of returned data: {type(value)}, specified column type: "
+                f"{wanted}; column {name!r} is {got}"
+            )
+
+
+class UserReader:
+    """Random access to a user's object; the engine owns each value before the next row is read."""
+
+    def __init__(self, source: UserSource) -> None:
+        self.getitem = source.source.__getitem__
+        self.maker = source.maker
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        maker, getitem, index = self.maker, self.getitem, -1
+        width = len(maker.columns)
+        builder = RowsBuilder(maker.columns, len(indices))
+        try:
+            for index in indices.tolist():
+                row = getitem(index)
+                if type(row) is not tuple or len(row) != width:
+                    row = maker.row(row)
+                builder.add(row)
+        except Exception as error:
+            error.row_index = index  # type: ignore[attr-defined]
+            raise
+        return maker.check(builder.finish())
+
+    def close(self) -> None: ...
+
+
+class UserStream:
+    """One pass over a user's iterable, again for each epoch."""
+
+    def __init__(self, source: UserSource) -> None:
+        self.source = source
+
+    def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
+        row = self.source.maker.row
+        for given in self.source.iterate():
+            yield row(given)
+
+    def close(self) -> None: ...
+
+
+class UserSource:
+    """The plan's description of a user's object."""
+
+    heavy = False
+
+    def __init__(
+        self,
+        name: str,
+        source: Any,
+        schema: Schema,
+        types: list[npt.DTypeLike] | None,
+        processes: bool,
+        limit: int | None,
+    ) -> None:
+        self.name, self.source, self.limit = name, source, limit
+        self._schema = schema
+        self.random_access = hasattr(source, "__getitem__")
+        self.exclusive = not processes
+        self.wish = "processes" if processes and self.random_access else "threads"
+        self.maker = RowMaker(list(schema), types, name)
+        self._kept: list[Any] = []
+        self._turn = threading.Lock()
+        self._labels: dict[str, npt.NDArray[Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.Lock())
+
+    def schema(self) -> Schema:
+        return self._schema
+
+    def size(self) -> int | None:
+        if not self.random_access:
+            return None
+        if not hasattr(self.source, "__len__"):
+            raise PlanError("Attempt to construct a random access dataset, '__len__' method is required!")
+        size = len(self.source)
+        if size == 0:
+            raise PlanError("GeneratorNode: data row of input source must not be 0, got: 0")
+        return size
+
+    def iterate(self) -> Iterator[Any]:
+        """A fresh pass over a one-pass source, cut to num_samples."""
+        source = self.source
+        if hasattr(source, "__next__"):
+            iterator = self._replayed()
+        elif hasattr(source, "__iter__"):
+            iterator = iter(source)
+        else:
+            iterator = iter(source())
+        return itertools.islice(iterator, self.limit) if self.limit else iterator
+
+    def _replayed(self) -> Iterator[Any]:
+        """An iterator object can be read once only, so its rows are kept for later epochs."""
+        warn_once(
+            f"iterator-kept-{id(self)}",
+            f"{self.name} was given an iterator, which can be read only once: its rows are kept in memory for "
+            "later epochs. Pass a function that makes the iterator, or an iterable object, to avoid that.",
+        )
+        for i in itertools.count():
+            with self._turn:  # two runs may go through it at once
+                if i == len(self._kept):
+                    try:
+                        self._kept.append(next(self.source))
+                    except StopIteration:
+                        return
+            yield self._kept[i]
+
+    def open(self) -> Any:
+        return UserReader(self) if self.random_access else UserStream(self)
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        """``get_label(index)`` of the user's object, or the label column of every row; found once."""
+        if column not in self._labels:
+            self._labels[column] = np.asarray(
+                [np.asarray(label).item() for label in self._find_labels(column)]
+            )
+        return self._labels[column]
+
+    def _find_labels(self, column: str) -> Iterator[Any]:
+        size = self.size() or 0
+        get_label = getattr(self.source, "get_label", None)
+        if get_label is not None:
+            yield from (as_value(get_label(i)) for i in range(size))
+            return
+        if column not in self._schema:
+            raise PlanError(
+                f"PKSampler needs the class of every row: {self.name} has no column {column!r} (columns: "
+                f"{list(self._schema)}) and its source no method get_label(index). Name the label column with "
+                "PKSampler(class_column=...), or add get_label, which is faster because no row is read."
+            )
+        reader = self.open()
+        for start in range(0, size, LABEL_ROWS):
+            yield from reader.read(np.arange(start, min(start + LABEL_ROWS, size)))[column]
+
+    def where(self, index: int) -> str | None:
+        """``get_path(index)`` or ``files[index]`` of the user's object, when it has one."""
+        get_path = getattr(self.source, "get_path", None)
+        if get_path is not None:
+            return str(get_path(index))
+        for name in ("files", "paths", "samples", "imgs"):
+            listed = getattr(self.source, name, None)
+            if isinstance(listed, (list, tuple)) and index < len(listed):
+                entry = listed[index]
+                entry = entry[0] if isinstance(entry, tuple) and entry else entry
+                return str(entry) if isinstance(entry, str) or hasattr(entry, "__fspath__") else None
+        return None
+
+    def arguments(self) -> dict[str, Any]:
+        return {}
