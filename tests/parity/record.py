@@ -3,9 +3,9 @@
     /path/to/python-with-mindspore -m tests.parity.record [--check | --new] [file ...]
 
 Each case runs in a process of its own, so that what it sets does not reach the next one, and a crash or a
-hang is a result like any other. With --new only cases that are new or changed are run. With --check nothing is
-written: what is recorded must come out again (cases with `better` are left out, what MindSpore does there may
-be anything).
+hang is a result like any other. With --new only cases that are new or changed are run. With --check nothing
+is written: what is recorded must come out again (cases with `better` are left out, what MindSpore does there
+may be anything).
 """
 
 from __future__ import annotations

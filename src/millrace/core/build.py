@@ -42,8 +42,7 @@ class RowsBuilder:
         k = self.count
         if k == 0:
             self._begin(row)
-        c = 0
-        for value in row:
+        for c, value in enumerate(row):
             dense = self._dense[c]
             if dense is None:
                 self._lists[c].append(owned(value, others=4))
@@ -57,7 +56,6 @@ class RowsBuilder:
                 self._lists[c] = [dense[i, ...] for i in range(k)]
                 self._lists[c].append(as_value(owned(value, others=4)))
                 self._dense[c] = None
-            c += 1
         self.count = k + 1
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
 from millrace.core.args import INT32_MAX, Columns, Range, as_list, check_columns, checked
@@ -134,8 +135,8 @@ class BatchOps(DatasetBase):
     ) -> Dataset:
         """Batch rows of similar length together, so that little is padded.
 
-        Bucket i takes lengths from ``bucket_boundaries[i-1]`` up to, not including, ``bucket_boundaries[i]``, and
-        leaves as a batch when it holds ``bucket_batch_sizes[i]`` rows.
+        Bucket i takes lengths from ``bucket_boundaries[i-1]`` up to, not including, ``bucket_boundaries[i]``,
+        and leaves as a batch when it holds ``bucket_batch_sizes[i]`` rows.
 
         >>> import numpy as np
         >>> import millrace.dataset as ds
@@ -174,7 +175,7 @@ def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:
         raise ArgumentTypeError("bucket_boundaries should be a list of int.")
     if any(b <= 0 for b in boundaries):
         raise ArgumentValueError("bucket_boundaries must only contain positive numbers.")
-    if any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
+    if any(a >= b for a, b in itertools.pairwise(boundaries)):
         raise ArgumentValueError("bucket_boundaries should be strictly increasing.")
     if len(sizes) != len(boundaries) + 1:
         raise ArgumentValueError("bucket_batch_sizes must contain one element more than bucket_boundaries.")

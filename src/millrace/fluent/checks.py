@@ -99,7 +99,7 @@ def check_pad_info(pad_info: dict[Any, Any] | None) -> dict[str, tuple[Any, Any]
 
 
 def count_parameters(function: Callable[..., Any], required: bool = False) -> int | None:
-    """How many parameters a function takes, or needs; None when that cannot be told or it takes any number."""
+    """How many parameters a function takes, or needs; None where it takes any number or cannot be asked."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

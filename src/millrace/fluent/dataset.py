@@ -52,8 +52,8 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
     ) -> DictIterator:
         """Rows as dicts: Tensors, numpy arrays, or torch or jax arrays (``output="torch"``).
 
-        Each ``for`` over the iterator is one epoch. ``state`` (from ``iterator.state()``) goes on in the middle
-        of an epoch, exactly, also with another number of workers.
+        Each ``for`` over the iterator is one epoch. ``state`` (from ``iterator.state()``) goes on in the
+        middle of an epoch, exactly, also with another number of workers.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
@@ -97,7 +97,11 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
         SAVERS[file_type](self, file_name, num_files)
 
     def reset(self) -> None:
-        """Nothing to do: each new iterator starts from the beginning (kept for MindSpore's scripts)."""
+        """Nothing to do: each new iterator starts from the beginning (kept for MindSpore's scripts).
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).reset()
+        """
 
     def close_pool(self) -> None:
         """Close the workers of this dataset's last run; its iterator cannot go on afterwards.
@@ -114,13 +118,29 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
     def build_vocab(
         self, columns: Any, freq_range: Any, top_k: Any, special_tokens: Any, special_first: Any
     ) -> None:
-        """Superseded by ``text.Vocab.from_dataset``; kept so that old scripts say so."""
+        """Superseded by ``text.Vocab.from_dataset``; kept so that old scripts hear of it.
+
+        >>> import millrace.dataset as ds
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     ds.NumpySlicesDataset(["a"]).build_vocab("a", None, None, None, None)
+        >>> len(said)
+        1
+        """
         warnings.warn("use text.Vocab.from_dataset instead", DeprecationWarning, stacklevel=2)
 
     def build_sentencepiece_vocab(
         self, columns: Any, vocab_size: Any, character_coverage: Any, model_type: Any, params: Any
     ) -> None:
-        """Superseded by ``text.SentencePieceVocab.from_dataset``; kept so that old scripts say so."""
+        """Superseded by ``text.SentencePieceVocab.from_dataset``; kept so that old scripts hear of it.
+
+        >>> import millrace.dataset as ds
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     ds.NumpySlicesDataset(["a"]).build_sentencepiece_vocab("a", 9, 1.0, None, {})
+        >>> len(said)
+        1
+        """
         warnings.warn("use text.SentencePieceVocab.from_dataset instead", DeprecationWarning, stacklevel=2)
 
     def use_sampler(self, new_sampler: Any) -> None:
@@ -143,7 +163,8 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
         self._session.unsampled = concat
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._node.label}: {self.explain('as written').splitlines()[1].strip()}>"
+        columns = self.explain("as written").splitlines()[1].strip(" │")
+        return f"<{type(self).__name__} {self._node.label}: {columns}>"
 
 
 DatasetBase._made = Dataset

@@ -108,13 +108,26 @@ class _Iterator:
         return self._run.cursor().to_json()
 
     def report(self) -> Any:
-        """What each stage did so far; see Dataset.report()."""
+        """What each stage did so far; see Dataset.report().
+
+        >>> import millrace.dataset as ds
+        >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator)
+        >>> iterator.report().delivered
+        1
+        """
         from millrace.engine.report import Report
 
         return Report(self._run)
 
     def stop(self) -> None:
-        """End the run now and release everything it holds."""
+        """End the run now and release everything it holds; ``with`` does it at the end of its block.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.NumpySlicesDataset([1, 2], shuffle=False).create_tuple_iterator() as iterator:
+        ...     next(iterator)[0].item()
+        1
+        """
         self._run.close("stop() was called")
 
     release = stop
@@ -127,8 +140,13 @@ class _Iterator:
         self.stop()
 
     def get_col_names(self) -> list[str]:
-        """The names of the columns."""
-        return self.dataset.get_col_names()  # type: ignore[attr-defined, no-any-return]
+        """The names of the columns.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset({"x": [1, 2]}).create_dict_iterator().get_col_names()
+        ['x']
+        """
+        return self.dataset.get_col_names()  # type: ignore[attr-defined]
 
     @property
     def _col_names(self) -> list[str]:
@@ -136,7 +154,12 @@ class _Iterator:
 
 
 class DictIterator(_Iterator):
-    """Rows as dicts from column name to value."""
+    """Rows as dicts from column name to value; made by ``create_dict_iterator``.
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_dict_iterator(output_numpy=True))
+    {'x': array(5)}
+    """
 
     def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
         convert = self._convert
@@ -144,7 +167,12 @@ class DictIterator(_Iterator):
 
 
 class TupleIterator(_Iterator):
-    """Rows as lists of values, in the order of the columns (or of those asked for)."""
+    """Rows as lists of values, in the order of the columns (or of those asked for).
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_tuple_iterator(output_numpy=True))
+    [array(5)]
+    """
 
     def __init__(self, dataset: DatasetBase, columns: list[str] | None, *args: Any, **kwargs: Any) -> None:
         if columns is not None:

@@ -89,9 +89,9 @@ class OrderOps(DatasetBase):
     def split(self, sizes: list[Any], randomize: bool = True) -> list[Dataset]:
         """Parts that share no row: by row counts, or by fractions that add up to 1.
 
-        ``randomize`` draws the parts at random. They depend on ``config.set_seed`` alone: every epoch, run and
-        process has the same ones, and what was shuffled before is shuffled once. Parts of a random-access source
-        can still be sharded with use_sampler().
+        ``randomize`` draws the parts at random. They depend on ``config.set_seed`` alone: every epoch, run
+        and process has the same ones, and what was shuffled before is shuffled once. Parts of a random-access
+        source can still be sharded with use_sampler().
 
         >>> import millrace.dataset as ds
         >>> train, test = ds.NumpySlicesDataset(list(range(10))).split([0.8, 0.2])
@@ -119,7 +119,7 @@ class OrderOps(DatasetBase):
         return self._then(ops.Take(inputs=(node,), where=call_site(), count=rows))
 
     def concat(self, datasets: Any) -> Dataset:
-        """This dataset, then the others; ``a + b`` is the same. ``use_sampler`` can shard or shuffle the whole.
+        """This dataset, then the others; ``a + b`` is the same. use_sampler() shards or shuffles the whole.
 
         >>> import millrace.dataset as ds
         >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1], [2, 3]))
@@ -135,8 +135,8 @@ class OrderOps(DatasetBase):
         for i, part in enumerate([self, *others]):
             if part._known_size() == 0:
                 raise ArgumentValueError(
-                    f"There are no samples in the dataset number {i}. Please make sure there are valid samples in "
-                    "the dataset."
+                    f"There are no samples in the dataset number {i}. Please make sure there are valid "
+                    "samples in the dataset."
                 )
         return self._then(
             ops.Concat(inputs=(self._node, *(o._node for o in others)), where=call_site()), *others

@@ -117,7 +117,14 @@ class Queries(DatasetBase):
         return 1
 
     def copy_batch_size(self, value: int) -> None:
-        """Make get_batch_size() answer this number."""
+        """Make get_batch_size() answer this number.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2])
+        >>> data.copy_batch_size(8)
+        >>> data.get_batch_size()
+        8
+        """
         self._session.batch_size = value
 
     def get_repeat_count(self) -> int:
@@ -142,7 +149,7 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).num_classes() is None
         True
         """
-        return self._source_says("num_classes", None)  # type: ignore[no-any-return]
+        return self._source_says("num_classes", None)
 
     def get_class_indexing(self) -> dict[str, Any]:
         """Class names and their numbers, empty when the source has none.
@@ -151,7 +158,7 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).get_class_indexing()
         {}
         """
-        return self._source_says("class_indexing", {})  # type: ignore[no-any-return]
+        return self._source_says("class_indexing", {})
 
     def _source_says(self, question: str, default: Any) -> Any:
         read = next(n for n in walk(self._node) if isinstance(n, ops.Read))
@@ -160,7 +167,14 @@ class Queries(DatasetBase):
 
     @property
     def input_indexs(self) -> Any:
-        """Which columns a network takes, set by the user; looked up along the pipeline."""
+        """Which columns a network takes, set by the user; looked up along the pipeline.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2])
+        >>> data.input_indexs = 0
+        >>> data.batch(2).input_indexs
+        0
+        """
         sessions = [self._session]
         while sessions:
             session = sessions.pop(0)
@@ -174,7 +188,8 @@ class Queries(DatasetBase):
         self._session.input_indexs = value
 
     def set_init_step(self, init_step: int) -> None:
-        """Let the next iterator begin at this step, counted over epochs; ``iterator.state()`` does it exactly.
+        """Let the next iterator begin at this step, counted over epochs; for an exact resume see
+        ``iterator.state()``.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False)
@@ -186,7 +201,12 @@ class Queries(DatasetBase):
         self._session.init_step = init_step
 
     def get_init_step(self) -> int:
-        """The step set by set_init_step here or on what this was made from; 0 otherwise."""
+        """The step set by set_init_step here or on what this was made from; 0 otherwise.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).get_init_step()
+        0
+        """
         session = self._session
         while session.init_step is None and len(session.below) == 1:
             session = session.below[0]
@@ -218,7 +238,7 @@ class Queries(DatasetBase):
         return explain(self._plan(), after)
 
     def report(self) -> Report:
-        """What each stage of the last run did: rows/s, busy, waiting, queue fill, and the bottleneck in a word.
+        """What each stage of the last run did: rows/s, busy, waiting, queue fill, and the bottleneck.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset(list(range(100))).batch(10)
@@ -234,7 +254,16 @@ class Queries(DatasetBase):
         return Report(self._session.runs[-1])
 
     def skipped(self) -> list[Any]:
-        """Rows that the error mode skipped or replaced in the last run: op, row, column, file, reason."""
+        """Rows that the error mode skipped or replaced in the last run: op, row, column, file, reason.
+
+        >>> import millrace.dataset as ds
+        >>> ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+        >>> data = ds.NumpySlicesDataset([1, 0, 2], shuffle=False).map(lambda x: 1 // int(x))
+        >>> [row[0].item() for row in data]
+        [1, 0]
+        >>> data.skipped()[0].row, data.skipped()[0].reason
+        (1, 'ZeroDivisionError: integer division or modulo by zero')
+        """
         return list(self._session.runs[-1].ledger.entries()) if self._session.runs else []
 
 

@@ -62,8 +62,8 @@ class RowOps(DatasetBase):
         """
         if column_order is not None:
             raise ArgumentValueError(
-                "The parameter 'column_order' had been deleted in map operation. Please use '.project' operation "
-                "instead.\n>> # Usage of old api:\n>> dataset = dataset.map(operations=PyFunc,\n"
+                "The parameter 'column_order' had been deleted in map operation. Please use '.project' "
+                "operation instead.\n>> # Usage of old api:\n>> dataset = dataset.map(operations=PyFunc,\n"
                 '>>                       input_columns=["column_a"],\n'
                 '>>                       output_columns=["column_b", "column_c"],\n'
                 '>>                       column_order=["column_b", "column_c"])\n'
@@ -119,8 +119,8 @@ class RowOps(DatasetBase):
     def flat_map(self, func: Callable[..., Any]) -> Dataset:
         """Turn each row into a dataset and give the rows of all of them, one after the other.
 
-        The function gets one argument per column. It is called as its rows are needed, not now, so that a wrong
-        result is found when the dataset is iterated.
+        The function gets one argument per column. It is called as its rows are needed, not now, so that a
+        wrong result is found when the dataset is iterated.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([[1, 2], [3, 4]], shuffle=False)
@@ -176,11 +176,12 @@ class RowOps(DatasetBase):
 def _check_operation(operation: Any) -> None:
     if inspect.isclass(operation):
         raise ArgumentValueError(
-            "Parameter operations's element of method map should be a dataset processing operation instance, but "
-            f"got: {operation}. It may be missing parentheses for instantiation."
+            "Parameter operations's element of method map should be a dataset processing operation instance, "
+            f"but got: {operation}. It may be missing parentheses for instantiation."
         )
     if not callable(operation) and not isinstance(operation, Transform):
         raise ArgumentValueError(
-            "Parameter operations's element of method map should be a python function or class method which should "
-            f"be callable, but got: {operation}. It doesn't need parentheses for python function or class method."
+            "Parameter operations's element of method map should be a python function or class method which "
+            f"should be callable, but got: {operation}. It doesn't need parentheses for python function or "
+            "class method."
         )

@@ -55,12 +55,14 @@ class SyncOps(DatasetBase):
         return made
 
     def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
-        """Open the gate of this name for ``num_batch`` more batches."""
-        if (
-            isinstance(num_batch, int)
-            and num_batch <= 0
-            or (num_batch is not None and not isinstance(num_batch, int))
-        ):
+        """Open the gate of this name for ``num_batch`` more batches (as many as sync_wait lets through).
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2]).sync_wait("step", callback=print)
+        >>> data.sync_update("step", data="for the callback")
+        for the callback
+        """
+        if num_batch is not None and not (isinstance(num_batch, int) and num_batch > 0):
             raise PlanError(f"Sync_update batch size can only be positive integer, got : {num_batch}.")
         if not isinstance(condition_name, str):
             raise ArgumentTypeError(
@@ -73,14 +75,29 @@ class SyncOps(DatasetBase):
         found[condition_name].update(num_batch, data)
 
     def disable_sync(self) -> None:
-        """Open all gates for good."""
+        """Open all gates for good.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2]).sync_wait("step")
+        >>> data.disable_sync()
+        """
         for gate in self._session.all_gates().values():
             gate.disable()
 
     def get_sync_notifiers(self) -> dict[str, Any]:
-        """The update function of each gate, by name."""
+        """The update function of each gate, by name.
+
+        >>> import millrace.dataset as ds
+        >>> list(ds.NumpySlicesDataset([1, 2]).sync_wait("step").get_sync_notifiers())
+        ['step']
+        """
         return {name: gate.update for name, gate in self._session.all_gates().items()}
 
     def is_sync(self) -> bool:
-        """Whether there is a gate anywhere."""
+        """Whether there is a gate anywhere.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).sync_wait("step").batch(2).is_sync()
+        True
+        """
         return bool(self._session.all_gates())

@@ -36,7 +36,8 @@ def choose_sampler(
         ):
             raise ArgumentValueError(
                 "Conflicting arguments during sampler assignments. "
-                f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, shuffle: {shuffle}."
+                f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
+                f"shuffle: {shuffle}."
             )
         if shuffle:
             raise ArgumentValueError(

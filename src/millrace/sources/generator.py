@@ -23,8 +23,10 @@ __all__ = ["GeneratorDataset"]
 
 
 class GeneratorDataset(SourceDataset):
-    """Rows from a Python object: with ``__getitem__`` and ``__len__`` (read in any order, by many workers), or
-    an iterable, an iterator, or a function that returns one (read in one pass).
+    """Rows from any Python object.
+
+    With ``__getitem__`` and ``__len__`` it is read in any order, by many workers; an iterable, an iterator,
+    or a function that returns one is read in one pass.
 
     A row is a tuple with one value per column. ``sampler`` may be any sampler, PKSampler included (classes
     come from the label column or from ``source.get_label(index)``), a list, or an iterable of row numbers.
@@ -100,96 +102,6 @@ class GeneratorDataset(SourceDataset):
                 self._deal(num_shards, shard_id)
             if shuffle:
                 self._shuffle_stream()
-
-    def __getitem__(self, i):
-    ...         return i, i * i
-    ...
-    ...     def __len__(self):
-    ...         return 4
-    >>> data = ds.GeneratorDataset(Squares(), ["x", "square"], shuffle=False)
-    >>> [row["square"].item() for row in data.create_dict_iterator(num_epochs=1)]
-    [0, 1, 4, 9]
-    """
-
-    _name = "GeneratorDataset"
-
-    @checked
-    def __init__(
-        self,
-        source: Any,
-        column_names: Columns | None = None,
-        column_types: list[Any] | None = None,
-        schema: Any = None,
-        num_samples: Annotated[int | None, Samples] = None,
-        num_parallel_workers: Annotated[int | None, Workers] = 1,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        python_multiprocessing: bool = True,
-        max_rowsize: Annotated[int | None, Range(-1, INT32_MAX)] = None,
-        batch_sampler: Any = None,
-        collate_fn: Any = None,
-    ) -> None:
-        if not any(hasattr(source, name) for name in ("__getitem__", "__iter__", "__next__", "__call__")):
-            raise ArgumentTypeError(
-                "Input `source` function of GeneratorDataset should be callable, iterable or random "
-                "accessible, commonly it should implement one of the method like yield, __getitem__ or "
-                "__next__(__iter__)."
-            )
-        columns, types = _columns_and_types(column_names, column_types, schema)
-        check_shards(num_shards, shard_id)
-        random_access = hasattr(source, "__getitem__")
-        _check_sampling(
-            random_access, sampler, batch_sampler, collate_fn, num_samples, shuffle, num_shards, shard_id
-        )
-        workers = num_parallel_workers or 1
-        kinds: dict[str, ColumnType] = {name: ColumnType() for name in columns}
-        if types is not None:
-            kinds = {name: ColumnType(np.dtype(t)) for name, t in zip(columns, types, strict=False)}
-        described = UserSource(
-            self._name,
-            source,
-            Schema(kinds),
-            types,
-            processes=python_multiprocessing and workers > 1,
-            limit=None if random_access else (num_samples or None),
-        )
-        explicit = workers if workers > 1 else None
-        if batch_sampler is not None:
-            self._start_batches(described, batch_sampler, collate_fn, explicit, columns)
-            return
-        chosen = None
-        if random_access:
-            chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
-        self._start(described, chosen, explicit)
-        if not random_access:
-            self._stream_options(shuffle, num_shards, shard_id)
-
-    def _stream_options(self, shuffle: bool | None, num_shards: int | None, shard_id: int | None) -> None:
-        """A stream cannot be read in another order; what can be done with it, is done, and said."""
-        if num_shards is not None and shard_id is not None:
-            self._node = ops.Deal(
-                inputs=(self._node,), shards=num_shards, shard=shard_id, even=True, where=call_site()
-            )
-        if shuffle:
-            warn_once(
-                "stream-shuffle",
-                "shuffle=True on a source that is read in one pass (no __getitem__) shuffles within a window of "
-                f"{STREAM_WINDOW} rows; give the source __getitem__ and __len__ for a full shuffle, or use "
-                ".shuffle(buffer_size) to choose the window (said once)",
-            )
-            self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
-
-    def _start_batches(
-        self, source: UserSource, batch_sampler: Any, collate_fn: Any, workers: int | None, columns: list[str]
-    ) -> None:
-        self._start(source, None, workers)
-        read = self._read.replace(batch_sampler=batch_sampler)
-        collate = None if collate_fn is None else _Collate(collate_fn, len(columns))
-        self._node = ops.Batch(
-            inputs=(read,), batch_size=-1, per_batch_map=collate, whole=True, where=call_site()
-        )
 
     def __getitem__(self, index: Any) -> Any:
         """The row at a position of the dataset's order, as the source gives it.

@@ -111,8 +111,8 @@ class NumpySlicesDataset(SourceDataset):
         """The row at a position of the dataset's order, one value per column.
 
         >>> import millrace.dataset as ds
-        >>> ds.NumpySlicesDataset(["a", "b"], shuffle=False)[1]
-        ('b',)
+        >>> [value.item() for value in ds.NumpySlicesDataset({"x": [1, 2], "y": [3, 4]}, shuffle=False)[1]]
+        [2, 4]
         """
         row = self._row_at(index)
         source = self._source

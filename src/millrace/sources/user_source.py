@@ -59,8 +59,8 @@ class RowMaker:
         if got is None or (got != wanted and not (got.kind == wanted.kind and got.kind in "US")):
             raise TypeError(
                 f"Invalid Python function, type of returned data in '{self.name}' should be same with "
-                f"specified column_types, but the type of returned data: {type(value)}, specified column type: "
-                f"{wanted}; column {name!r} is {got}"
+                f"specified column_types, but the type of returned data: {type(value)}, specified column "
+                f"type: {wanted}; column {name!r} is {got}"
             )
 
 
@@ -161,8 +161,8 @@ class UserSource:
         """An iterator object can be read once only, so its rows are kept for later epochs."""
         warn_once(
             f"iterator-kept-{id(self)}",
-            f"{self.name} was given an iterator, which can be read only once: its rows are kept in memory for "
-            "later epochs. Pass a function that makes the iterator, or an iterable object, to avoid that.",
+            f"{self.name} was given an iterator, which can be read only once: its rows are kept in memory "
+            "for later epochs. Pass a function that makes the iterator, or an iterable object, instead.",
         )
         for i in itertools.count():
             with self._turn:  # two runs may go through it at once
@@ -193,8 +193,8 @@ class UserSource:
         if column not in self._schema:
             raise PlanError(
                 f"PKSampler needs the class of every row: {self.name} has no column {column!r} (columns: "
-                f"{list(self._schema)}) and its source no method get_label(index). Name the label column with "
-                "PKSampler(class_column=...), or add get_label, which is faster because no row is read."
+                f"{list(self._schema)}) and its source no method get_label(index). Name the label column "
+                "with PKSampler(class_column=...), or add get_label, which is faster because no row is read."
             )
         reader = self.open()
         for start in range(0, size, LABEL_ROWS):

@@ -1,4 +1,4 @@
-"""Recorded, but not run yet: cases about what Millrace does not have. They wait here for the work that brings it.
+"""Recorded, but not run yet: cases about what Millrace does not have, waiting for the work that brings it.
 
 A test asserts that each of them still comes out differently, so this list can only shrink: whoever brings the
 device queue or the cache must move its cases to where they belong.

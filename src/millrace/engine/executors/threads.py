@@ -22,13 +22,14 @@ class ThreadExecutor:
         self.runner = runner
         self.slots = workers
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._gate = _Gate(workers)
         self._closed = False
         self._threads: list[threading.Thread] = []
         try:
             for i in range(workers):
                 # the loop holds the queue and the runner, never the executor: dropping it can end the threads
                 thread = threading.Thread(
-                    target=_work, args=(self._queue, runner), name=f"{name}-{i}", daemon=True
+                    target=_work, args=(self._queue, runner, self._gate, i), name=f"{name}-{i}", daemon=True
                 )
                 thread.start()
                 self._threads.append(thread)
@@ -43,6 +44,10 @@ class ThreadExecutor:
         self._queue.put(task)
         return task
 
+    def use(self, workers: int) -> None:
+        """Let only so many workers take tasks; the others rest. Results do not depend on it."""
+        self._gate.open_for(workers)
+
     def stacks(self) -> str:
         frames = sys._current_frames()
         parts = []
@@ -56,6 +61,7 @@ class ThreadExecutor:
         if self._closed:
             return
         self._closed = True
+        self._gate.open_for(len(self._threads))
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
@@ -65,8 +71,31 @@ class ThreadExecutor:
         self.runner.close()
 
 
-def _work(queue: SimpleQueue[Task | None], runner: Runner) -> None:
+class _Gate:
+    """Workers numbered below ``open`` work, the rest wait here."""
+
+    def __init__(self, workers: int) -> None:
+        self.open = workers
+        self.changed = threading.Condition()
+
+    def open_for(self, workers: int) -> None:
+        with self.changed:
+            self.open = workers
+            self.changed.notify_all()
+
+    def wait(self, number: int) -> None:
+        with self.changed:
+            while number >= self.open:
+                self.changed.wait()
+
+
+def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
     with budget.capped_libraries():
-        while (task := queue.get()) is not None:
+        while True:
+            if number >= gate.open:
+                gate.wait(number)
+            task = queue.get()
+            if task is None:
+                return
             task.run(runner)
             del task  # hold no result while waiting for the next

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
@@ -20,16 +20,28 @@ from .filtering import FilterStep
 from .mapping import MapStep
 from .reading import ReadStep
 
-__all__ = ["SegmentRunner", "describe"]
+__all__ = ["Report", "SegmentRunner", "describe"]
 
-Report = tuple[int, int, list[float], list[Entry], DataError | None]
+
+class Report(NamedTuple):
+    """What a chunk's run tells the stage; it crosses process borders."""
+
+    rows: int
+    # bytes held at the peak
+    held: int
+    # seconds per step, and processor seconds of the thread for all of them
+    seconds: list[float]
+    cpu: float
+    # rows that failed under an error mode that goes on
+    ledger: list[Entry]
+    # what is raised after the rows of the chunk were delivered
+    error: DataError | None
 
 
 class SegmentRunner:
     """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
 
-    Returns the chunk and a report: rows that came in, bytes held at the peak, seconds per step, the rows that
-    failed under an error mode that goes on, and the error that comes after the rows of the chunk.
+    Returns the chunk and a report.
     """
 
     def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
@@ -47,6 +59,7 @@ class SegmentRunner:
         rows = len(chunk)
         seconds: list[float] = []
         clock = time.perf_counter
+        cpu = time.thread_time()
         began = clock()
         for step in self.steps:
             chunk = step(chunk, failures)
@@ -60,7 +73,8 @@ class SegmentRunner:
             held *= 2  # the rows before the last step are alive beside its result
         if failures.error is not None and not len(chunk):
             raise failures.error
-        return chunk, (rows, held, seconds, failures.ledger, failures.error)
+        cpu = time.thread_time() - cpu
+        return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error)
 
     def describe(self) -> str:
         return " -> ".join(self.names)

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.engine.budget import Bytes
+from millrace.engine.concurrency import Concurrency
 from millrace.engine.executors.base import Executor, Task
+from millrace.engine.executors.threads import ThreadExecutor
 from millrace.engine.segment.runner import Report
 from millrace.engine.stats import StageStats
 from millrace.plan.physical import Segment
 
-from .base import DONE, END, Pulled, Signal, Stage, State
+from .base import DONE, Pulled, Signal, Stage, State
 from .indices import IndexStage
 
 __all__ = ["SegmentStage"]
@@ -51,6 +53,8 @@ class SegmentStage(Stage):
         # rows that failed under an error mode that goes on, counted as their chunks are delivered
         self.dropped = 0
         self._feeds_itself = isinstance(up, IndexStage)
+        threads = executor if isinstance(executor, ThreadExecutor) else None
+        self._concurrency = Concurrency(threads.slots if threads else 1, threads.use if threads else _nothing)
 
     def pull(self) -> Pulled:
         while True:
@@ -64,7 +68,8 @@ class SegmentStage(Stage):
                 if item is DONE:
                     self._pending.append((DONE, state, 0))
                 return item
-            if not item.done():
+            waited = not item.done()
+            if waited:
                 began = time.perf_counter()
                 try:
                     self._wait(item, self)
@@ -79,6 +84,7 @@ class SegmentStage(Stage):
             chunk, report = item.result
             self._state = state
             self._learn(chunk, report)
+            self._concurrency.finished(report.rows, report.cpu, waited)
             if len(chunk):
                 return chunk
 
@@ -102,7 +108,8 @@ class SegmentStage(Stage):
 
     def _learn(self, chunk: Chunk, report: Report) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
-        rows_in, held, seconds, ledger, self._failed = report
+        rows_in, held, seconds = report.rows, report.held, report.seconds
+        self._failed = report.error
         stats = self.stats
         stats.rows += len(chunk)
         stats.chunks += 1
@@ -112,9 +119,9 @@ class SegmentStage(Stage):
         for op, spent in zip(stats.ops, seconds, strict=False):
             op.busy += spent
             op.rows += rows_in
-        if ledger:
-            self.dropped += len(ledger)
-            self._report(ledger)
+        if report.ledger:
+            self.dropped += len(report.ledger)
+            self._report(report.ledger)
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
@@ -157,3 +164,6 @@ class SegmentStage(Stage):
         self._pending.clear()
         self.executor.close()
         self.up.close()
+
+
+def _nothing(workers: int) -> None: ...

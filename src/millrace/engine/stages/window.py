@@ -115,7 +115,8 @@ class WindowShuffleStage(Through):
             self.rows.take_signal()
             return END
         window, order = self._now, self._order
-        assert window is not None and order is not None
+        assert window is not None
+        assert order is not None
         picks = order.at(self.offset, self.offset + window.emit_rows)
         chunk = window.take(picks)
         chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)

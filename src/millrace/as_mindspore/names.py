@@ -1,0 +1,72 @@
+"""Which Millrace modules stand behind each of MindSpore's, as data.
+
+The first module on a line must exist for the name to exist; the names of the others are found too. A line for a
+module that is still to come costs nothing: the name appears with the module.
+"""
+
+from __future__ import annotations
+
+__all__ = ["TABLE", "VERSION"]
+
+# What scripts compare is the part before the plus.
+VERSION = "2.7.0+millrace"
+
+_DATASETS = ("millrace.dataset", "millrace.fluent.dataset", "millrace.fluent.source")
+_SAMPLERS = ("millrace.samplers",)
+
+TABLE: dict[str, tuple[str, ...]] = {
+    "mindspore": ("millrace", "millrace.common.dtype", "millrace.mindrecord", "millrace.as_mindspore.top"),
+    "mindspore.common": ("millrace.common", "millrace.common.dtype", "millrace.as_mindspore.top"),
+    "mindspore.common.dtype": ("millrace.common.dtype",),
+    "mindspore.common.tensor": ("millrace.common.tensor",),
+    "mindspore.common.seed": ("millrace.as_mindspore.top",),
+    "mindspore.log": ("millrace.as_mindspore.log",),
+    "mindspore.version": ("millrace.as_mindspore.version",),
+    # records
+    "mindspore.mindrecord": ("millrace.mindrecord",),
+    "mindspore.mindrecord.filereader": ("millrace.mindrecord",),
+    "mindspore.mindrecord.filewriter": ("millrace.mindrecord",),
+    "mindspore.mindrecord.mindpage": ("millrace.mindrecord",),
+    # data
+    "mindspore.dataset": ("millrace.dataset",),
+    "mindspore.dataset.callback": ("millrace.fluent.callbacks",),
+    "mindspore.dataset.callback.ds_callback": ("millrace.fluent.callbacks",),
+    "mindspore.dataset.config": ("millrace.dataset.config",),
+    "mindspore.dataset.core": ("millrace.dataset",),
+    "mindspore.dataset.core.config": ("millrace.dataset.config",),
+    "mindspore.dataset.debug": ("millrace.dataset.debug",),
+    "mindspore.dataset.debug.debug_hook": ("millrace.dataset.debug",),
+    "mindspore.dataset.engine": (*_DATASETS, *_SAMPLERS, "millrace.fluent.iterators"),
+    "mindspore.dataset.engine.cache_client": ("millrace.cache",),
+    "mindspore.dataset.engine.datasets": _DATASETS,
+    "mindspore.dataset.engine.datasets_audio": _DATASETS,
+    "mindspore.dataset.engine.datasets_standard_format": _DATASETS,
+    "mindspore.dataset.engine.datasets_text": _DATASETS,
+    "mindspore.dataset.engine.datasets_user_defined": _DATASETS,
+    "mindspore.dataset.engine.datasets_vision": _DATASETS,
+    "mindspore.dataset.engine.iterators": ("millrace.fluent.iterators",),
+    "mindspore.dataset.engine.samplers": _SAMPLERS,
+    "mindspore.dataset.engine.serializer_deserializer": ("millrace.fluent.pipeline_json",),
+    "mindspore.dataset.samplers": _SAMPLERS,
+    "mindspore.dataset.utils": ("millrace.dataset.utils",),
+    # transforms
+    "mindspore.dataset.transforms": ("millrace.dataset.transforms",),
+    "mindspore.dataset.transforms.c_transforms": ("millrace.dataset.transforms.c_transforms",),
+    "mindspore.dataset.transforms.py_transforms": ("millrace.dataset.transforms.py_transforms",),
+    "mindspore.dataset.transforms.transforms": ("millrace.dataset.transforms",),
+    "mindspore.dataset.vision": ("millrace.dataset.vision",),
+    "mindspore.dataset.vision.c_transforms": ("millrace.dataset.vision.c_transforms",),
+    "mindspore.dataset.vision.py_transforms": ("millrace.dataset.vision.py_transforms",),
+    "mindspore.dataset.vision.transforms": ("millrace.dataset.vision",),
+    "mindspore.dataset.vision.utils": ("millrace.dataset.vision",),
+    "mindspore.dataset.text": ("millrace.dataset.text",),
+    "mindspore.dataset.text.transforms": ("millrace.dataset.text",),
+    "mindspore.dataset.text.utils": ("millrace.dataset.text",),
+    "mindspore.dataset.audio": ("millrace.dataset.audio",),
+    "mindspore.dataset.audio.transforms": ("millrace.dataset.audio",),
+    "mindspore.dataset.audio.utils": ("millrace.dataset.audio",),
+    # MindSpore's own pages write these two; they are dataset.vision.
+    "mindspore.vision": ("millrace.dataset.vision",),
+    "mindspore.vision.c_transforms": ("millrace.dataset.vision.c_transforms",),
+    "mindspore.vision.py_transforms": ("millrace.dataset.vision.py_transforms",),
+}

@@ -1,0 +1,68 @@
+"""How many threads of a segment should work at once: all of them, unless they only take turns at the GIL.
+
+Threads that run plain Python cannot run at the same time; they only disturb each other (a third of the throughput
+is lost with two). Whether that is so cannot be known beforehand, but it can be measured: when the workers
+together use about one core, one worker alone is tried for a few chunks, and the better of the two is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+__all__ = ["Concurrency"]
+
+WARM_UP = 8
+# One phase of the trial lasts at least this many chunks and seconds.
+CHUNKS = 8
+SECONDS = 0.03
+
+
+class Concurrency:
+    """Fed with every finished chunk; calls ``use(n)`` when the number of working threads should change."""
+
+    def __init__(self, workers: int, use: Callable[[int], None]) -> None:
+        self.workers, self.use = workers, use
+        self.decided = workers < 2
+        self._chunks = 0
+        self._rows = 0
+        self._cpu = 0.0
+        self._began: float | None = None
+        self._phase = "all"
+        self._rate_of_all = 0.0
+
+    def finished(self, rows: int, cpu: float, waited: bool) -> None:
+        """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
+        if self.decided:
+            return
+        now = time.perf_counter()
+        if self._began is None or not waited:
+            self._restart(now)
+            return
+        self._chunks += 1
+        self._rows += rows
+        self._cpu += cpu
+        elapsed = now - self._began
+        if self._chunks < (WARM_UP if self._phase == "settle" else CHUNKS) or elapsed < SECONDS:
+            return
+        self._step(now, elapsed)
+
+    def _step(self, now: float, elapsed: float) -> None:
+        if self._phase == "all":
+            cores = self._cpu / elapsed
+            if not 0.6 < cores < 1.25:
+                self.decided = True  # more than one core is in use, or hardly any: more threads do help
+                return
+            self._rate_of_all = self._rows / elapsed
+            self._phase = "settle"
+            self.use(1)
+        elif self._phase == "settle":
+            self._phase = "one"  # chunks that the others had under way are out now
+        else:
+            self.decided = True
+            if self._rows / elapsed < self._rate_of_all:
+                self.use(self.workers)
+        self._restart(now)
+
+    def _restart(self, now: float) -> None:
+        self._began, self._chunks, self._rows, self._cpu = now, 0, 0, 0.0
