@@ -111,6 +111,21 @@ def test_stream_names_the_row() -> None:
     assert "cable cut" in str(error)
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_rows_before_a_failing_stream_are_delivered(executor: str) -> None:
+    """The error waits for its turn behind the batches that are still under way."""
+
+    def rows() -> Any:
+        for i in range(40):
+            yield np.array(i)
+        raise OSError("cable cut")
+
+    settings.update(executor=executor)
+    seen, error = fails(ds.GeneratorDataset(rows, "x").map(lambda x: x).batch(4))
+    assert seen == list(range(0, 40, 4))
+    assert "row: 40" in str(error)
+
+
 def test_closed_after_failure_says_why() -> None:
     data = ds.GeneratorDataset(Files(), ["image", "label"], shuffle=False).map(picky, "image")
     iterator = data.create_dict_iterator(num_epochs=1)

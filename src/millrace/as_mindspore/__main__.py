@@ -105,10 +105,12 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
 
 
 def _begin(program: str, arguments: list[str], folder: str) -> None:
-    """argv and the first entry of the path, as python itself sets them."""
+    """argv, the first entry of the path and what an error shows, as python itself has them."""
     sys.argv[:] = [program, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = folder
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show
 
 
 def _run(code: types.CodeType, names: dict[str, Any]) -> None:
@@ -118,8 +120,6 @@ def _run(code: types.CodeType, names: dict[str, Any]) -> None:
     # the running frame's own module must live on: its globals are cleared with it
     sys.modules["millrace.as_mindspore.__main__"] = sys.modules["__main__"]
     sys.modules["__main__"] = module
-    if sys.excepthook is sys.__excepthook__:
-        sys.excepthook = _show
     exec(code, vars(module))
 
 

@@ -42,7 +42,8 @@ class RowsBuilder:
         k = self.count
         if k == 0:
             self._begin(row)
-        for c, value in enumerate(row):
+        for c in range(len(row)):  # enumerate() would hold a second reference to the value
+            value = row[c]
             dense = self._dense[c]
             if dense is None:
                 self._lists[c].append(owned(value, others=4))

@@ -122,7 +122,7 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
 
         >>> import millrace.dataset as ds
         >>> import warnings
-        >>> with warnings.catch_warnings(record=True) as said:
+        >>> with warnings.catch_warnings(record=True, action="always") as said:
         ...     ds.NumpySlicesDataset(["a"]).build_vocab("a", None, None, None, None)
         >>> len(said)
         1
@@ -136,7 +136,7 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
 
         >>> import millrace.dataset as ds
         >>> import warnings
-        >>> with warnings.catch_warnings(record=True) as said:
+        >>> with warnings.catch_warnings(record=True, action="always") as said:
         ...     ds.NumpySlicesDataset(["a"]).build_sentencepiece_vocab("a", 9, 1.0, None, {})
         >>> len(said)
         1
@@ -163,8 +163,8 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
         self._session.unsampled = concat
 
     def __repr__(self) -> str:
-        columns = self.explain("as written").splitlines()[1].strip(" │")
-        return f"<{type(self).__name__} {self._node.label}: {columns}>"
+        name = self._node.label if type(self) is Dataset else type(self).__name__
+        return f"<{name}: {self.explain('as written').splitlines()[1].strip(' │')}>"
 
 
 DatasetBase._made = Dataset

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from millrace.core import settings
 from millrace.core.args import INT32_MAX, Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace.core.log import get_logger
 from millrace.core.rng import mix
 from millrace.plan import ops
 from millrace.plan.node import call_site, walk
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 __all__ = ["OrderOps", "zip_datasets"]
-
-log = get_logger(__name__)
 
 SPLIT_WINDOW = 10_000
 
@@ -102,8 +99,6 @@ class OrderOps(DatasetBase):
         if self.is_sharded():
             raise PlanError("Dataset should not be sharded before split.")
         counts = _absolute(sizes, self.get_dataset_size())
-        if randomize and self.is_shuffled():
-            log.warning("Dataset is shuffled before split.")
         seed = settings.current().seed
         key = mix(settings.DEFAULT_SEED if seed is None else seed, 0x5B117)
         starts = itertools.accumulate([0, *counts[:-1]])

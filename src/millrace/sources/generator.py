@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,14 +9,15 @@ import numpy as np
 from millrace.core.args import INT32_MAX, Columns, Range, as_list, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.schema import ColumnType, Schema
-from millrace.fluent.checks import Samples, Workers, count_parameters
+from millrace.fluent.checks import Samples, Workers
 from millrace.fluent.schema import Schema as PublicSchema
 from millrace.fluent.source import SourceDataset
 from millrace.samplers import BuiltinSampler, Sampler
 
 from .arguments import check_shards, choose_sampler
+from .batching import BatchLists, Collate
 from .column_types import column_types as known_types
-from .user_source import UserSource
+from .user_source import UserSource, is_random_access
 
 __all__ = ["GeneratorDataset"]
 
@@ -73,7 +73,7 @@ class GeneratorDataset(SourceDataset):
             )
         columns, types = _columns_and_types(column_names, column_types, schema)
         check_shards(num_shards, shard_id)
-        random_access = hasattr(source, "__getitem__")
+        random_access = is_random_access(source)
         _check_sampling(
             random_access, sampler, batch_sampler, collate_fn, num_samples, shuffle, num_shards, shard_id
         )
@@ -92,7 +92,7 @@ class GeneratorDataset(SourceDataset):
         explicit = workers if workers > 1 else None
         if batch_sampler is not None:
             collate = None if collate_fn is None else Collate(collate_fn, columns)
-            self._start_batches(described, batch_sampler, collate, explicit)
+            self._start_batches(described, BatchLists(batch_sampler, described.size), collate, explicit)
         elif random_access:
             chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
             self._start(described, chosen, explicit)
@@ -114,21 +114,6 @@ class GeneratorDataset(SourceDataset):
         source = self._source
         assert isinstance(source, UserSource)
         return source.source[row]
-
-
-class Collate:
-    """A collate function as a per_batch_map."""
-
-    def __init__(self, function: Callable[..., Any], columns: list[str]) -> None:
-        self.function, self.columns = function, columns
-        self.by_rows = len(columns) > 1 and count_parameters(function, required=True) == 1
-
-    def __call__(self, *lists_and_info: Any) -> Any:
-        lists = lists_and_info[:-1]
-        made = self.function(list(zip(*lists, strict=True))) if self.by_rows else self.function(*lists)
-        if isinstance(made, dict) and made.keys() == set(self.columns):
-            return tuple(made[name] for name in self.columns)
-        return tuple(made) if isinstance(made, list) and len(made) == len(lists) > 1 else made
 
 
 def _columns_and_types(

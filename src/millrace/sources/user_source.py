@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from millrace.core.log import warn_once
 from millrace.core.order import Indices
 from millrace.core.schema import Schema
 
-__all__ = ["UserSource"]
+__all__ = ["UserSource", "is_random_access"]
 
 # Rows read at once when only their labels are wanted.
 LABEL_ROWS = 64
@@ -103,6 +104,11 @@ class UserStream:
     def close(self) -> None: ...
 
 
+def is_random_access(source: Any) -> bool:
+    """Whether rows can be asked for by number; a class is taken as a function that makes an iterable."""
+    return hasattr(source, "__getitem__") and not inspect.isclass(source)
+
+
 class UserSource:
     """The plan's description of a user's object."""
 
@@ -119,7 +125,7 @@ class UserSource:
     ) -> None:
         self.name, self.source, self.limit = name, source, limit
         self._schema = schema
-        self.random_access = hasattr(source, "__getitem__")
+        self.random_access = is_random_access(source)
         self.exclusive = not processes
         self.wish = "processes" if processes and self.random_access else "threads"
         self.maker = RowMaker(list(schema), types, name)
@@ -149,9 +155,9 @@ class UserSource:
     def iterate(self) -> Iterator[Any]:
         """A fresh pass over a one-pass source, cut to num_samples."""
         source = self.source
-        if hasattr(source, "__next__"):
+        if hasattr(source, "__next__") and not inspect.isclass(source):
             iterator = self._replayed()
-        elif hasattr(source, "__iter__"):
+        elif hasattr(source, "__iter__") and not inspect.isclass(source):
             iterator = iter(source)
         else:
             iterator = iter(source())

@@ -35,8 +35,8 @@ class Task:
 
     __slots__ = ("_latch", "cancelled", "chunk", "error", "result")
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk: Chunk | None = chunk
+    def __init__(self, chunk: Chunk | None) -> None:
+        self.chunk = chunk
         self.result: tuple[Chunk, Any] | None = None
         self.error: BaseException | None = None
         self.cancelled = False

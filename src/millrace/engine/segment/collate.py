@@ -40,10 +40,8 @@ def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
     first = rows[0]
     for offset, row in enumerate(rows):
         if not isinstance(row, dict) or row.keys() != first.keys():
-            odd = sorted(map(str, set(row) ^ set(first))) if isinstance(row, dict) else [type(row).__name__]
             raise DataError(
-                f"Python dictionary keys do not match when creating a batch: {odd[0]} was not found in "
-                "previous rows.",
+                f"Python dictionary keys do not match when creating a batch: {_odd_key(row, first)}.",
                 column=name,
                 offset=offset,
             )
@@ -53,6 +51,15 @@ def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
         )
         for key in first
     }
+
+
+def _odd_key(row: Any, first: dict[Any, Any]) -> str:
+    if not isinstance(row, dict):
+        return f"this row is a {type(row).__name__}, those before are dicts"
+    for key in row:
+        if key not in first:
+            return f"{key} was not found in previous rows"
+    return f"{next(key for key in first if key not in row)} was not found in this row"
 
 
 def _mismatch(values: list[Any], name: str, position: int) -> DataError:

@@ -52,25 +52,33 @@ class CallbackStage(Through):
         if not self._begun:
             self._begun = True
             self._call("ds_begin")
-        signal = self.rows.fill(1)
-        if signal is not None and signal is not END:
-            return signal
-        if not self._epoch_begun:
-            self._epoch_begun = True
-            self._call("ds_epoch_begin")
-        if signal is END:
-            self._call("ds_epoch_end")
-            self.rows.take_signal()
-            self._next_epoch()
-            return END
-        row = self.rows.take(1)
+        while True:
+            signal = self.rows.fill(1)
+            if signal is not None and signal is not END:
+                return signal
+            if not self._epoch_begun:
+                self._epoch_begun = True
+                self._call("ds_epoch_begin")
+            if signal is END:
+                self._call("ds_epoch_end")
+                self.rows.take_signal()
+                self._next_epoch()
+                return END
+            made = self._row(self.rows.take(1))
+            if len(made):
+                return made
+
+    def _row(self, row: Chunk) -> Chunk:
         self.done += 1
         self.in_epoch += 1
         self._call("ds_step_begin")
-        made: Chunk = self.step(row, Failures(self.policy, None))
+        failures = Failures(self.policy, None)
+        made = self.step(row, failures)
+        if failures.error is not None:
+            raise failures.error
         self._call("ds_step_end")
         self.stats.rows += 1
-        return made if len(made) else self.pull()
+        return made
 
     def _next_epoch(self) -> None:
         self.epoch, self.in_epoch, self._epoch_begun = self.epoch + 1, 0, False

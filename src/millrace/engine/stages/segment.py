@@ -92,19 +92,32 @@ class SegmentStage(Stage):
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
         pending = self._pending
         while len(pending) < self.node.window:
-            if pending and (pending[-1][0] is DONE or not self.up.ready()):
+            if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
                 return
             under_way = bool(pending)
             if under_way and not self._expected and self.budget.limit_is_tight():
                 return  # the first chunk tells how large chunks are
             if not self.budget.admit(self._expected, must=not under_way):
                 return
-            got = self.up.pull()
+            try:
+                got = self.up.pull()
+            except Exception as error:
+                # its turn comes after the chunks that are under way
+                self.budget.give_back(self._expected)
+                failed = Task(None)
+                failed.finish(None, error)
+                pending.append((failed, self._state, 0))
+                return
             if isinstance(got, Signal):
                 self.budget.give_back(self._expected)
                 pending.append((got, self.up.state(), 0))
                 continue
             pending.append((self.executor.submit(got), self.up.state(), self._expected))
+
+    @staticmethod
+    def _ended(last: Task | Signal) -> bool:
+        """Nothing can come after this: no more epochs, or upstream failed."""
+        return last is DONE or (isinstance(last, Task) and last.error is not None and last.chunk is None)
 
     def _learn(self, chunk: Chunk, report: Report) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""

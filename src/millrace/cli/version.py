@@ -1,0 +1,33 @@
+"""``millrace version``: what to put into a bug report."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import platform
+
+from millrace import __version__
+from millrace.core.cores import available_cores
+
+__all__ = ["add_arguments", "run"]
+
+LIBRARIES = ("numpy", "opencv-python-headless", "simplejpeg", "Pillow", "cloudpickle")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """No options."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one line for each thing."""
+    lines = {"millrace": __version__, "python": platform.python_version(), "system": platform.platform()}
+    lines["cores"] = str(available_cores())
+    for name in LIBRARIES:
+        try:
+            lines[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            lines[name] = "not installed"
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        print(f"{name:<{width}}  {value}")
+    return 0
