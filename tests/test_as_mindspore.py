@@ -58,7 +58,9 @@ TUTORIAL = """
 
 
 def run(*arguments: str, cwd: Path, code: str | None = None, **options) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", textwrap.dedent(code)] if code is not None else [*AS_MINDSPORE, *arguments]
+    command = (
+        [sys.executable, "-c", textwrap.dedent(code)] if code is not None else [*AS_MINDSPORE, *arguments]
+    )
     return subprocess.run(command, capture_output=True, text=True, timeout=90, cwd=cwd, **options)
 
 
@@ -185,8 +187,14 @@ def test_old_transform_modules(tmp_path):
         ("import mindspore.nn", "NotInMillrace: No module named 'mindspore.nn'"),
         ("from mindspore import nn", "'mindspore.nn' is not in Millrace yet"),
         ("from mindspore.dataset import NoSuchDataset", "NoSuchDataset' is not in Millrace yet"),
-        ("import mindspore; mindspore.ops", "AttributeError: module 'mindspore' has no attribute 'ops': Millrace"),
-        ("import mindspore.dataset as ds; ds.np", "module 'mindspore.dataset' has no attribute 'np': Millrace"),
+        (
+            "import mindspore; mindspore.ops",
+            "AttributeError: module 'mindspore' has no attribute 'ops': Millrace",
+        ),
+        (
+            "import mindspore.dataset as ds; ds.np",
+            "module 'mindspore.dataset' has no attribute 'np': Millrace",
+        ),
     ],
 )
 def test_what_is_missing_says_so(code, wanted, tmp_path):
@@ -248,7 +256,9 @@ def test_numpy_is_seeded_by_set_seed(tmp_path):
 def test_exit_codes(tmp_path):
     assert run("-c", "raise SystemExit(7)", cwd=tmp_path).returncode == 7
     assert run("-c", "import sys; sys.exit('why')", cwd=tmp_path).stderr == "why\n"
-    assert run("-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)", cwd=tmp_path).returncode == -15
+    assert (
+        run("-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)", cwd=tmp_path).returncode == -15
+    )
     assert run("-c", "raise KeyboardInterrupt", cwd=tmp_path).returncode in (130, -2)
 
 
@@ -331,7 +341,9 @@ def test_refuses_when_mindspore_is_imported(tmp_path):
 
 def test_refuses_when_a_part_of_mindspore_is_loaded(tmp_path):
     (tmp_path / "mindspore").mkdir()
-    (tmp_path / "mindspore" / "__init__.py").write_text("from . import common\nraise ImportError('no libgomp')\n")
+    (tmp_path / "mindspore" / "__init__.py").write_text(
+        "from . import common\nraise ImportError('no libgomp')\n"
+    )
     (tmp_path / "mindspore" / "common.py").write_text("")
     code = """
         try:
@@ -343,7 +355,10 @@ def test_refuses_when_a_part_of_mindspore_is_loaded(tmp_path):
         except ImportError as error:
             print(error)
     """
-    assert "a part of MindSpore is already loaded in this process (mindspore.common" in run(cwd=tmp_path, code=code).stdout
+    assert (
+        "a part of MindSpore is already loaded in this process (mindspore.common"
+        in run(cwd=tmp_path, code=code).stdout
+    )
 
 
 def test_real_mindspore_on_the_path_is_not_touched(tmp_path):

@@ -157,6 +157,28 @@ def test_skip_covers_the_source_too() -> None:
     assert [entry.row for entry in data.skipped()] == [5]
 
 
+def test_skip_covers_batches_too() -> None:
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    data = ds.GeneratorDataset(Files(), ["image", "label"], shuffle=False).batch(4)
+    assert [row[1].tolist()[0] for row in data] == [0, 4, 8, 16]
+    assert [(entry.row, entry.file) for entry in data.skipped()] == [(13, "/data/13.jpg")]
+
+
+def test_replace_covers_the_source_too() -> None:
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.REPLACE)
+    data = ds.GeneratorDataset(Files(bad=5), ["image", "label"], shuffle=False).project(["label"])
+    assert [int(row[0]) for row in data] == [*(i for i in range(20) if i != 5), 0]
+
+
+def test_too_many_bad_rows_are_an_error() -> None:
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    settings.update(error_samples_limit=0.2)
+    data = ds.NumpySlicesDataset(np.arange(1000), "x", shuffle=False).map(lambda x: 1 // (int(x) % 2))
+    seen, error = fails(data)
+    assert 0 < len(seen) < 500
+    assert "set_error_samples_limit(0.2)" in str(error)
+
+
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_replace_keeps_the_length(executor: str) -> None:
     settings.update(executor=executor)

@@ -99,7 +99,12 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
     code = loader.get_code(spec.name)
     if code is None:
         _stop(f"{spec.name} has no code to run")
-    names = {"__file__": spec.origin, "__cached__": spec.cached, "__loader__": loader, "__package__": spec.parent}
+    names = {
+        "__file__": spec.origin,
+        "__cached__": spec.cached,
+        "__loader__": loader,
+        "__package__": spec.parent,
+    }
     # A folder's __main__ has no importable name: child processes of multiprocessing go by its file.
     _run(code, names | {"__spec__": spec if spec.name != "__main__" else None})
 

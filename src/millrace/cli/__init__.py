@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from millrace import __version__
+
 __all__ = ["COMMANDS", "main"]
 
 # name -> one line of help; the module of the same name has add_arguments(parser) and run(arguments).
@@ -16,11 +18,22 @@ COMMANDS = {
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
 
-EXAMPLES = """\
+HELP = """\
+usage: millrace COMMAND [OPTIONS]
+
+Millrace: a training-data engine with MindSpore's programming interface.
+
+commands:
+{commands}
+
+options:
+  -h, --help   show this; after a command, show its options
+  --version    show the version
+
 examples:
-  millrace quickstart                   a first pipeline, in half a minute
-  millrace quickstart --images 2000     the same with more images
-  millrace version                      what to put into a bug report
+  millrace quickstart                  a first pipeline, in less than half a minute
+  millrace quickstart --images 2000    the same with more images
+  millrace version                     what to put into a bug report
 
 A script written for MindSpore runs with:
   python -m millrace.as_mindspore script.py
@@ -45,30 +58,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
 
 
+class _Parser(argparse.ArgumentParser):
+    """The top parser, whose help is written by hand: it is the first thing a user sees."""
+
+    def format_help(self) -> str:
+        return HELP.format(commands="\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items()))
+
+    def format_usage(self) -> str:
+        return HELP.splitlines()[0] + "\n"
+
+
 def _parser(words: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="millrace",
-        description="Millrace: a training-data engine with MindSpore's programming interface.",
-        epilog=EXAMPLES,
-        formatter_class=_Layout,
-    )
-    parser.add_argument("--version", action="store_const", const="version", dest="command", help="show the version")
-    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
+    parser = _Parser(prog="millrace")
+    parser.add_argument("--version", action="version", version=f"millrace {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        command = commands.add_parser(name, description=f"{text[0].upper()}{text[1:]}.")
         if name in words:  # the others are not imported: help must be quick
             importlib.import_module(f"{__name__}.{name}").add_arguments(command)
     return parser
-
-
-class _Layout(argparse.RawDescriptionHelpFormatter):
-    """Help in two columns, without the line that only repeats the title of the commands."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=24, width=100)
-
-    def _format_action(self, action: argparse.Action) -> str:
-        text = super()._format_action(action)
-        if isinstance(action, argparse._SubParsersAction):
-            text = "\n".join(line for line in text.split("\n") if line.strip() != "COMMAND")
-        return text

@@ -17,21 +17,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import millrace.dataset as ds
+import millrace.dataset.vision as vision
 from millrace.core.cores import available_cores
 
-from . import stand_in
 from .shapes import CLASSES, write_image
 
 __all__ = ["add_arguments", "run"]
 
-BATCH = 32
-MEAN, STD = [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]
-
 PIPELINE = """\
 ds.config.set_seed({seed})
-data = ds.GeneratorDataset(Shapes(folder), ["image", "label"], shuffle=True)
-data = data.map([vision.Decode(), vision.RandomResizedCrop(224), vision.RandomHorizontalFlip(),
-                 vision.Normalize(MEAN, STD), vision.HWC2CHW()], input_columns="image")
+data = ds.GeneratorDataset(Shapes(files), ["image", "label"], shuffle=True)
+data = data.map(vision.Decode(), input_columns="image")
+data = data.map([vision.RandomResizedCrop(224), vision.RandomHorizontalFlip()], input_columns="image")
+data = data.map([vision.Normalize(mean=[124, 116, 104], std=[58, 57, 57]), vision.HWC2CHW()], input_columns="image")
 data = data.batch(32)"""
 
 HINTS = """\
@@ -58,11 +56,17 @@ class Shapes:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("--images", type=_count, default=600, metavar="N", help="how many images to make (600)")
-    parser.add_argument("--epochs", type=_count, default=2, metavar="N", help="how many times to read them (2)")
+    parser.add_argument(
+        "--images", type=_count, default=600, metavar="N", help="how many images to make (600)"
+    )
+    parser.add_argument(
+        "--epochs", type=_count, default=2, metavar="N", help="how many times to read them (2)"
+    )
     parser.add_argument("--workers", type=_count, metavar="N", help="workers (as many as there are cores)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of every random choice (1)")
-    parser.add_argument("--folder", type=Path, help="keep the images here (a temporary folder, removed after)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the images here (a temporary folder, removed after)"
+    )
 
 
 def _count(text: str) -> int:
@@ -76,9 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Make images, run the pipeline, show plan and report, stop and resume."""
     console = Console(highlight=False, soft_wrap=True)
     with contextlib.ExitStack() as stack:
-        folder = arguments.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-")))
+        folder = arguments.folder or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
+        )
         files = _make_images(console, folder, arguments.images)
-        data = _pipeline(files, arguments.seed, arguments.workers)
+        if arguments.workers:
+            ds.config.set_num_parallel_workers(arguments.workers)
+        data = _pipeline(files, arguments.seed)
         _title(console, "The pipeline")
         console.print(PIPELINE.format(seed=arguments.seed), markup=False)
         _run_epochs(console, data, arguments.epochs, len(files))
@@ -96,29 +104,12 @@ def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/bold]\n")
 
 
-def _pipeline(files: list[Path], seed: int, workers: int | None) -> ds.Dataset:
-    vision = _vision()
-    ds.config.set_seed(seed)
-    if workers:
-        ds.config.set_num_parallel_workers(workers)
-    data: ds.Dataset = ds.GeneratorDataset(Shapes(files), ["image", "label"], shuffle=True)
-    operations = [
-        vision.Decode(),
-        vision.RandomResizedCrop(224),
-        vision.RandomHorizontalFlip(),
-        vision.Normalize(MEAN, STD),
-        vision.HWC2CHW(),
-    ]
-    return data.map(operations, input_columns="image").batch(BATCH)
-
-
-def _vision() -> Any:
-    """The vision transforms if they are all there."""
-    try:
-        from millrace.dataset import vision
-    except ImportError:
-        return stand_in
-    return vision if all(hasattr(vision, name) for name in stand_in.__all__) else stand_in
+def _pipeline(files: list[Path], seed: int) -> ds.Dataset:
+    """What is shown is what runs, so that the plan's line numbers are those of the lines shown."""
+    names: dict[str, Any] = {"ds": ds, "vision": vision, "Shapes": Shapes, "files": files}
+    exec(compile(PIPELINE.format(seed=seed), "pipeline", "exec"), names)
+    made: ds.Dataset = names["data"]
+    return made
 
 
 class _Meter:
@@ -126,7 +117,12 @@ class _Meter:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(40),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+        )
         self.progress = Progress(*columns, console=console) if console.is_terminal else None
 
     @contextlib.contextmanager
@@ -161,7 +157,9 @@ class _Meter:
 
 def _make_images(console: Console, folder: Path, count: int) -> list[Path]:
     cores = available_cores()
-    console.print(f"[bold]Millrace quickstart[/bold]: {count} images of {len(CLASSES)} shapes, {cores} cores\n")
+    console.print(
+        f"[bold]Millrace quickstart[/bold]: {count} images of {len(CLASSES)} shapes, {cores} cores\n"
+    )
     with _Meter(console) as meter, ThreadPoolExecutor(cores) as pool, meter.task("drawing", count) as step:
         files = []
         for path in pool.map(lambda number: write_image(folder, number), range(count)):
@@ -193,7 +191,8 @@ def _resume(console: Console, data: ds.Dataset) -> bool:
     with contextlib.closing(data.create_dict_iterator(1, output_numpy=True, state=state)) as resumed:
         got = next(resumed)
     same = wanted.keys() == got.keys() and all(
-        wanted[name].dtype == got[name].dtype and wanted[name].tobytes() == got[name].tobytes() for name in wanted
+        wanted[name].dtype == got[name].dtype and wanted[name].tobytes() == got[name].tobytes()
+        for name in wanted
     )
     verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
     console.print(f"Stopped after {middle} batches; the state is {len(saved)} characters of JSON.")

@@ -65,7 +65,9 @@ def _around(centre: Point, radii: list[float], turn: float) -> list[Point]:
     """Corners at equal angles, at these distances in turn."""
     step = math.tau / len(radii)
     x, y = centre
-    return [(x + r * math.cos(turn + i * step), y + r * math.sin(turn + i * step)) for i, r in enumerate(radii)]
+    return [
+        (x + r * math.cos(turn + i * step), y + r * math.sin(turn + i * step)) for i, r in enumerate(radii)
+    ]
 
 
 def _box(centre: Point, size: float) -> list[float]:

@@ -99,9 +99,13 @@ def _thread_pools() -> Any:
 def capped_libraries(share: int = 1) -> Iterator[None]:
     """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
     _caps.enter(share)
+    # numba's and OpenMP's settings belong to the calling thread, so they end with the worker
     numba = sys.modules.get("numba")
     if numba is not None and hasattr(numba, "set_num_threads"):
-        numba.set_num_threads(share)  # numba's setting belongs to the calling thread
+        numba.set_num_threads(share)
+    controller = _thread_pools()
+    if controller is not None:
+        controller.limit(limits=share, user_api="openmp")
     try:
         yield
     finally:

@@ -2,9 +2,8 @@
 
 The contract, and anything else is a bug:
 
-- *Exhausted*: after the last epoch the run closes itself. Workers, threads, files and shared memory are gone
-  before StopIteration reaches the caller of the last epoch's last ``next()``... or, for an endless iterator, when
-  the iterator is closed or collected.
+- *Exhausted*: at the end of the last epoch the run closes before StopIteration is raised; an endless run closes with
+  its iterator. After that no worker, thread, open file or shared block of it exists.
 - *Failed*: an error surfaces at the consumer when its row's turn comes, after all rows before it. Then the run
   closes; a later ``next()`` says that it is closed and why.
 - *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left to the end of the

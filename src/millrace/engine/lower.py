@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import PlanError
@@ -131,10 +131,16 @@ class Lowering:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
         stats.ops = [OpStats(describe(op), op.where) for op in node.ops]
-        runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
+        # a segment that reads can name files itself; for others the stage does, so that no source travels for it
+        where = _where(node)
+        own = where if isinstance(first, ops.Read) else None
+        runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings, own)
         executor = self._executor(node, runner)
         stats.kind, stats.workers = executor.kind, executor.slots
-        return SegmentStage(node, up, executor, self.budget, stats, self.ledger.extend, self.wait)
+        limit = self.plan.settings.error_samples_limit
+        return SegmentStage(
+            node, up, executor, self.budget, stats, self.ledger.extend, self.wait, limit, where
+        )
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
@@ -159,3 +165,17 @@ class Lowering:
         plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
         return inner.build(plan.root, 1)
+
+
+def _where(node: Node) -> Callable[[int], str | None] | None:
+    """How to name the file of a row: the one source below, when there is only one."""
+    sources = list(_reads(node))
+    return sources[0].source.where if len(sources) == 1 else None
+
+
+def _reads(node: Node) -> Iterator[ops.Read]:
+    for part in (node, *getattr(node, "ops", ())):
+        if isinstance(part, ops.Read):
+            yield part
+    for child in node.inputs:
+        yield from _reads(child)

@@ -40,3 +40,5 @@ from millrace.transforms.vision.layout import (
     ToType,
     VerticalFlip,
 )
+from millrace.transforms.vision.colour import *
+from millrace.transforms.vision.warps import *

@@ -37,22 +37,25 @@ class BatchStep:
             size, number = self.op.batch_size, chunk.start // self.op.batch_size
         epoch = epoch_of(chunk.epoch, self.op.passes)
         made: list[dict[str, Any]] = []
+        kept: list[int] = []
         for k, start in enumerate(range(0, n, size)):
             rows = chunk if size >= n else chunk.slice(start, min(start + size, n))
             if failures.error is not None and len(rows) < size:
                 break  # a row of this batch failed
             try:
                 made.append(self._one(rows, BatchInfo(number + k, epoch), failures))
+                kept.append(start)
             except DataError as error:
+                if failures.batch(error):
+                    continue
                 if not made:
                     raise
                 failures.error = error  # the batches before it are good
                 break
         if not made:
             return chunk.slice(0, 0)
-        chunk = chunk.slice(0, len(made) * size)
         columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
-        return Chunk(columns, chunk.ids[::size], chunk.origin[::size], chunk.epoch, number)
+        return Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
 
     def _one(self, rows: Chunk, info: BatchInfo, failures: Failures) -> dict[str, Any]:
         columns = dict(rows.columns)

@@ -43,6 +43,18 @@ class Failures:
         self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
         return True
 
+    def batch(self, error: DataError) -> bool:
+        """A whole batch could not be made: True to go on without it."""
+        if self.policy == "return":
+            return False
+        context = error.context
+        row, column = context.get("row", -1), context.get("column", "")
+        action: Any = self.policy
+        self.ledger.append(
+            Entry(context.get("op", "batch"), row, error.message[:500], context.get("file"), column, action)
+        )
+        return True
+
     def _file(self, index: int) -> str | None:
         try:
             return None if self.where is None else self.where(index)

@@ -44,15 +44,20 @@ class SegmentRunner:
     Returns the chunk and a report.
     """
 
-    def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
+    def __init__(
+        self,
+        ops: tuple[Node, ...],
+        seed: int,
+        settings: Settings,
+        where: Callable[[int], str | None] | None = None,
+    ) -> None:
+        # the file a row came from, for error messages; None when rows of several sources meet here
+        self.where = where
         self.policy = settings.error_samples_mode
         self.names = [describe(op) for op in ops]
         hooks = settings.debug_hooks if settings.debug_mode else ()
         reads = isinstance(ops[0], Read)
         self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
-        self.where: Callable[[int], str | None] | None = (
-            ops[0].source.where if isinstance(ops[0], Read) else None
-        )
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
         failures = Failures(self.policy, self.where)

@@ -6,12 +6,15 @@ budget bound what is under way) and error delivery (an exception surfaces when i
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
+from millrace.core.ledger import Entry
 from millrace.engine.budget import Bytes
 from millrace.engine.concurrency import Concurrency
 from millrace.engine.executors.base import Executor, Task
@@ -25,10 +28,14 @@ from .indices import IndexStage
 
 __all__ = ["SegmentStage"]
 
+E = TypeVar("E", bound=BaseException)
+
 # A chunk should take about this long: far above the cost of a hand-over (50 us), far below a step.
 TARGET_SECONDS = 0.004
 # ... and hold no more than this, unless one batch does.
 MOST_BYTES = 4 << 20
+# The share of bad rows means something once this many have been seen.
+LIMIT_FROM_ROWS = 100
 
 
 class SegmentStage(Stage):
@@ -41,9 +48,11 @@ class SegmentStage(Stage):
         stats: StageStats,
         report: Callable[..., None],
         wait: Callable[[Task, SegmentStage], None],
+        limit: float,
+        where: Callable[[int], str | None] | None,
     ) -> None:
         self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
-        self._report, self._wait = report, wait
+        self._report, self._wait, self._limit, self._where = report, wait, limit, where
         self._pending: deque[tuple[Task | Signal, State, int]] = deque()
         self._state = up.state()
         # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
@@ -79,7 +88,7 @@ class SegmentStage(Stage):
                 self.stats.wait_in += time.perf_counter() - began
             self.budget.give_back(reserved)
             if item.error is not None:
-                raise item.error
+                raise self._located(item.error)
             assert item.result is not None
             chunk, report = item.result
             self._state = state
@@ -122,7 +131,7 @@ class SegmentStage(Stage):
     def _learn(self, chunk: Chunk, report: Report) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
         rows_in, held, seconds = report.rows, report.held, report.seconds
-        self._failed = report.error
+        self._failed = report.error and self._located(report.error)
         stats = self.stats
         stats.rows += len(chunk)
         stats.chunks += 1
@@ -134,7 +143,8 @@ class SegmentStage(Stage):
             op.rows += rows_in
         if report.ledger:
             self.dropped += len(report.ledger)
-            self._report(report.ledger)
+            self._report([self._entry(entry) for entry in report.ledger])
+            self._check_limit(stats.ops[0].rows)
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
@@ -143,6 +153,29 @@ class SegmentStage(Stage):
             by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
             self.up.rows = max(unit, min(wanted, by_bytes, self.node.rows, 2 * self.up.rows))
+
+    def _located(self, error: E) -> E:
+        """The error with the file of its row, if that is known here and was not there."""
+        if isinstance(error, DataError) and self._where is not None:
+            row = error.context.get("row", -1)
+            file = self._where(row) if row >= 0 and "file" not in error.context else None
+            if file is not None:
+                error.context["file"] = file
+        return error
+
+    def _entry(self, entry: Entry) -> Entry:
+        if entry.file is None and entry.row is not None and entry.row >= 0 and self._where is not None:
+            return dataclasses.replace(entry, file=self._where(entry.row))
+        return entry
+
+    def _check_limit(self, rows: int) -> None:
+        """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""
+        if rows >= LIMIT_FROM_ROWS and self.dropped > self._limit * rows:
+            raise DataError(
+                f"{self.dropped} of {rows} rows failed, more than config.set_error_samples_limit({self._limit}) allows;"
+                " dataset.skipped() lists them",
+                op=self.stats.name,
+            )
 
     def state(self) -> State:
         return self._state

@@ -7,7 +7,6 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -19,25 +18,17 @@ from millrace.core.log import warn_once
 
 from . import crypto
 from .blobs import Pieces, blob_columns, join
-from .commit import finish_commit
 from .msgpack import decode_columns
+from .opening import open_all
+from .places import Places
 from .schema import RecordSchema
-from .shard import Shard, open_shard
+from .shard import Shard
 
 __all__ = ["MindRecordReader"]
 
 Ints = npt.NDArray[np.int64]
 _COLUMN_ROWS = 1 << 15
 _MAX_MAPS = 256  # each open map holds a descriptor
-
-
-class _Places:
-    """Where the rows of all shards lie, learnt a row group at a time."""
-
-    def __init__(self, rows: int, groups: int) -> None:
-        self.starts, self.ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        self.known = np.zeros(groups, bool)
-        self.complete = not groups
 
 
 class MindRecordReader:
@@ -71,9 +62,9 @@ class MindRecordReader:
         self._closed = False
         self._shards: list[Shard] = []
         try:
-            self._shards = _open_all(self._given, self._cipher)
+            self._shards = open_all(self._given, self._cipher)
             self._set_up()
-            if check_index:
+            if check_index and self.is_local:
                 self._mend_indexes()
         except BaseException:
             self.close()
@@ -91,8 +82,8 @@ class MindRecordReader:
         ]
         bases = self._shard_ends - self.shard_sizes
         self._group_starts = np.array([bases[n] + g.start_row for n, g in self._groups], np.int64)
-        self._raw = _Places(self._rows, len(self._groups))
-        self._blob = _Places(self._rows, len(self._groups))
+        self._raw = Places(self._rows, len(self._groups))
+        self._blob = Places(self._rows, len(self._groups))
 
     # --- what is inside -------------------------------------------------------------------------------------
 
@@ -110,6 +101,36 @@ class MindRecordReader:
     @property
     def shards(self) -> list[Shard]:
         return self._shards
+
+    @property
+    def cipher(self) -> crypto.Cipher:
+        return self._cipher
+
+    @property
+    def is_local(self) -> bool:
+        return self._shards[0].is_local
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes that rows take, all shards together."""
+        return sum(group.blob_end - group.blob + group.raw_end - group.raw for _, group in self._groups)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row on average, at least 1."""
+        return max(1, self.total_bytes // max(1, self._rows))
+
+    def place(self, row: int) -> dict[str, Any]:
+        """File, number of the shard, page of the blob and row in the file, of a row of the set."""
+        number = int(np.searchsorted(self._shard_ends, row, "right"))
+        group = self._groups[int(np.searchsorted(self._group_starts, row, "right")) - 1][1]
+        inside = row - int(self._shard_ends[number]) + self.shard_sizes[number]
+        return {"file": self.files[number], "shard": number, "page": group.blob_page, "row_in_file": inside}
+
+    def where(self, row: int) -> str:
+        """The same as a text."""
+        at = self.place(row)
+        return f"{at['file']} (shard {at['shard']}, page {at['page']}, row {at['row_in_file']} of the file)"
 
     def read(
         self,
@@ -138,13 +159,12 @@ class MindRecordReader:
                 found |= self._read_raw(rows, raw, stored)
             if blob:
                 pieces = self._pieces(rows, self._blob)
-                found |= blob_columns(pieces, self.schema.blob, blob, self.version >= "3.0", views)
+                packed, on_map = self.version >= "3.0", views and self.is_local
+                found |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
         except FormatError as error:
             number = error.context.pop("block_row", None)
             if number is not None:
-                row = int(rows[number])
-                shard = int(np.searchsorted(self._shard_ends, row, "right"))
-                error.context |= {"file": self.files[shard], "row": row}
+                error.context |= {"row": int(rows[number]), **self.place(int(rows[number]))}
             raise
         return {name: found[name] for name in wanted}
 
@@ -221,7 +241,7 @@ class MindRecordReader:
                     found[field.name] = values.astype(np.float32)
         return found
 
-    def _pieces(self, rows: Ints, places: _Places) -> Pieces:
+    def _pieces(self, rows: Ints, places: Places) -> Pieces:
         starts, ends = self._places(rows, places)
         if len(self._shards) == 1:
             maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
@@ -231,14 +251,14 @@ class MindRecordReader:
             maps = [by_number[number] for number in numbers]
         return Pieces(maps, starts.tolist(), ends.tolist())
 
-    def _places(self, rows: Ints, places: _Places) -> tuple[Ints, Ints]:
+    def _places(self, rows: Ints, places: Places) -> tuple[Ints, Ints]:
         if not places.complete:
             groups = np.unique(np.searchsorted(self._group_starts, rows, "right") - 1)
             for number in groups[~places.known[groups]].tolist():
                 self._learn(number, places)
         return places.starts[rows], places.ends[rows]
 
-    def _learn(self, number: int, places: _Places) -> None:
+    def _learn(self, number: int, places: Places) -> None:
         with self._lock:
             if places.known[number]:
                 return
@@ -310,51 +330,3 @@ def _reopen(files: Any, key: bytes | None, dec_mode: Any) -> MindRecordReader:
 
 def _items(column: npt.NDArray[Any]) -> list[Any]:
     return column.tolist() if column.ndim == 1 and column.dtype.itemsize == 8 else list(column)
-
-
-def _open_all(given: Any, cipher: crypto.Cipher) -> list[Shard]:
-    if isinstance(given, (str, os.PathLike)):
-        shards = _open_set(Path(given), cipher)
-    else:
-        if not given:
-            raise ArgumentValueError("the list of files is empty")
-        shards = _open_list([Path(path) for path in given], cipher)
-    first = shards[0]
-    for shard in shards[1:]:
-        if shard.header.identity() != first.header.identity():
-            text = f"schema, index, page size or version differ from those of {first.path}: not one set"
-            raise FormatError(text, file=str(shard.path))
-    return shards
-
-
-def _open_list(paths: list[Path], cipher: crypto.Cipher) -> list[Shard]:
-    for path in paths:
-        finish_commit(path)
-    shards = [open_shard(path, cipher) for path in paths]
-    firsts = {shard.path.parent / shard.header.addresses[0] for shard in shards}
-    finished = [finish_commit(first) for first in firsts]
-    if any(finished):
-        shards = [open_shard(path, cipher) for path in paths]
-    return shards
-
-
-def _open_set(path: Path, cipher: crypto.Cipher) -> list[Shard]:
-    finish_commit(path)
-    shard = open_shard(path, cipher)
-    names = shard.header.addresses
-    first = path.parent / names[0]
-    if first != path and finish_commit(first):
-        shard = open_shard(path, cipher)
-        names = shard.header.addresses
-    if path.name not in names:
-        if len(names) == 1:
-            return [shard]  # a set of one file may be renamed
-        text = f"the file was renamed: its set is {', '.join(names[:4])} ...; give the files as a list"
-        raise FormatError(text, file=str(path))
-    shards = []
-    for name in names:
-        other = shard if name == path.name else open_shard(path.parent / name, cipher)
-        if other.header.addresses != names:
-            raise FormatError(f"the file belongs to another set than {path.name}", file=str(other.path))
-        shards.append(other)
-    return shards

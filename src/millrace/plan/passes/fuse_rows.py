@@ -17,16 +17,21 @@ __all__ = ["fuse_rows", "is_heavy", "wish_of"]
 
 
 def fuse_rows(root: Node, settings: Settings) -> Node:
+    def replaced(segment: Segment) -> Node:
+        if settings.error_samples_mode != "replace":
+            return segment
+        return Replace(inputs=(segment,), op=segment.op, where=segment.where)
+
     def rule(node: Node) -> Node:
         if isinstance(node, Read):
-            return Segment(ops=(node,), op=node.op, where=node.where) if node.source.random_access else node
+            if not node.source.random_access:
+                return node
+            return replaced(Segment(ops=(node,), op=node.op, where=node.where))
         if isinstance(node, Batch):
             return _fuse_batch(node, settings)
         if isinstance(node, (Map, Filter, Project, Rename)) and not getattr(node, "callbacks", ()):
             fused = _extend(node.inputs[0], node)
-            if settings.error_samples_mode == "replace" and isinstance(node, Map):
-                return Replace(inputs=(fused,), op=node.op, where=node.where)
-            return fused
+            return replaced(fused) if isinstance(node, Map) else fused
         return node
 
     return rewrite(root, rule)
