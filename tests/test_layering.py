@@ -33,7 +33,7 @@ ROOMS = {
     "engine": ("core", "plan", "transforms.base"),
     # The fluent layer builds nodes (so: what the plan may see) and starts the engine.
     "fluent": ("core", "plan", "engine", "transforms.base", "samplers.base"),
-    "sources": ("core", "fluent", "formats", "samplers"),
+    "sources": ("core", "fluent", "formats", "samplers", "kernels"),
     # Cache server and device sink move chunks between processes, and know no pipeline.
     "cache": ("core", "engine.transport"),
     "sink": ("core", "engine.transport"),

@@ -25,7 +25,9 @@ def test_help_is_short_and_aligned(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 25
     assert max(map(len, lines)) <= 100
-    starts = {line.index(text) for line in lines for name, text in COMMANDS.items() if line.startswith(f"  {name} ")}
+    starts = {
+        line.index(text) for line in lines for name, text in COMMANDS.items() if line.startswith(f"  {name} ")
+    }
     assert len(starts) == 1
     assert "examples:" in lines
 
@@ -57,6 +59,6 @@ def test_version(capsys):
 
 
 def test_help_imports_no_heavy_library():
-    code = "import sys; from millrace.cli import _parser; _parser(['--help']).format_help(); print('cv2' in sys.modules)"
+    code = "import sys; from millrace.cli import _parser; _parser(['-h']).format_help(); print('cv2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "False\n", done.stderr

@@ -52,7 +52,10 @@ def test_runs_without_a_terminal(tmp_path, no_leaks):
 def test_shows_a_progress_bar_on_a_terminal():
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [MILLRACE, "quickstart", "--images", "32", "--epochs", "1"], stdout=follower, stderr=follower, stdin=follower
+        [MILLRACE, "quickstart", "--images", "32", "--epochs", "1"],
+        stdout=follower,
+        stderr=follower,
+        stdin=follower,
     )
     os.close(follower)
     seen = b""
@@ -70,7 +73,10 @@ def test_shows_a_progress_bar_on_a_terminal():
 
 def test_folder_is_kept(tmp_path, capsys):
     folder = tmp_path / "images"
-    assert main(["quickstart", "--images", "33", "--epochs", "1", "--workers", "1", "--folder", str(folder)]) == 0
+    assert (
+        main(["quickstart", "--images", "33", "--epochs", "1", "--workers", "1", "--folder", str(folder)])
+        == 0
+    )
     assert sum(1 for _ in folder.rglob("*.jpg")) == 33
     assert sorted(path.name for path in folder.iterdir()) == sorted(CLASSES)
     assert "bit for bit" in capsys.readouterr().out

@@ -86,16 +86,20 @@ def measured(code: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("code", "batches"), [(SHUFFLE, 125), (DECODE, 25)], ids=["shuffle-heavy", "decode-heavy"])
+@pytest.mark.parametrize(
+    ("code", "batches"), [(SHUFFLE, 125), (DECODE, 25)], ids=["shuffle-heavy", "decode-heavy"]
+)
 def test_one_number_is_enforced(code: str, batches: int) -> None:
     got = measured(code)
     assert got["batches"] == batches
     assert got["limit"] == 64_000_000
     allowed = 64_000_000 + got["batch"]
     assert got["counted"] <= allowed
-    assert got["peak"] <= allowed, f"{got['peak'] / 1e6:.1f} MB above the base, allowed {allowed / 1e6:.1f} MB"
+    assert got["peak"] <= allowed, (
+        f"{got['peak'] / 1e6:.1f} MB above the base, allowed {allowed / 1e6:.1f} MB"
+    )
     # the peak is reported, as a number and in the text
-    assert 0 < got["counted"]
+    assert got["counted"] > 0
     assert f"peak held {got['counted'] / 1e6:.1f} MB of 64 MB" in got["text"]
 
 
@@ -126,7 +130,8 @@ def test_steps_of_the_faq_still_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [("2GB", 2 * 10**9), ("1.5GiB", 3 << 29), ("64MB", 64 * 10**6), (10**9, 10**9), (None, None)]
+    ("given", "kept"),
+    [("2GB", 2 * 10**9), ("1.5GiB", 3 << 29), ("64MB", 64 * 10**6), (10**9, 10**9), (None, None)],
 )
 def test_how_the_number_may_be_written(given, kept) -> None:
     ds.config.set_memory_budget(given)
@@ -137,4 +142,4 @@ def test_how_the_number_may_be_written(given, kept) -> None:
 def test_a_wrong_number_says_how(given) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
         ds.config.set_memory_budget(given)
-    assert "2GB" in str(caught.value) or "budget" in str(caught.value)
+    assert "2GiB" in str(caught.value) or "budget" in str(caught.value)

@@ -154,7 +154,7 @@ def test_a_state_goes_on_with_the_next_row(step):
 def test_a_state_of_another_pipeline_is_refused():
     iterator = num(4).create_tuple_iterator()
     next(iterator)
-    with pytest.raises(ValueError, match="another pipeline|does not belong"):
+    with pytest.raises(ValueError, match=r"another pipeline|does not belong"):
         num(4).batch(2).create_tuple_iterator(state=iterator.state())
 
 

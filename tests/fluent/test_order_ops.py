@@ -49,9 +49,7 @@ def test_another_seed_gives_other_parts():
     assert first() == one
 
 
-@given(
-    rows=st.integers(4, 30), shards=st.integers(1, 4), cut=st.floats(0.1, 0.9), shuffle=st.booleans()
-)
+@given(rows=st.integers(4, 30), shards=st.integers(1, 4), cut=st.floats(0.1, 0.9), shuffle=st.booleans())
 def test_shards_of_a_part_cover_the_part(rows, shards, cut, shuffle):
     size = min(rows - 1, max(1, round(rows * cut)))
     part = col(num(rows).split([size, rows - size])[0])

@@ -141,7 +141,9 @@ def test_batch_size_and_repeat_count_are_those_of_the_topmost_op(build, batch, r
 
 def test_explain_names_ops_columns_rows_and_the_users_line():
     text = num(10).map(abs).batch(4).explain("as written")
-    assert [word for word in ("Batch(batch_size=4", "Map(", "abs", "3 rows", "10 rows") if word not in text] == []
+    assert [
+        word for word in ("Batch(batch_size=4", "Map(", "abs", "3 rows", "10 rows") if word not in text
+    ] == []
     assert "test_queries.py:" in text
     with pytest.raises(RuntimeError, match="there is no pass 'x'; the passes are"):
         num(1).explain("x")
@@ -170,7 +172,9 @@ def test_skipped_rows_are_listed_and_counted():
 
 
 def test_json_and_back(tmp_path):
-    data = ds.RandomDataset(total_rows=9).shuffle(4).project(["c0"]).rename("c0", "x").skip(1).take(7).batch(2)
+    data = (
+        ds.RandomDataset(total_rows=9).shuffle(4).project(["c0"]).rename("c0", "x").skip(1).take(7).batch(2)
+    )
     data = data.repeat(2).zip(ds.RandomDataset(total_rows=8).project("c1")) + ds.RandomDataset(4).rename(
         ["c0", "c1"], ["x", "c1"]
     )

@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "main"]
 # name -> one line of help; the module of the same name has add_arguments(parser) and run(arguments).
 COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
+    "record": "inspect, verify, repair, reindex and make MindRecord files",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
 

@@ -44,6 +44,8 @@ class RowsBuilder:
             self._begin(row)
         for c in range(len(row)):  # enumerate() would hold a second reference to the value
             value = row[c]
+            if type(value) is not np.ndarray and type(value) not in _SAFE:
+                value = _settled(value)
             dense = self._dense[c]
             if dense is None:
                 self._lists[c].append(owned(value, others=4))
@@ -64,6 +66,7 @@ class RowsBuilder:
         return self.count >= self.rows
 
     def _begin(self, row: tuple[Any, ...]) -> None:
+        row = tuple([v if type(v) is np.ndarray or type(v) in _SAFE else _settled(v) for v in row])
         if self._most_bytes is not None:
             self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
         for c, value in enumerate(row):
@@ -78,3 +81,16 @@ class RowsBuilder:
             dense = self._dense[c]
             made[name] = column_of(self._lists[c]) if dense is None else dense[: self.count]
         return made
+
+
+# values that cannot change under us, and dicts, which stay what they are
+_SAFE = frozenset({int, float, complex, bool, str, bytes, dict, np.str_, np.bytes_, np.bool_})
+
+
+def _settled(value: Any) -> Any:
+    """Numbers of numpy as they are; tensors, images and lists as an array of our own."""
+    if isinstance(value, np.generic):
+        return value
+    made = as_value(value)
+    shares = isinstance(made, np.ndarray) and not isinstance(value, (list, tuple))
+    return made.copy() if shares else made

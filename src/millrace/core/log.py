@@ -12,7 +12,7 @@ import os
 import threading
 import warnings
 
-__all__ = ["LEVELS", "configure", "get_logger", "warn_once"]
+__all__ = ["LEVELS", "configure", "get_logger", "keep_warnings", "kept_warnings", "warn_once"]
 
 LEVELS = {
     "0": logging.DEBUG,
@@ -27,6 +27,8 @@ _SUBMODULES = {"MD": ""}
 
 _said: set[str] = set()
 _lock = threading.Lock()
+# In a worker process, warnings wait here for the parent, which is where the user can see and filter them.
+_kept: list[tuple[str, str]] | None = None
 
 
 def get_logger(module: str) -> logging.Logger:
@@ -66,4 +68,23 @@ def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
         if key in _said:
             return
         _said.add(key)
+        if _kept is not None:
+            _kept.append((key, message))
+            return
     warnings.warn(message, UserWarning, stacklevel=stacklevel)
+
+
+def keep_warnings() -> None:
+    """From now on keep warnings for the parent process; a worker calls this once."""
+    global _kept
+    _kept = []
+
+
+def kept_warnings() -> list[tuple[str, str]]:
+    """What was kept since the last call; always empty outside workers."""
+    if not _kept:
+        return []
+    with _lock:
+        taken = list(_kept)
+        _kept.clear()
+    return taken

@@ -86,4 +86,3 @@ class Schema(Mapping[str, ColumnType]):
         return (
             None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         )
-

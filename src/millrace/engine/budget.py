@@ -8,11 +8,12 @@ user's process is as it was.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class _Caps:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
+        self._share = 1
         self._cv2_before: int | None = None
         self._blas: Any = None
 
@@ -44,18 +46,31 @@ class _Caps:
             self._users += 1
             if self._users > 1:
                 return
-            said = []
-            cv2 = sys.modules.get("cv2")
-            if cv2 is not None and hasattr(cv2, "setNumThreads"):
-                self._cv2_before = int(cv2.getNumThreads())
-                cv2.setNumThreads(share)
-                said.append(f"OpenCV {self._cv2_before} -> {share}")
+            self._share = share
             controller = _thread_pools()
             if controller is not None:
+                _take_over(controller)
                 self._blas = controller.limit(limits=share, user_api="blas")
-                said.append(f"BLAS -> {share}")
-            if said:
-                log.info("threads of libraries inside workers: %s", ", ".join(said))
+        found = self._cap_cv2()
+        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
+
+    def look_again(self) -> None:
+        """Cap OpenCV once it is there: a user's function may be the first to import it."""
+        if self._cv2_before is None and "cv2" in sys.modules:
+            found = self._cap_cv2()
+            if found:
+                log.info("threads of libraries inside workers%s", found)
+
+    def _cap_cv2(self) -> str:
+        cv2 = sys.modules.get("cv2")
+        with self._lock:
+            if cv2 is None or not hasattr(cv2, "setNumThreads"):
+                return ""
+            if self._cv2_before is not None or not self._users:
+                return ""
+            self._cv2_before = int(cv2.getNumThreads())
+            cv2.setNumThreads(self._share)
+            return f", OpenCV {self._cv2_before} -> {self._share}"
 
     def leave(self) -> None:
         with self._lock:
@@ -66,8 +81,10 @@ class _Caps:
                 sys.modules["cv2"].setNumThreads(self._cv2_before)
                 self._cv2_before = None
             if self._blas is not None:
+                _take_over(_thread_pools())
                 self._blas.restore_original_limits()
                 self._blas = None
+                _take_over(_thread_pools())  # the user's own limits work again, from any thread
 
 
 _caps = _Caps()
@@ -81,6 +98,14 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def _take_over(controller: Any) -> None:
+    """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
+    for library in controller.lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
 
 
 def _thread_pools() -> Any:
@@ -112,9 +137,23 @@ def capped_libraries(share: int = 1) -> Iterator[None]:
         _caps.leave()
 
 
+def cap_again() -> None:
+    """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
+    _caps.look_again()
+
+
+_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+
+
 def cap_this_process(share: int = 1) -> None:
     """The same for a worker process, for good: its libraries serve nobody else."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    for name in _VARIABLES:  # for libraries that are not loaded yet
         os.environ[name] = str(share)
     _caps.enter(share)
     controller = _thread_pools()
@@ -158,6 +197,23 @@ def memory_limit() -> int:
     return total
 
 
+# glibc's mallopt: the number of heaps threads spread over, and how much freed memory a heap keeps.
+_M_TRIM_THRESHOLD, _M_ARENA_MAX = -1, -8
+_KEPT_BYTES = 8 << 20
+
+
+def _frugal_malloc() -> Callable[[], None]:
+    """Keep freed memory from piling up in per-thread heaps; gives a function that returns it to the system."""
+    try:
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_ARENA_MAX, 1)
+        libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        trim = libc.malloc_trim
+    except (OSError, AttributeError):  # another C library: nothing to set
+        return lambda: None
+    return lambda: trim(0)
+
+
 class Bytes:
     """The bytes a run may hold in queues, shuffle windows and chunks under way.
 
@@ -170,6 +226,9 @@ class Bytes:
         self.used = 0
         self.peak = 0
         self._lock = threading.Lock()
+        # what is freed must really go when the user counts on a number
+        self._trim = _frugal_malloc() if tight else None
+        self._freed = 0
 
     @classmethod
     def of(cls, settings: Settings) -> Bytes:
@@ -193,3 +252,9 @@ class Bytes:
     def give_back(self, size: int) -> None:
         with self._lock:
             self.used -= size
+            self._freed += size
+            due = self._trim is not None and self._freed > self.limit // 4
+            if due:
+                self._freed = 0
+        if due and self._trim is not None:
+            self._trim()

@@ -26,6 +26,8 @@ from millrace.core.errors import PlanError
 from millrace.core.ledger import Ledger
 from millrace.core.log import get_logger
 from millrace.plan.bind import Plan
+from millrace.plan.node import walk
+from millrace.plan.ops import Read
 
 from .budget import Bytes
 from .cursor import Cursor
@@ -49,6 +51,7 @@ class Run:
         self.stats = RunStats()
         self.ledger = Ledger()
         self.budget = Bytes.of(plan.settings)
+        self.padding = _padding(plan)
         self.closed = False
         self.why_closed: BaseException | str | None = None
         self.epoch, self.step = 0, 0
@@ -178,6 +181,26 @@ class Run:
             self.stats.ended = time.perf_counter()
             self.root.close()
             _live.discard(self)
+
+
+def _padding(plan: Plan) -> int:
+    """Rows of this shard that another one has too, so that all make the same number of steps; never silent."""
+    total = 0
+    for node in walk(plan.logical):
+        if (
+            isinstance(node, Read)
+            and hasattr(node.sampler, "own_padding")
+            and node.sampler.get_child() is None
+        ):
+            rows = node.sampler.own_padding(node.source.size() or 0)
+            if rows > 0:
+                log.info(
+                    "%s: %d rows of this shard are padding, given twice so that all shards are equal",
+                    node.label,
+                    rows,
+                )
+            total += max(0, rows)
+    return total
 
 
 def _close_all() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.core.errors import PlanError
 from millrace.core.ledger import Ledger
-from millrace.core.log import warn_once
+from millrace.core.log import get_logger, warn_once
 from millrace.core.rng import mix
 from millrace.plan import ops, physical
 from millrace.plan.bind import Plan, bind, optimise
@@ -37,6 +37,8 @@ from .stages.window import WindowShuffleStage
 from .stats import OpStats, RunStats, StageStats
 
 __all__ = ["Lowering"]
+
+log = get_logger(__name__)
 
 STREAM_ROWS = 64
 
@@ -151,7 +153,11 @@ class Lowering:
 
             try:
                 method = self.plan.settings.multiprocessing_start_method
-                return ProcessExecutor(runner, node.workers, start_method=method, name=name)
+                made = ProcessExecutor(runner, node.workers, start_method=method, name=name)
+                log.info(
+                    "%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots
+                )
+                return made
             except PlanError as error:
                 warn_once(
                     f"threads-instead-{node.where}",

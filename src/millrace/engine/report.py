@@ -25,6 +25,7 @@ class Report:
         self.peak_bytes = run.budget.peak
         self.budget_bytes = run.budget.limit
         self.skipped = len(run.ledger)
+        self.padding = run.padding
         self.stages = [_stage(stage, self.elapsed) for stage in stats.stages if stage.kind != "indices"]
         self.bottleneck = _verdict(self, stats.stages)
 
@@ -51,6 +52,7 @@ class Report:
         head = f"{self.delivered} delivered in {self.elapsed:.2f} s ({rate:.0f}/s), first after {first}"
         held = f"peak held {self.peak_bytes / 1e6:.1f} MB of {self.budget_bytes / 1e6:.0f} MB"
         rows = f"; {self.skipped} rows skipped or replaced" if self.skipped else ""
+        rows += f"; {self.padding} rows are padding of this shard" if self.padding else ""
         lines = "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
         return f"{head}; {held}{rows}\n{lines}\n{self.bottleneck}"
 

@@ -96,21 +96,16 @@ class DatasetBase:
         self._session.seen.clear()
 
     def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
-        """The first rows of a tree (all when limit is None), run in this thread without hooks."""
+        """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
         quiet = settings.current().replace(executor="inline", debug_mode=False, debug_hooks=())
         if limit is not None:
             node = ops.Take(inputs=(node,), count=limit)
-        gates = [gate for gate in self._session.all_gates().values() if not gate.off]
-        for gate in gates:
-            gate.disable()
-        run = Run(optimise(bind(_without_callbacks(node), quiet)), 1)
+        run = Run(optimise(bind(_left_alone(node), quiet)), 1)
         try:
             while not isinstance(row := run.next_row(), Signal):
                 yield row
         finally:
             run.close()
-            for gate in gates:
-                gate.reset()
 
     def get_dataset_size(self) -> int:
         """Batches (or rows, where nothing is batched) in one epoch.
@@ -165,8 +160,12 @@ def _repeat_once(node: Node) -> Node:
     return node.inputs[0] if isinstance(node, ops.Repeat) and node.count is None else node
 
 
-def _without_callbacks(node: Node) -> Node:
+def _left_alone(node: Node) -> Node:
+    """The same rows without anything that the training side would notice: callbacks and gates."""
+
     def rule(n: Node) -> Node:
+        if isinstance(n, ops.SyncWait):
+            return n.inputs[0]
         return n.replace(callbacks=()) if isinstance(n, ops.Map) and n.callbacks else n
 
     return rewrite(node, rule)

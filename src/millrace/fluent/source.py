@@ -50,6 +50,7 @@ class SourceDataset(Dataset):
             "shuffle=True on a source that is read in one pass (no __getitem__) shuffles within a window of "
             f"{STREAM_WINDOW} rows; give the source __getitem__ and __len__ for a full shuffle, or use "
             ".shuffle(buffer_size) to choose the window (said once)",
+            stacklevel=5,
         )
         self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
 

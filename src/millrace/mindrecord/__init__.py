@@ -10,13 +10,29 @@ from millrace.formats.mindrecord import (
     set_enc_key,
     set_enc_mode,
 )
+from millrace.formats.mindrecord.convert import (
+    Cifar10ToMR,
+    Cifar100ToMR,
+    CsvToMR,
+    ImageFolderToMR,
+    ImageNetToMR,
+    MnistToMR,
+    TFRecordToMR,
+)
 
 __all__ = [
+    "Cifar100ToMR",
+    "Cifar10ToMR",
+    "CsvToMR",
     "FAILED",
     "FileReader",
     "FileWriter",
+    "ImageFolderToMR",
+    "ImageNetToMR",
     "MindPage",
+    "MnistToMR",
     "SUCCESS",
+    "TFRecordToMR",
     "set_dec_mode",
     "set_enc_key",
     "set_enc_mode",

@@ -81,6 +81,16 @@ class DistributedSampler(BuiltinSampler):
         every = [self._reach(size, shard)[1] for shard in range(self.num_shards)]
         return sum(every) - size
 
+    def own_padding(self, size: int) -> int:
+        """How many rows of this shard are repeats.
+
+        >>> [DistributedSampler(3, shard).own_padding(5) for shard in range(3)]
+        [0, 0, 1]
+        """
+        if self.offset != -1:
+            return 0
+        return max(0, self._count(size, None) - len(range(self.shard_id, size, self.num_shards)))
+
     def _check(self) -> None:
         say, shards = "DistributedSampler: ", self.num_shards
         if shards <= 0:

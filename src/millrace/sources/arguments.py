@@ -12,6 +12,12 @@ from millrace.samplers.iterable import as_sampler
 __all__ = ["check_shards", "choose_sampler"]
 
 
+WHY_NOT_SHUFFLE = (
+    "It is contradictory: the sampler already fixes the order. Leave shuffle out, or shuffle what comes out with "
+    ".shuffle(buffer_size)."
+)
+
+
 def check_shards(num_shards: int | None, shard_id: int | None) -> None:
     """Both or neither, and the id inside."""
     if (num_shards is None) != (shard_id is None):
@@ -37,13 +43,10 @@ def choose_sampler(
             raise ArgumentValueError(
                 "Conflicting arguments during sampler assignments. "
                 f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
-                f"shuffle: {shuffle}."
+                f"shuffle: {shuffle}." + (f" {WHY_NOT_SHUFFLE}" if shuffle else "")
             )
         if shuffle:
-            raise ArgumentValueError(
-                "shuffle=True together with a sampler is contradictory: the sampler already fixes the order. "
-                "Leave shuffle out, or shuffle what comes out with .shuffle(buffer_size)."
-            )
+            raise ArgumentValueError(f"shuffle=True came together with a sampler. {WHY_NOT_SHUFFLE}")
         return as_sampler(sampler, num_samples)
     if num_shards is not None and shard_id is not None:
         return DistributedSampler(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 import numpy as np
 
 from millrace.core.args import INT32_MAX, Columns, Range, as_list, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.log import warn_once
 from millrace.core.schema import ColumnType, Schema
 from millrace.fluent.checks import Samples, Workers
 from millrace.fluent.schema import Schema as PublicSchema
@@ -20,6 +22,11 @@ from .column_types import column_types as known_types
 from .user_source import UserSource, is_random_access
 
 __all__ = ["GeneratorDataset"]
+
+ITERATOR_KEPT = (
+    "GeneratorDataset was given an iterator, which can be read only once: its rows are kept in memory for later "
+    "epochs. Pass a function that makes the iterator, or an iterable object, instead (said once)"
+)
 
 
 class GeneratorDataset(SourceDataset):
@@ -97,6 +104,8 @@ class GeneratorDataset(SourceDataset):
             chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
             self._start(described, chosen, explicit)
         else:
+            if hasattr(source, "__next__") and not inspect.isclass(source):
+                warn_once("iterator-kept", ITERATOR_KEPT, stacklevel=4)
             self._start(described, None, explicit)
             if num_shards is not None and shard_id is not None:
                 self._deal(num_shards, shard_id)

@@ -33,10 +33,11 @@ class RecordSampler(BuiltinSampler):
 
     ``row_bytes`` is what a row takes on average, and decides how many rows make a block.
 
-    >>> RecordSampler(Shuffle.INFILE, [2, 2]).order(4, key=3).at(0, 4).tolist()
-    [0, 1, 2, 3]
-    >>> sorted(RecordSampler(Shuffle.GLOBAL, [9], num_shards=2, shard_id=1).order(9, key=1).at(0, 9).tolist())
-    [0, 2, 3, 6, 7]
+    >>> RecordSampler(Shuffle.FILES, [2, 3]).order(5, key=2).at(0, 5).tolist()
+    [2, 3, 4, 0, 1]
+    >>> shards = [RecordSampler(Shuffle.GLOBAL, [6], num_shards=2, shard_id=k) for k in (0, 1)]
+    >>> sorted(row for shard in shards for row in shard.order(6, key=1).at(0, 3).tolist())
+    [0, 1, 2, 3, 4, 5]
     """
 
     _fields: ClassVar[tuple[str, ...]] = ("shuffle", "num_samples", "num_shards", "shard_id")

@@ -95,9 +95,9 @@ class _Ahead:
             self.reader.will_need(first, min(first + self.block, len(self.reader)))
 
 
-def _as_bytes(view: npt.NDArray[np.uint8]) -> npt.NDArray[np.bytes_]:
+def _as_bytes(view: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[np.bytes_]:
     """One value of type S, as MindSpore hands bytes out, on the same memory."""
-    return view.view(f"S{len(view)}") if len(view) else np.array([b""])
+    return np.frombuffer(view, f"S{len(view)}") if len(view) else np.array([b""])
 
 
 def padded_values(schema: RecordSchema, columns: list[str], sample: dict[str, Any] | None) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _padded(field: Field, value: Any) -> npt.NDArray[Any]:
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise type(error)(f"padded_sample: {error}") from None
     if field.type == "bytes":
-        return _as_bytes(np.frombuffer(exact, np.uint8))
+        return _as_bytes(exact)
     if field.type == "string":
         return np.array(exact)
     return np.asarray(exact, field.type)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from millrace.core.args import INT32_MAX, Range, check_type, checked
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.fluent.checks import NoCache, Samples, Workers
@@ -29,6 +28,7 @@ from millrace.samplers import (
     SubsetSampler,
 )
 
+from . import save as _save  # noqa: F401  (teaches dataset.save() its file types)
 from .record_order import RecordSampler
 from .record_reader import RecordReader, padded_values
 
@@ -182,7 +182,7 @@ class MindDataset(SourceDataset):
         if sampler is not None and not isinstance(sampler, _SAMPLERS):
             raise ArgumentValueError("The sampler is not supported yet.")
         source = RecordSource(files, columns_list, padded_sample, num_padded or 0)
-        shards = num_shards or getattr(sampler, "num_shards", 1)
+        shards = num_shards or int(getattr(sampler, "num_shards", 1))
         if source.num_padded and source.size() % shards:
             raise PlanError(
                 f"Invalid data, the size of dataset and padded samples: {source.size()} can not be divisible "
@@ -244,9 +244,7 @@ def _one(name: Any) -> str:
     if base != base.strip(" "):
         raise ArgumentValueError("filename should not start/end with space.")
     if not os.path.isfile(name) or not os.access(name, os.R_OK):
-        raise ArgumentValueError(
-            f"The file {os.path.realpath(name)} does not exist or permission denied!"
-        )
+        raise ArgumentValueError(f"The file {os.path.realpath(name)} does not exist or permission denied!")
     return name
 
 

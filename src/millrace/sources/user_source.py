@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
 import threading
@@ -14,7 +15,6 @@ import numpy.typing as npt
 from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Column, as_value
 from millrace.core.errors import PlanError
-from millrace.core.log import warn_once
 from millrace.core.order import Indices
 from millrace.core.schema import Schema
 
@@ -34,7 +34,8 @@ class RowMaker:
 
     def row(self, given: Any) -> tuple[Any, ...]:
         if type(given) is not tuple:
-            if isinstance(given, ONE_COLUMN) or hasattr(given, "asnumpy") or hasattr(given, "getbands"):
+            # tensors of any library and Pillow images are one value, though they can be iterated
+            if isinstance(given, ONE_COLUMN) or hasattr(given, "__array__") or hasattr(given, "getbands"):
                 given = (given,)
             elif hasattr(given, "__iter__"):
                 given = tuple(given)
@@ -130,6 +131,7 @@ class UserSource:
         self.wish = "processes" if processes and self.random_access else "threads"
         self.maker = RowMaker(list(schema), types, name)
         self._kept: list[Any] = []
+        self._over = False
         self._turn = threading.Lock()
         self._labels: dict[str, npt.NDArray[Any]] = {}
 
@@ -164,18 +166,16 @@ class UserSource:
         return itertools.islice(iterator, self.limit) if self.limit else iterator
 
     def _replayed(self) -> Iterator[Any]:
-        """An iterator object can be read once only, so its rows are kept for later epochs."""
-        warn_once(
-            f"iterator-kept-{id(self)}",
-            f"{self.name} was given an iterator, which can be read only once: its rows are kept in memory "
-            "for later epochs. Pass a function that makes the iterator, or an iterable object, instead.",
-        )
+        """An iterator object can be read once only, so copies of its rows are kept for later epochs."""
         for i in itertools.count():
             with self._turn:  # two runs may go through it at once
                 if i == len(self._kept):
+                    if self._over:
+                        return
                     try:
-                        self._kept.append(next(self.source))
+                        self._kept.append(copy.deepcopy(next(self.source)))
                     except StopIteration:
+                        self._over = True  # some iterators would begin anew when asked again
                         return
             yield self._kept[i]
 

@@ -24,10 +24,16 @@ class Transform:
     """Base of every transform.
 
     >>> class Shift(Transform):
-    ...     def __init__(self, most): self.most = most
+    ...     def __init__(self, most):
+    ...         self.most = most
+    ...
     ...     random = True
-    ...     def params(self, draws): return (draws.integers(0, 0, self.most + 1),)
-    ...     def row(self, x, by): return x + by
+    ...
+    ...     def params(self, draws):
+    ...         return (draws.integers(0, 0, self.most + 1),)
+    ...
+    ...     def row(self, x, by):
+    ...         return x + by
     >>> 10 <= int(Shift(5)(np.array(10))) <= 15
     True
     """

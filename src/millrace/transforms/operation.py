@@ -50,14 +50,14 @@ class Operation(Transform):
 
     def __call__(self, *values: Any) -> Any:
         """Apply it to one value, here and now."""
-        given = tuple([self.value(v) for v in values])
+        given = tuple([self.take(v) for v in values])
         draws = _eager_draws() if self.random else None
         made = self.rows(draws)(0, *given)
         if type(made) is tuple:
             return tuple([fresh(part, given) for part in made])
         return fresh(made, given)
 
-    def value(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
         return value if is_pil(value) else np.asarray(value)
 
@@ -95,7 +95,7 @@ class Operation(Transform):
 class ImageOperation(Operation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 
-    def value(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) or is_pil(value):
             return value
         raise ArgumentTypeError(f"Input should be NumPy or PIL image, got {type(value)}.")

@@ -296,4 +296,4 @@ def test_row_and_page_of_the_damage_are_named(tmp_path):
         assert reader.read([0, 3])["s"] == ["é", "é"]  # the others can be read
         with pytest.raises(FormatError) as caught:
             reader.read([3, 4])
-    assert caught.value.context == {"file": str(path), "row": 4}
+    assert caught.value.context == {"file": str(path), "shard": 0, "page": 0, "row": 4, "row_in_file": 4}

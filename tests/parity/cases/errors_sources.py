@@ -31,7 +31,6 @@ SHARED = [
     "num_shards=2.0, shard_id=0",
     "num_shards=2**31, shard_id=0",
     "num_shards=True, shard_id=0",
-    "sampler=ds.SequentialSampler(), shuffle=True",
     "sampler=ds.SequentialSampler(), shuffle=False",
     "sampler=ds.SequentialSampler(), num_samples=1",
     "sampler=ds.SequentialSampler(), num_shards=1, shard_id=0",
@@ -49,6 +48,13 @@ def shared(name: str, template: str) -> list[Case]:
             f"{name}.negative shard", f"rows({template.format('num_shards=2, shard_id=-1')})", ("shard_id",)
         ),
         Case(f"{name}.unknown", template.format("foo=1"), ("foo",)),
+        Case(
+            f"{name}.sampler and shuffle",
+            template.format("sampler=ds.SequentialSampler(), shuffle=True"),
+            ("Conflicting arguments", "fixes the order"),
+            better="Q04: the error says why",
+            raises=ValueError,
+        ),
         Case(
             f"{name}.list sampler and shuffle",
             template.format("sampler=[1, 0], shuffle=True"),

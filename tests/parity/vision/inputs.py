@@ -81,6 +81,14 @@ ARRAYS = {
     "octets": lambda: np.array([b"one", b"two", b"three"]),
     "labels": lambda: np.eye(4, dtype=np.float32)[[1, 3]],
     "batch_chw": lambda: u8(2, 3, 13, 17, salt=14),
+    "boxes": lambda: np.array([[1, 2, 5, 6], [0, 0, 17, 13], [10, 3, 4, 2]], np.float32),
+    "boxes5": lambda: np.array([[1, 2, 5, 6, 7], [3, 0, 9, 12, 8]], np.float32),
+    "boxes_int": lambda: np.array([[1, 2, 5, 6], [3, 1, 9, 12]], np.int32),
+    "boxes_out": lambda: np.array([[1, 2, 25, 6]], np.float32),
+    "boxes_flat": lambda: np.array([1, 2, 5, 6], np.float32),
+    "boxes3": lambda: np.array([[1, 2, 5]], np.float32),
+    "box": lambda: np.array([[1, 2, 5, 6]], np.float32),
+    "boxes_minus": lambda: np.array([[-1, 2, 5, 6]], np.float32),
 }
 
 PICTURES = {

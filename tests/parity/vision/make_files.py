@@ -43,7 +43,7 @@ def main() -> None:
     save("palette.png", colour.quantize(16))
     save("one_bit.png", grey.convert("1"))
     save("grey_alpha.png", alpha.convert("LA"))
-    save("deep.png", Image.fromarray((smooth(37, 53, 1)[:, :, 0].astype(np.uint16) * 251)))
+    save("deep.png", Image.fromarray(smooth(37, 53, 1)[:, :, 0].astype(np.uint16) * 251))
     png = (FILES / "rgb.png").read_bytes()
     (FILES / "truncated.png").write_bytes(png[: len(png) // 2])
     save("rgb.bmp", colour)

@@ -22,6 +22,7 @@ from tests.parity.vision.cases import load
 from tests.parity.vision.cases.case import Case
 from tests.parity.vision.encode import encode, encode_error
 from tests.parity.vision.inputs import make
+from tests.parity.vision.rules import near
 
 GOLDENS = Path(__file__).parent / "goldens"
 SECONDS = 20
@@ -29,7 +30,7 @@ SECONDS = 20
 
 def run_one(case: Case, names: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     try:
-        op = eval(case.call, dict(names))
+        op = eval(case.call, dict(names))  # noqa: S307 (our own cases)
     except Exception as error:
         return encode_error(error) | {"when": "made"}, None
     if not case.inputs or case.inputs == ("-",):
@@ -38,7 +39,7 @@ def run_one(case: Case, names: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         value = op(*[make(name) for name in case.inputs])
     except Exception as error:
         return encode_error(error) | {"when": "called"}, None
-    return encode(value, keep=case.within > 0), value
+    return encode(value, keep=near(case.name) is not None), value
 
 
 def run_all(cases: list[Case], names: dict[str, Any], folder: str) -> tuple[list[Any], list[Any]]:
@@ -101,9 +102,7 @@ def main(arguments: list[str]) -> int:
             results, values = run_all(cases, names, tempfile.mkdtemp(dir=folder))
             errors = sum("error" in r for r in results)
             print(f"{name}: {len(cases)} cases, {errors} errors")
-            lines = [
-                f"{json.dumps(c.name)}: {json.dumps(r)}" for c, r in zip(cases, results, strict=True)
-            ]
+            lines = [f"{json.dumps(c.name)}: {json.dumps(r)}" for c, r in zip(cases, results, strict=True)]
             (GOLDENS / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
             kept |= {c.name: v for c, v in zip(cases, values, strict=True)}
     if full:

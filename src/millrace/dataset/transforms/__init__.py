@@ -1,5 +1,37 @@
-"""Transforms for any data, under MindSpore's names."""
+"""Transforms for data of any kind, under MindSpore's names."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from millrace.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
+from millrace.transforms.generic import (
+    Concatenate,
+    Duplicate,
+    Fill,
+    Mask,
+    OneHot,
+    PadEnd,
+    Plugin,
+    Relational,
+    Slice,
+    TypeCast,
+    Unique,
+)
+
+__all__ = [
+    "Compose",
+    "Concatenate",
+    "Duplicate",
+    "Fill",
+    "Mask",
+    "OneHot",
+    "PadEnd",
+    "Plugin",
+    "RandomApply",
+    "RandomChoice",
+    "RandomOrder",
+    "Relational",
+    "Slice",
+    "TypeCast",
+    "Unique",
+    "not_random",
+]

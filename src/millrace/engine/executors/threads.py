@@ -97,5 +97,6 @@ def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: 
             task = queue.get()
             if task is None:
                 return
+            budget.cap_again()
             task.run(runner)
             del task  # hold no result while waiting for the next

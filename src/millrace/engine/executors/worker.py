@@ -17,6 +17,7 @@ import threading
 from typing import Any, NoReturn
 
 from millrace.core.errors import PlanError
+from millrace.core.log import keep_warnings
 from millrace.engine import budget
 from millrace.engine.transport.channel import Channel, Raw
 from millrace.engine.transport.pack import Objects, Packed, pack, unpack
@@ -122,6 +123,7 @@ def _reseed() -> None:
 
 def _live(channel: Channel, source: int | Runner) -> None:
     objects: Objects
+    keep_warnings()
     try:
         if isinstance(source, int):
             objects = Home()

@@ -101,6 +101,8 @@ class BatchStep:
         for name, values in zip(outputs, result, strict=True):
             if values is None:
                 raise DataError("Got None from Python object.", op=self.name, column=name)
+            if hasattr(values, "asnumpy") or hasattr(values, "__array__"):
+                values = np.asarray(values)
             if not isinstance(values, (list, tuple, np.ndarray)):
                 raise DataError(
                     f"Execute user Python code failed: TypeError: '{type(values).__name__}' object is not iterable;"

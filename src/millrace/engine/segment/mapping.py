@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk, Column, column_of, column_value, owned
+from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value, owned
 from millrace.core.errors import PlanError
 from millrace.core.rng import Draws, mix
 from millrace.plan.ops import Map, replaced_columns
@@ -155,10 +155,18 @@ def _through(calls: list[tuple[bool, Callable[..., Any]]], i: int, given: tuple[
     values: Any = given
     made: Any = None
     for counts, function in calls:
-        made = function(i, *values) if counts else function(*values)
+        if counts:
+            made = function(i, *[v if type(v) is np.ndarray else _plain(v) for v in values])
+        else:
+            made = function(*values)
         values = made if type(made) is tuple else (made,)
     values = ()  # its reference would make `made` look shared
     return _own_all(made, given) if type(made) is tuple else owned(made, given)
+
+
+def _plain(value: Any) -> Any:
+    """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
+    return as_value(value) if hasattr(value, "asnumpy") else value
 
 
 def _own_all(parts: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:

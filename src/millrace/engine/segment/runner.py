@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
+from millrace.core.log import kept_warnings
 from millrace.core.settings import Settings
 from millrace.plan.node import Node
 from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename
+from millrace.plan.physical import Segment
 
 from .batching import BatchStep
 from .columns import ProjectStep, RenameStep
@@ -36,6 +38,8 @@ class Report(NamedTuple):
     ledger: list[Entry]
     # what is raised after the rows of the chunk were delivered
     error: DataError | None
+    # warnings of a worker process, for the user's process to give
+    warnings: list[tuple[str, str]]
 
 
 class SegmentRunner:
@@ -79,7 +83,7 @@ class SegmentRunner:
         if failures.error is not None and not len(chunk):
             raise failures.error
         cpu = time.thread_time() - cpu
-        return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error)
+        return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error, kept_warnings())
 
     def describe(self) -> str:
         return " -> ".join(self.names)
@@ -91,14 +95,14 @@ class SegmentRunner:
 
 def describe(op: Node) -> str:
     """An op in words: what it is, its functions, and where the user wrote it."""
-    inside = ""
+    name = op.label if isinstance(op, Read) else op.label.lower()
     if isinstance(op, Map):
-        inside = "(" + ", ".join(str(t) for t in op.operations) + ")"
+        name += "(" + ", ".join(str(t) for t in op.operations) + ")"
     elif isinstance(op, Filter):
-        inside = f"({op.details()['predicate']})"
-    return f"{op.label.lower() if not isinstance(op, Read) else op.label}{inside}" + (
-        f" at {op.where}" if op.where else ""
-    )
+        name += f"({op.details()['predicate']})"
+    elif isinstance(op, Segment):
+        name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
+    return f"{name} at {op.where}" if op.where else name
 
 
 def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:

@@ -35,6 +35,7 @@ class TakeStage(Through):
         if len(got) > left:
             got = got.slice(0, left)
         self.given += len(got)
+        self.stats.rows += len(got)
         return got
 
     def skip_rest(self) -> None:
@@ -63,12 +64,11 @@ class SkipStage(Through):
             if isinstance(got, Signal):
                 self.left = self.count
                 return got
-            if self.left == 0:
-                return got
             dropped = min(self.left, len(got))
             self.left -= dropped
             if dropped < len(got):
-                return got.slice(dropped, len(got))
+                self.stats.rows += len(got) - dropped
+                return got.slice(dropped, len(got)) if dropped else got
 
     def skip_rest(self) -> None:
         self.up.skip_rest()
@@ -112,6 +112,7 @@ class DealStage(Through):
             self.position += len(got)
             mine = got.take(places % self.shards == self.shard)
             if len(mine):
+                self.stats.rows += len(mine)
                 return mine
 
     def _end(self, signal: Signal) -> Pulled:
@@ -176,6 +177,7 @@ class RepeatStage(Through):
                 chunk = Chunk(got.columns, self._ids(got), got.origin, self.epoch, self.rows)
                 self.rows += len(got)
                 self._rows_this_turn += len(got)
+                self.stats.rows += len(got)
                 return chunk
             empty, self._rows_this_turn = self._rows_this_turn == 0, 0
             self.turn += 1

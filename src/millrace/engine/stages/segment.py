@@ -15,6 +15,7 @@ from typing import TypeVar
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
+from millrace.core.log import warn_once
 from millrace.engine.budget import Bytes
 from millrace.engine.concurrency import Concurrency
 from millrace.engine.executors.base import Executor, Task
@@ -141,6 +142,8 @@ class SegmentStage(Stage):
         for op, spent in zip(stats.ops, seconds, strict=False):
             op.busy += spent
             op.rows += rows_in
+        for key, message in report.warnings:
+            warn_once(key, message)
         if report.ledger:
             self.dropped += len(report.ledger)
             self._report([self._entry(entry) for entry in report.ledger])

@@ -48,6 +48,7 @@ class ConcatStage(_Several):
                 ids = mix_into(got.ids, self.child) if self.child else got.ids
                 chunk = Chunk(got.columns, ids, got.origin, self.epoch, self.rows)
                 self.rows += len(got)
+                self.stats.rows += len(got)
                 return chunk
             self.child += 1
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
@@ -124,6 +125,7 @@ class ZipStage(_Several):
             ids = mix_into(ids ^ part.ids, mix(number, 0x21))
         chunk = Chunk(columns, ids, parts[0].origin, self.epoch, self.position)
         self.position += n
+        self.stats.rows += n
         return chunk
 
     def skip_rest(self) -> None:

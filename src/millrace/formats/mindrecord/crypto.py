@@ -46,6 +46,19 @@ class Cipher:
         self.key = None if key is None else key.encode()
         self.enc_mode, self.dec_mode = enc_mode, dec_mode
 
+    def state(self) -> tuple[str | None, Mode, Mode | None]:
+        """What makes the same cipher in another process."""
+        return None if self.key is None else self.key.decode(), self.enc_mode, self.dec_mode
+
+    def copy(self) -> Cipher:
+        """The cipher as it is now, whatever the ``set_*`` functions do later."""
+        return Cipher(*self.state())
+
+    @classmethod
+    def from_state(cls, state: tuple[str | None, Mode, Mode | None]) -> Cipher:
+        """The cipher of :meth:`state`."""
+        return cls(*state)
+
     def seal(self, plain: bytes) -> bytes:
         """One cipher block."""
         nonce = os.urandom(16)  # sixteen are stored, twelve are used
@@ -80,7 +93,12 @@ def _aes(key: bytes | None) -> Any:
 def is_encrypted(fd: int) -> str | None:
     """The name of the mode at the end of an encrypted file, or None for a plain one."""
     size = os.fstat(fd).st_size
-    tail = os.pread(fd, 14, size - 14) if size >= 18 else b""
+    return sealed_mode(os.pread(fd, 14, size - 14) if size >= 18 else b"", size)
+
+
+def sealed_mode(tail: bytes, size: int) -> str | None:
+    """The same from the last bytes of a file of this size."""
+    tail = tail[-14:] if size >= 18 else b""
     mode = tail[:7].decode("ascii", "replace")
     return mode if tail[7:] == _END and mode in (AES, _UDF) else None
 

@@ -12,7 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatEr
 
 from .schema import RecordSchema
 
-__all__ = ["BLOB", "Group", "Header", "MAX_HEADER", "Page", "RAW", "parse_header"]
+__all__ = ["BLOB", "Group", "Header", "MAX_HEADER", "Page", "RAW", "parse_header", "parse_header_bytes"]
 
 BLOB, RAW = "BLOB_DATA", "RAW_DATA"
 MAX_HEADER = 128 << 20
@@ -171,13 +171,20 @@ def _raw_places(header: Header, file_size: int, file: str) -> dict[int, tuple[in
 def parse_header(fd: int, file: str, size: int | None = None) -> Header:
     """Read the header of an open data file; anything unexpected is a FormatError that names the file."""
     size = os.fstat(fd).st_size if size is None else size
+    length = int.from_bytes(os.pread(fd, 8, 0), "little") if size >= 8 else 0
+    front = os.pread(fd, 8 + min(length, MAX_HEADER), 0)
+    return parse_header_bytes(front, size, file)
+
+
+def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
+    """The header at the front of a file of this size; as much of the front as the header takes is needed."""
     if size < 8:
         raise FormatError(f"no MindRecord file: {size} bytes, a header has at least 8", file=file)
-    length = int.from_bytes(os.pread(fd, 8, 0), "little")
+    length = int.from_bytes(front[:8], "little")
     if length > MAX_HEADER or 8 + length > size:
         text = f"no MindRecord file, or cut short: the header claims {length} bytes, the file has {size}"
         raise FormatError(text, file=file)
-    text_bytes = os.pread(fd, length, 8)
+    text_bytes = front[8 : 8 + length]
     try:
         document = json.loads(text_bytes.decode("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -12,9 +12,21 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .header import BLOB, Header
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["NO_INDEX", "bad_index_fields", "check_index", "index_rows", "write_index"]
+from .header import BLOB, Group, Header
+
+__all__ = [
+    "NO_INDEX",
+    "PlaceHints",
+    "all_places",
+    "bad_index_fields",
+    "check_index",
+    "compare_rows",
+    "index_rows",
+    "write_index",
+]
 
 NO_INDEX = "it is missing"
 _FIXED = (
@@ -104,8 +116,7 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
             connection = sqlite3.connect(":memory:")
             connection.deserialize(source)
         else:
-            uri = "file:" + urllib.parse.quote(str(source.absolute())) + "?mode=ro&immutable=1"
-            connection = sqlite3.connect(uri, uri=True)
+            connection = _open(source)
         return _compare(connection, name, header)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         return f"it is damaged ({error})"
@@ -114,12 +125,121 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
             connection.close()
 
 
-def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
+def _open(path: Path) -> sqlite3.Connection:
+    uri = "file:" + urllib.parse.quote(str(path.absolute())) + "?mode=ro&immutable=1"
+    return sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+
+def _guard(connection: sqlite3.Connection, steps: int) -> None:
+    """Whatever a file holds, asking it can neither run long nor take much memory."""
     connection.text_factory = bytes
-    connection.set_progress_handler(_budget(), 10_000)
+    connection.set_progress_handler(_budget(steps), 10_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
+
+
+class PlaceHints:
+    """Where an index says that blob rows lie; the caller checks it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    @classmethod
+    def of(cls, data: Path, header: Header) -> PlaceHints | None:
+        """The hints of a data file, or None where its index is of no use."""
+        path = data.with_name(data.name + ".db")
+        if check_index(path, data.name, header) is not None:
+            return None
+        connection = _open(path)
+        try:
+            _guard(connection, 100 * _MAX_STEPS)
+        except sqlite3.Error:
+            connection.close()
+            return None
+        return cls(connection)
+
+    def blob_rows(self, group: Group) -> npt.NDArray[np.int64] | None:
+        """Start and end of each row of a group, in its page."""
+        query = (
+            "SELECT PAGE_OFFSET_BLOB, PAGE_OFFSET_BLOB_END FROM INDEXES "
+            "WHERE ROW_ID >= ? AND ROW_ID < ? ORDER BY ROW_ID LIMIT ?"
+        )
+        span = (group.start_row, group.start_row + group.rows, group.rows + 1)
+        try:
+            found = np.array(self.connection.execute(query, span).fetchall())
+        except (sqlite3.Error, ValueError, OverflowError):
+            return None
+        if found.shape != (group.rows, 2) or found.dtype != np.int64:
+            return None
+        inside = (found >= 0) & (found <= group.blob_end - group.blob)
+        return found if bool(inside.all()) else None
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) -> str | None:
+    """The first row of an index that is not what the data file asks for, or None."""
+    path = data.with_name(data.name + ".db")
+    try:
+        connection = _open(path)
+        try:
+            _guard(connection, 1000 * _MAX_STEPS)
+            found = connection.execute("SELECT * FROM INDEXES ORDER BY ROW_ID")
+            number = -1
+            for number, (mine, theirs) in enumerate(zip(rows, found)):
+                if not _equal(mine, theirs, header):
+                    return f"its row {number} is not what the data file has"
+            return None if number + 1 == header.rows else f"it has {number + 1} rows, not {header.rows}"
+        finally:
+            connection.close()
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
+        return f"it is damaged ({error})"
+
+
+def _equal(mine: tuple[Any, ...], theirs: tuple[Any, ...], header: Header) -> bool:
+    if len(mine) != len(theirs):
+        return False
+    for a, b in zip(mine, theirs):
+        if isinstance(a, str):
+            text = a.encode()
+            # version 2.0 kept texts with the quotes of JSON
+            if b != text and not (header.version == "2.0" and isinstance(b, bytes) and b.strip(b'"') == text):
+                return False
+        elif isinstance(a, float):
+            if not isinstance(b, (int, float)) or abs(a - b) > 1e-6 * max(1.0, abs(a)):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def all_places(path: Path, name: str) -> npt.NDArray[np.int64] | None:
+    """ROW_ID, raw page, start and end, blob page, start and end of every row an index knows; it is no proof."""
+    query = (
+        "SELECT ROW_ID, PAGE_ID_RAW, PAGE_OFFSET_RAW, PAGE_OFFSET_RAW_END, PAGE_ID_BLOB, PAGE_OFFSET_BLOB, "
+        "PAGE_OFFSET_BLOB_END FROM INDEXES ORDER BY ROW_ID"
+    )
+    if not path.exists():
+        return None
+    try:
+        connection = _open(path)
+        try:
+            _guard(connection, 1000 * _MAX_STEPS)
+            if connection.execute("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall() != [(name.encode(),)]:
+                return None
+            found = np.array(connection.execute(query).fetchall())
+        finally:
+            connection.close()
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError):
+        return None
+    good = found.ndim == 2 and found.shape[1] == 7 and found.dtype == np.int64
+    return found if good and bool((abs(found) < 2**40).all()) else None
+
+
+def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
+    _guard(connection, _MAX_STEPS)
     ask = connection.execute
     kinds = dict(
         ask("SELECT name, type FROM sqlite_master WHERE name IN ('INDEXES', 'SHARD_NAME')").fetchall()
@@ -153,12 +273,12 @@ def _probe(connection: sqlite3.Connection, header: Header) -> str | None:
     return None
 
 
-def _budget() -> Callable[[], int]:
+def _budget(most: int) -> Callable[[], int]:
     steps = 0
 
     def over() -> int:
         nonlocal steps
         steps += 1
-        return int(steps > _MAX_STEPS)
+        return int(steps > most)
 
     return over

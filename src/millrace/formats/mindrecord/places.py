@@ -33,22 +33,22 @@ class Places:
         self.known = np.zeros(groups, bool)
         self.hinted = np.zeros(groups, bool)
         self.complete = not groups
+        self.any_hinted = False
         self._hints: dict[int, PlaceHints | None] = {}
+        self._refused: set[int] = set()
 
-    def learn(self, number: int, shard_number: int, shard: Shard, group: Group, data: Any, first: int) -> None:
+    def learn(
+        self, number: int, shard_number: int, shard: Shard, group: Group, data: Any, first: int
+    ) -> None:
         """Find the rows of one group, whose first row is this one."""
         found = self._from_index(shard_number, shard, group) if number not in self._refused else None
         self.hinted[number] = found is not None
+        self.any_hinted = self.any_hinted or found is not None
         if found is None:
             found = (shard.blob_places if self.blob else shard.raw_places)(data, group)
         self.starts[first : first + group.rows], self.ends[first : first + group.rows] = found
         self.known[number] = True
         self.complete = bool(self.known.all())
-
-    @property
-    def _refused(self) -> set[int]:
-        refused: set[int] = self.__dict__.setdefault("_refused_groups", set())
-        return refused
 
     def forget(self, number: int) -> None:
         """The hint for a group was wrong: find its rows by their lengths next time."""

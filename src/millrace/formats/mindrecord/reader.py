@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import threading
@@ -56,7 +57,7 @@ class MindRecordReader:
         cipher: crypto.Cipher | None = None,
     ) -> None:
         self._given = files if isinstance(files, (str, os.PathLike)) else list(files)
-        self._cipher = crypto.current() if cipher is None else cipher
+        self._cipher = crypto.current().copy() if cipher is None else cipher
         self._lock = threading.RLock()
         self._maps: OrderedDict[int, mmap.mmap] = OrderedDict()
         self._closed = False
@@ -82,8 +83,8 @@ class MindRecordReader:
         ]
         bases = self._shard_ends - self.shard_sizes
         self._group_starts = np.array([bases[n] + g.start_row for n, g in self._groups], np.int64)
-        self._raw = Places(self._rows, len(self._groups))
-        self._blob = Places(self._rows, len(self._groups))
+        self._raw = Places(self._rows, len(self._groups), blob=False)
+        self._blob = Places(self._rows, len(self._groups), blob=True)
 
     # --- what is inside -------------------------------------------------------------------------------------
 
@@ -156,11 +157,13 @@ class MindRecordReader:
         found: dict[str, Any] = {}
         try:
             if raw:
-                found |= self._read_raw(rows, raw, stored)
+                with self._holding(rows, self._raw):
+                    found |= self._read_raw(rows, raw, stored)
             if blob:
-                pieces = self._pieces(rows, self._blob)
-                packed, on_map = self.version >= "3.0", views and self.is_local
-                found |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
+                with self._holding(rows, self._blob):
+                    pieces = self._pieces(rows, self._blob)
+                    packed, on_map = self.version >= "3.0", views and self.is_local
+                    found |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
         except FormatError as error:
             number = error.context.pop("block_row", None)
             if number is not None:
@@ -241,6 +244,21 @@ class MindRecordReader:
                     found[field.name] = values.astype(np.float32)
         return found
 
+    @contextlib.contextmanager
+    def _holding(self, rows: Ints, places: Places) -> Iterator[None]:
+        """While this is open, the bytes of these rows are in the maps (those of remote files are fetched)."""
+        if self.is_local or not len(rows):
+            yield
+            return
+        starts, ends = self._places(rows, places)
+        numbers = np.searchsorted(self._shard_ends, rows, "right")
+        with contextlib.ExitStack() as stack:
+            for number in np.unique(numbers).tolist():
+                mine = numbers == number
+                ranges = list(zip(starts[mine].tolist(), ends[mine].tolist()))
+                stack.enter_context(self._shards[number].holding(ranges))
+            yield
+
     def _pieces(self, rows: Ints, places: Places) -> Pieces:
         starts, ends = self._places(rows, places)
         if len(self._shards) == 1:
@@ -249,7 +267,16 @@ class MindRecordReader:
             numbers = np.searchsorted(self._shard_ends, rows, "right").tolist()
             by_number = {number: self._map(number) for number in set(numbers)}
             maps = [by_number[number] for number in numbers]
-        return Pieces(maps, starts.tolist(), ends.tolist())
+        begins, stops = starts.tolist(), ends.tolist()
+        if places.any_hinted:
+            groups = np.searchsorted(self._group_starts, rows, "right") - 1
+            wrong = places.wrong_hint(groups, maps, begins, stops)
+            if wrong:
+                with self._lock:
+                    for number in wrong:
+                        places.forget(number)
+                return self._pieces(rows, places)
+        return Pieces(maps, begins, stops)
 
     def _places(self, rows: Ints, places: Places) -> tuple[Ints, Ints]:
         if not places.complete:
@@ -263,14 +290,26 @@ class MindRecordReader:
             if places.known[number]:
                 return
             shard_number, group = self._groups[number]
-            shard = self._shards[shard_number]
-            data = self._map(shard_number)
-            begins, ends = (shard.blob_places if places is self._blob else shard.raw_places)(data, group)
-            first = int(self._group_starts[number])
-            places.starts[first : first + group.rows] = begins
-            places.ends[first : first + group.rows] = ends
-            places.known[number] = True
-            places.complete = bool(places.known.all())
+            data, first = self._map(shard_number), int(self._group_starts[number])
+            try:
+                places.learn(number, shard_number, self._shards[shard_number], group, data, first)
+            except FormatError as error:
+                inside = error.context.get("row", 0)
+                error.context |= {"shard": shard_number, "row_in_file": group.start_row + inside}
+                error.context["row"] = first + inside
+                raise
+
+    def will_need(self, start: int, stop: int) -> None:
+        """Ask the kernel to read the blobs of rows [start, stop) ahead, as far as they lie in one file."""
+        if not self.schema.blob or stop <= start:
+            return
+        number = int(np.searchsorted(self._shard_ends, start, "right"))
+        stop = min(stop, int(self._shard_ends[number]))
+        begins, ends = self._places(np.array([start, stop - 1]), self._blob)
+        first = int(begins[0]) // mmap.PAGESIZE * mmap.PAGESIZE
+        data = self._map(number)
+        if ends[1] > first:
+            data.madvise(mmap.MADV_WILLNEED, first, int(ends[1]) - first)
 
     def _map(self, number: int) -> mmap.mmap:
         with self._lock:
@@ -310,6 +349,8 @@ class MindRecordReader:
         with self._lock:
             self._closed = True
             self._maps.clear()
+            for places in (self._raw, self._blob) if self._shards else ():
+                places.close()
 
     def __enter__(self) -> MindRecordReader:
         return self
@@ -320,12 +361,11 @@ class MindRecordReader:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_reopen, (self._given, self._cipher.key, self._cipher.dec_mode))
+        return (_reopen, (self._given, self._cipher.state()))
 
 
-def _reopen(files: Any, key: bytes | None, dec_mode: Any) -> MindRecordReader:
-    cipher = crypto.Cipher(None if key is None else key.decode(), dec_mode=dec_mode)
-    return MindRecordReader(files, check_index=False, cipher=cipher)
+def _reopen(files: Any, cipher: Any) -> MindRecordReader:
+    return MindRecordReader(files, check_index=False, cipher=crypto.Cipher.from_state(cipher))
 
 
 def _items(column: npt.NDArray[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import stat
@@ -17,20 +18,24 @@ from millrace.core.errors import FormatError
 
 from . import crypto
 from .commit import index_path, new_token, replace_file, temporary
-from .header import Group, Header, parse_header
+from .header import MAX_HEADER, Group, Header, parse_header, parse_header_bytes
 from .index import check_index, index_rows, write_index
 from .msgpack import decode_columns, row_sign
+from .remote import RemoteFile, RemotePath
 from .scan import chain
 
 __all__ = ["Shard", "open_shard"]
 
 Ints = npt.NDArray[np.int64]
 _BLOCK_ROWS = 16384
+_COPY = 8 << 20
 SPARE = bytes(8)
 
 
 class Shard:
     """A data file. The map is made on first use and may be dropped at any time."""
+
+    is_local = True
 
     def __init__(
         self, path: Path, header: Header, size: int, plain: mmap.mmap | None, stamp: tuple[int, ...]
@@ -62,10 +67,16 @@ class Shard:
         finally:
             os.close(fd)
 
+    @contextlib.contextmanager
+    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+        """While this is open, these parts of the file are in the map: always, for a local file."""
+        yield
+
     def blob_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
         """Payloads of the blob rows of a group; together they must fill its page."""
         file = str(self.path)
-        begins, ends = chain(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
+        with self.holding([(group.blob, group.blob_end)]):
+            begins, ends = chain(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
         if int(ends[-1]) != group.blob_end:
             text = (
                 f"the rows of the page end {group.blob_end - int(ends[-1])} bytes before its used part does"
@@ -75,7 +86,9 @@ class Shard:
 
     def raw_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
         """Payloads of the raw rows of a group."""
-        return chain(data, group.raw, group.raw_end, group.rows, self._sign, str(self.path), group.raw_page)
+        file = str(self.path)
+        with self.holding([(group.raw, group.raw_end)]):
+            return chain(data, group.raw, group.raw_end, group.rows, self._sign, file, group.raw_page)
 
     # --- the index beside the file --------------------------------------------------------------------------
 
@@ -106,7 +119,7 @@ class Shard:
 
     def write_index(self, target: Path, name: str, cipher: crypto.Cipher | None) -> None:
         """Write an index of this file, read back from the file itself."""
-        rows = index_rows(self.header, self._index_blocks())
+        rows = self.index_rows()
         if cipher is None:
             write_index(str(target), name, self.header, rows)
             mode = stat.S_IMODE(self.path.stat().st_mode)
@@ -118,6 +131,10 @@ class Shard:
             with open(target, "wb") as sealed:
                 os.fchmod(sealed.fileno(), 0o600)
                 crypto.encrypt(cast(BinaryIO, plain), sealed, cipher)
+
+    def index_rows(self) -> Iterator[tuple[Any, ...]]:
+        """What the index of this file must hold, row by row."""
+        return index_rows(self.header, self._index_blocks())
 
     def _index_blocks(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
         fields, wanted = self.header.schema.raw, self.header.index_fields
@@ -145,7 +162,8 @@ class Shard:
                 }
                 values: dict[str, Any] = {}
                 if fields:
-                    piece = data[first:last] + SPARE
+                    with self.holding([(first, last)]):
+                        piece = data[first:last] + SPARE
                     try:
                         values = decode_columns(
                             piece, raw[part] - first, raw_end[part] - first, fields, wanted
@@ -157,12 +175,63 @@ class Shard:
                 yield group.start_row + begin, places, values
 
 
+class RemoteShard(Shard):
+    """A data file behind an fsspec address; parts of it are fetched when they are needed."""
+
+    is_local = False
+
+    def __init__(self, path: RemotePath, file: RemoteFile, cipher: crypto.Cipher) -> None:
+        name, size = str(path), file.size
+        plain: mmap.mmap | None = None
+        with file.holding([(max(0, size - 32), size), (0, min(size, 8))]):
+            data = file.map
+            sealed = crypto.sealed_mode(bytes(data[max(0, size - 32) :]), size)
+            length = min(size, 8 + int.from_bytes(data[:8], "little"), 8 + MAX_HEADER)
+        if sealed is not None or cipher.key is not None:
+            if cipher.key is None:
+                raise FormatError("the file is encrypted: give its key to set_enc_key()", file=name)
+            plain = _decrypted(file, cipher, name)
+            header, size = parse_header_bytes(plain[:], len(plain), name), len(plain)
+        else:
+            with file.holding([(0, length)]):
+                header = parse_header_bytes(bytes(data[:length]), size, name)
+        self.file = file
+        super().__init__(path, header, size, plain, ())  # type: ignore[arg-type]
+
+    def map(self) -> mmap.mmap:
+        return self._plain if self._plain is not None else self.file.map  # type: ignore[return-value]
+
+    @contextlib.contextmanager
+    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+        if self._plain is not None:
+            yield
+            return
+        with self.file.holding(ranges):
+            yield
+
+    def index_problem(self, cipher: crypto.Cipher) -> str | None:
+        return None  # not needed for reading, and not looked at
+
+
+def _decrypted(file: RemoteFile, cipher: crypto.Cipher, name: str) -> mmap.mmap:
+    with tempfile.TemporaryFile() as sealed, tempfile.TemporaryFile() as plain:
+        for start in range(0, file.size, _COPY):
+            stop = min(file.size, start + _COPY)
+            with file.holding([(start, stop)]):
+                sealed.write(file.map[start:stop])
+        sealed.seek(0)
+        crypto.decrypt(cast(BinaryIO, sealed), cast(BinaryIO, plain), cipher, name)
+        return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
+
+
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def open_shard(path: Path, cipher: crypto.Cipher) -> Shard:
+def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> Shard:
     """Read and check the header of a data file; an encrypted one is decrypted into a nameless file."""
+    if isinstance(path, RemotePath):
+        return RemoteShard(path, RemoteFile(str(path)), cipher)
     try:
         source = path.open("rb")
     except FileNotFoundError:

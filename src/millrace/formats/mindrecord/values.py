@@ -18,7 +18,7 @@ from .msgpack import DUMMY_RAW, encode_floats, encode_ints, encode_strings, key_
 from .packed import pack
 from .schema import Field, RecordSchema
 
-__all__ = ["encode_rows"]
+__all__ = ["encode_rows", "exact_value"]
 
 _RANGE = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 _LENGTH = struct.Struct(">Q")
@@ -46,6 +46,30 @@ def encode_rows(
     raw = _raw_payloads(schema, rows, indexed)
     blob, saved = _blob_payloads(schema, rows)
     return raw, blob, saved
+
+
+def exact_value(field: Field, value: Any) -> Any:
+    """A value as the field holds it: int, float, str, bytes or an array; refused where it would change.
+
+    >>> exact_value(Field("n", "int32"), 3.0)
+    3
+    """
+    convert: Callable[[Field, Any], Any]
+    if field.is_blob:
+        convert = _to_bytes if field.type == "bytes" else _to_array
+    elif field.type == "string":
+        convert = _to_str
+    else:
+        convert = _to_int if field.is_integer else _to_float
+    try:
+        exact: Any = convert(field, value)
+    except _Refused as refused:
+        raise refused.error(f"field '{field.name}': {refused}") from None
+    if field.is_integer and not field.is_blob:
+        low, high = _RANGE[field.type]
+        if not low <= exact <= high:
+            raise ArgumentValueError(f"field '{field.name}': {exact} is beyond {field.type}")
+    return exact
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:

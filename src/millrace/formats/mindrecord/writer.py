@@ -18,13 +18,14 @@ from .commit import index_path
 from .draft import Draft
 from .header import Header
 from .index import bad_index_fields
+from .naming import checked_name, shard_names
 from .reader import MindRecordReader
+from .remote import RemoteSet, is_remote
 from .schema import RecordSchema
 from .values import encode_rows
 
 __all__ = ["FAILED", "FileWriter", "MSRStatus", "SUCCESS"]
 
-_BAD_CHARACTERS = set("\\/:*?\"<>|`&';")
 _KIB, _MIB = 1 << 10, 1 << 20
 _QUEUE = 4  # calls in flight per worker thread
 
@@ -60,7 +61,11 @@ class FileWriter:
         shard_num: Annotated[int, Range(1, 1000)] = 1,
         overwrite: bool = False,
     ) -> None:
-        self._files = _shard_names(_checked_name(file_name), shard_num)
+        path = checked_name(file_name)
+        self._remote = RemoteSet(str(file_name)) if is_remote(file_name) else None
+        if self._remote is not None:
+            path = self._remote.folder / path.name
+        self._files = shard_names(path, shard_num)
         self._overwrite = overwrite
         self._schema: RecordSchema | None = None
         self._index: list[str] | None = None
@@ -158,6 +163,10 @@ class FileWriter:
     def _refuse_existing(self) -> None:
         if self._overwrite:
             return
+        if self._remote is not None:
+            found = self._remote.existing([name for p in self._files for name in (p.name, f"{p.name}.db")])
+            if found is not None:
+                raise DataError("the file exists: remove it or pass overwrite=True", file=found)
         for path in self._files:
             for existing in (path, index_path(path)):
                 if existing.exists():
@@ -269,9 +278,16 @@ class FileWriter:
             if not self._appends:
                 self._refuse_existing()
             draft.commit(crypto.current())
+            if self._remote is not None:
+                self._remote.put([path.name for path in self._files])
         self._stop()
         self._committed = True
         return SUCCESS
+
+    def discard(self) -> None:
+        """Give up what is not committed, and remove its temporary files; without effect after ``commit``."""
+        self._failed = self._failed or (self._draft is not None and not self._committed)
+        self._stop()
 
     def _stop(self) -> None:
         """End the threads and remove what is not committed."""
@@ -302,7 +318,7 @@ class FileWriter:
         >>> [row["n"] for row in FileReader("grows.mindrecord").get_next()]
         [1, 2]
         """
-        path = _checked_name(file_name)
+        path: Any = file_name if is_remote(file_name) else checked_name(file_name)
         with MindRecordReader(path, check_index=False) as reader:
             writer = cls(file_name)
             writer.init_append(file_name, reader)
@@ -316,6 +332,9 @@ class FileWriter:
             )
             raise FormatError(text, file=str(file_name))
         self._files = [Path(path) for path in header.files]
+        if self._remote is not None:
+            self._files = [self._remote.folder / path.name for path in self._files]
+            self._remote.get([path.name for path in self._files])
         self._schema, self._index = header.schema, list(header.index_fields)
         self._appends = True
 
@@ -323,26 +342,6 @@ class FileWriter:
         # A set may have grown since: read it again, now that it is copied.
         with MindRecordReader([str(path) for path in self._files], check_index=False) as reader:
             return Draft.copy_of(reader)
-
-
-def _checked_name(file_name: str | os.PathLike[str]) -> Path:
-    name = os.path.basename(file_name)
-    if (
-        not name
-        or name != name.strip(" ")
-        or name in (".", "..")
-        or _BAD_CHARACTERS & set(name)
-        or "\0" in name
-    ):
-        raise ArgumentValueError(f"file_name {file_name!r} does not end in a usable file name")
-    return Path(file_name)
-
-
-def _shard_names(path: Path, shards: int) -> list[Path]:
-    if shards == 1:
-        return [path]
-    width = len(str(shards - 1))
-    return [path.with_name(f"{path.name}{number:0{width}d}") for number in range(shards)]
 
 
 def _refuse_index(names: list[str]) -> None:

@@ -63,7 +63,8 @@ def as_bytes(value: Any, op: str = "Decode") -> memoryview:
         )
     if value.dtype.itemsize != 1 or value.dtype.kind not in "iu":
         raise DataError(f"{op}: an encoded image is a 1-D array of uint8, but got {describe(value)}.")
-    return memoryview(np.ascontiguousarray(value)).cast("B")
+    plain: Any = np.ascontiguousarray(value)  # numpy 2.4's stubs know no buffers
+    return memoryview(plain).cast("B")
 
 
 def image_size(data: memoryview) -> tuple[int, int] | None:

@@ -66,9 +66,6 @@ def saturation(x: Any, factor: float, op: str = "AdjustSaturation") -> Any:
     """All colours away from their grey, or towards it."""
     if is_pil(x):
         return ImageEnhance.Color(x).enhance(factor)
-    if factor == 1:
-        need(op, x, ranks=(3,), channels=(3,))
-        return x
     x = _rgb(op, x)
     grey = _cv(op, lambda: cv2.cvtColor(cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), x)
     return _blend(grey, x, 1 - np.float32(factor))
@@ -97,9 +94,9 @@ def _hue_pil(image: Any, factor: float) -> Any:
 def gamma(x: Any, power: float, gain: float) -> Any:
     """255 * gain * (x / 255) ** power."""
     if is_pil(x):
-        table = [int((255 + 1 - 0.001) * gain * pow(v / 255.0, power)) for v in range(256)]
+        values = [int((255 + 1 - 0.001) * gain * pow(v / 255.0, power)) for v in range(256)]
         bands = len(x.getbands())
-        return x.point(table * bands) if bands in (1, 3) else x
+        return x.point(values * bands) if bands in (1, 3) else x
     if x.ndim > 3:
         return np.stack([gamma(image, power, gain) for image in x])
     need("AdjustGamma", x, channels=(1, 3))
@@ -108,8 +105,8 @@ def gamma(x: Any, power: float, gain: float) -> Any:
         return np.clip(made, 0, 1).astype(np.float32)
     if x.dtype != np.uint8:
         raise DataError(f"AdjustGamma: only images of uint8 or floats are adjusted, but got {describe(x)}.")
-    values = np.arange(256) / 255.0
-    table = np.clip(np.floor((255 + 1 - 1e-3) * gain * values**power), 0, 255).astype(np.uint8)
+    levels = np.arange(256) / 255.0
+    table = np.clip(np.floor((255 + 1 - 1e-3) * gain * levels**power), 0, 255).astype(np.uint8)
     return table[x]
 
 
@@ -138,7 +135,8 @@ def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> 
     """A blur with a kernel of (width, height); a sigma of zero follows from the kernel's size."""
     x = as_array(x)
     need("GaussianBlur", x)
-    sigma = tuple([s or 0.3 * ((k - 1) * 0.5 - 1) + 0.8 for s, k in zip(sigma, kernel)])
+    if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always this
+        sigma = (0.3 * ((kernel[0] - 1) * 0.5 - 1) + 0.8, sigma[1])
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     made = _cv("GaussianBlur", lambda: cv2.GaussianBlur(flat, kernel, sigmaX=sigma[0], sigmaY=sigma[1]), x)
     return like_channels(made, x)
@@ -151,8 +149,11 @@ def invert(x: Any, op: str = "Invert") -> Any:
     need(op, x, ranks=(3,), channels=(3,))
     if x.dtype == np.uint8:
         return cv2.bitwise_not(x)
-    flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    return _cv(op, lambda: cv2.subtract(np.full_like(flat, 255 if flat.dtype != np.int8 else 127), flat), x)
+    if x.dtype == np.bool_:
+        return cv2.bitwise_not(x.view(np.uint8)).view(np.bool_)
+    if x.dtype == np.int8:
+        return np.minimum(255 - x.astype(np.int16), 127).astype(np.int8)
+    return _cv(op, lambda: cv2.subtract(np.full_like(x, 255), x), x)
 
 
 def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
@@ -222,5 +223,3 @@ def lighting(x: Any, weights: Array) -> Any:
     need("RandomLighting", x, ranks=(3,), channels=(3,))
     made = x.astype(np.float64) + _LIGHT @ weights
     return (np.clip(made, 0, 255) if x.dtype == np.uint8 else made).astype(x.dtype)
-
-

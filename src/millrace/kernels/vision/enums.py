@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-class AutoAugmentPolicy(str, Enum):
+class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     """Which data set AutoAugment's policies were learnt on.
 
     >>> AutoAugmentPolicy.CIFAR10.value
@@ -27,7 +27,7 @@ class AutoAugmentPolicy(str, Enum):
     SVHN = "svhn"
 
 
-class Border(str, Enum):
+class Border(str, Enum):  # noqa: UP042
     """What lies outside of an image: a constant, its edge, or its reflection (without or with the edge).
 
     >>> Border.REFLECT.value

@@ -33,7 +33,9 @@ def crop(x: Any, top: int, left: int, height: int, width: int, op: str = "Crop")
         need(op, x)
     rows, columns = x.shape[-3:-1] if x.ndim > 2 else x.shape
     if top < 0 or top + height > rows:
-        raise DataError(f"{op}: Crop height dimension: {top + height} exceeds image height: {rows} ({describe(x)})")
+        raise DataError(
+            f"{op}: Crop height dimension: {top + height} exceeds image height: {rows} ({describe(x)})"
+        )
     if left < 0 or left + width > columns:
         raise DataError(
             f"{op}: Crop width dimension: {left + width} exceeds image width: {columns} ({describe(x)})"
@@ -113,7 +115,7 @@ def pad(
     left, top, right, bottom = padding
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     value = fill if x.ndim == 3 and x.shape[2] == 3 else fill[:1]
-    if flat.dtype.itemsize == 8 and flat.dtype.kind in "iu" or flat.dtype == np.uint32:
+    if (flat.dtype.itemsize == 8 and flat.dtype.kind in "iu") or flat.dtype == np.uint32:
         raise DataError(f"{op}: the data type of image tensor does not match, but got {describe(x)}.")
     try:
         made = cv2.copyMakeBorder(flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value)
@@ -191,5 +193,9 @@ def slice_patches(x: Any, rows: int, columns: int, mode: SliceMode, fill: int) -
             value[:height, :width] = x
             x = value
     return tuple(
-        [crop(x, i * tall, j * broad, tall, broad, "SlicePatches") for i in range(rows) for j in range(columns)]
+        [
+            crop(x, i * tall, j * broad, tall, broad, "SlicePatches")
+            for i in range(rows)
+            for j in range(columns)
+        ]
     )

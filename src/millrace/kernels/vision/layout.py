@@ -40,7 +40,9 @@ def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Norm
     """
     x = as_array(x)
     if x.ndim < 2:
-        raise DataError(f"{op}: input tensor should have at least 2 dimensions, but got: {x.ndim} ({describe(x)})")
+        raise DataError(
+            f"{op}: input tensor should have at least 2 dimensions, but got: {x.ndim} ({describe(x)})"
+        )
     if x.dtype.kind not in "biuf":
         need(op, x)
     axis = -1 if is_hwc else -3
@@ -139,8 +141,7 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Array:
 
 
 _GREY_TYPES = {
-    np.dtype(t)
-    for t in ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "float64")
+    np.dtype(t) for t in ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "float64")
 }
 
 

@@ -70,10 +70,11 @@ def _fill_value(name: str, value: Any) -> None:
 
 
 def _padding(name: str, value: Any) -> None:
-    check_type(value, (tuple, list, numbers.Number), name) if not isinstance(value, bool) else None
+    if not isinstance(value, bool):
+        check_type(value, (tuple, list, numbers.Number), name)
     if isinstance(value, numbers.Number):
         check_type(value, (int,), name)
-        between(value, 0, INT32_MAX, name)  # type: ignore[arg-type]
+        between(value, 0, INT32_MAX, name)
         return
     if len(value) not in (2, 4):
         raise ArgumentValueError("The size of the padding list or tuple should be 2 or 4.")

@@ -15,7 +15,7 @@ from millrace.kernels.vision import geometry
 from millrace.kernels.vision.enums import Border, Inter, SliceMode
 from millrace.kernels.vision.geometry import crop_and_resize
 from millrace.kernels.vision.image import as_array, is_pil
-from millrace.kernels.vision.resize import resize, target_size
+from millrace.kernels.vision.resize import resize
 from millrace.transforms.checks import NonNegativeInt, PositiveInt, Range, Rule, between
 from millrace.transforms.operation import ImageOperation
 
@@ -161,7 +161,8 @@ class Crop(ImageOperation):
     def row(self, x: Any) -> Any:
         x = as_array(x)
         geometry.need("Crop", x)
-        return geometry.crop(x, *self.coordinates, *self.size)
+        (top, left), (height, width) = self.coordinates, self.size
+        return geometry.crop(x, top, left, height, width)
 
 
 class RandomCrop(ImageOperation):
@@ -199,12 +200,12 @@ class RandomCrop(ImageOperation):
         """The image with its padding, at least as large as the part wanted."""
         height, width = self.size
         rows, columns = size_of(x)
-        if not is_pil(x):
-            if max(self.padding[0], self.padding[2]) > 3 * columns or max(self.padding[1], self.padding[3]) > 3 * rows:
-                raise DataError(
-                    f"RandomCrop: padding size is three times bigger than the image size, padding: {self.padding}, "
-                    f"image: {(rows, columns)}."
-                )
+        left, top, right, bottom = self.padding
+        if not is_pil(x) and (max(left, right) > 3 * columns or max(top, bottom) > 3 * rows):
+            raise DataError(
+                f"RandomCrop: padding size is three times bigger than the image size, padding: {self.padding}, "
+                f"image: {(rows, columns)}."
+            )
         if any(self.padding) or not is_pil(x):
             x = self._pad(x, self.padding)
             rows, columns = size_of(x)
@@ -215,7 +216,9 @@ class RandomCrop(ImageOperation):
         rows, columns = size_of(x)
         if rows < height or columns < width:
             if is_pil(x):
-                raise ArgumentValueError(f"Crop size {self.size} is larger than input image size {(rows, columns)}.")
+                raise ArgumentValueError(
+                    f"Crop size {self.size} is larger than input image size {(rows, columns)}."
+                )
             raise DataError(
                 "RandomCrop: invalid crop size, crop size is bigger than the image dimensions, got crop height: "
                 f"{height}, crop width: {width} for an image of {rows} x {columns}."

@@ -47,7 +47,7 @@ class Decode(ImageOperation):
             return codec.Image.fromarray(x) if self.to_pil else x
         return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
 
-    def value(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return np.frombuffer(value, np.uint8)
         if not (isinstance(value, np.ndarray) and value.dtype.kind == "S"):
@@ -88,9 +88,11 @@ class RandomCropDecodeResize(ImageOperation):
         box = pick_box(drawn, self.ratio, image.shape[0], image.shape[1])
         return crop_and_resize(image, box, self.size, self.interpolation, name)
 
-    def value(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
-            raise ArgumentTypeError(f"Input should be an encoded image in 1-D NumPy format, got {type(value)}.")
+            raise ArgumentTypeError(
+                f"Input should be an encoded image in 1-D NumPy format, got {type(value)}."
+            )
         if value.ndim != 1 or value.dtype != np.uint8:
             raise ArgumentTypeError(
                 "Input should be an encoded image with uint8 type in 1-D NumPy format, got "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,15 +13,7 @@ from millrace.core.rng import Draws
 from millrace.kernels.vision import geometry, layout
 from millrace.kernels.vision.enums import Border
 from millrace.kernels.vision.image import as_array, is_pil
-from millrace.transforms.checks import (
-    DataType,
-    Float32,
-    NonNegativeInt,
-    Probability,
-    Rule,
-    between,
-    data_type,
-)
+from millrace.transforms.checks import FLOAT_MAX, DataType, Probability, Rule, between, data_type
 from millrace.transforms.operation import ImageOperation, Operation
 
 from .checks import FillValue, Padding, as_padding, as_pair, as_triple
@@ -146,6 +139,12 @@ class NormalizePad(ImageOperation):
         return layout.normalize_pad(x, self.mean, self.std, self.dtype, self.is_hwc)
 
 
+def _number(name: str, value: Any) -> None:
+    check_type(value, (numbers.Number,), name)
+    check_type(value, (float, int), name)
+    between(value, -FLOAT_MAX, FLOAT_MAX, name)
+
+
 class Rescale(ImageOperation):
     """x * rescale + shift, in float32.
 
@@ -154,7 +153,7 @@ class Rescale(ImageOperation):
     """
 
     @checked
-    def __init__(self, rescale: Float32, shift: Float32) -> None:
+    def __init__(self, rescale: Annotated[Any, Rule(_number)], shift: Annotated[Any, Rule(_number)]) -> None:
         self.rescale, self.shift = rescale, shift
 
     def row(self, x: Any) -> Any:
@@ -211,7 +210,7 @@ class ToPIL(ImageOperation):
     def row(self, x: Any) -> Any:
         return layout.to_pil(x)
 
-    def value(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         return value
 
 

@@ -24,6 +24,9 @@ __all__ = ["Affine", "Perspective", "RandomAffine", "RandomPerspective", "Random
 class Rotate(ImageOperation):
     """An image turned counter-clockwise, about its middle or about a center (x, y).
 
+    An array's fill_value is taken as (blue, green, red), as MindSpore takes it. With CUBIC up to 1 in 0.5 % of
+    the values differs from MindSpore's: OpenCV 5 sums in another order.
+
     >>> Rotate(180)(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
     [[4, 3], [2, 1]]
     """
@@ -98,7 +101,7 @@ def _positive_scale(name: str, value: Any) -> None:
 
 
 def _shear(name: str, value: Any) -> None:
-    check_type(value, (numbers.Number, tuple, list), name)  # type: ignore[type-abstract]
+    check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         between(value, -180, 180, name)
         return
@@ -111,6 +114,8 @@ def _shear(name: str, value: Any) -> None:
 
 class Affine(ImageOperation):
     """An image turned, moved by parts of its size, scaled and sheared.
+
+    In large images 0.01 % of the values differ by 1 to 3 from MindSpore's: the matrix differs in its last bits.
 
     >>> Affine(0, (0.5, 0), 1, 0)(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
     [[0, 1], [0, 3]]
@@ -132,9 +137,7 @@ class Affine(ImageOperation):
 
     def row(self, x: Any) -> Any:
         fill = self.fill_value
-        return warp.affine(
-            x, self.degrees, self.translate, self.scale, self.shear, self.resample, fill
-        )
+        return warp.affine(x, self.degrees, self.translate, self.scale, self.shear, self.resample, fill)
 
 
 def _shifts(name: str, value: Any) -> None:
@@ -158,7 +161,7 @@ def _scales(name: str, value: Any) -> None:
 
 
 def _shears(name: str, value: Any) -> None:
-    check_type(value, (numbers.Number, tuple, list), name)  # type: ignore[type-abstract]
+    check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         positive(value, name)
         return
@@ -193,11 +196,11 @@ class RandomAffine(ImageOperation):
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
-        self.degrees = (-degrees, degrees) if isinstance(degrees, numbers.Number) else tuple(degrees)
+        self.degrees = (-degrees, degrees) if isinstance(degrees, (int, float)) else tuple(degrees)
         self.translate = (0.0, 0.0, 0.0, 0.0) if translate is None else tuple(translate)
         self.scale = (1.0, 1.0) if scale is None else tuple(scale)
-        if isinstance(shear, numbers.Number):
-            shear = (-shear, shear)  # type: ignore[operator]
+        if isinstance(shear, (int, float)):
+            shear = (-shear, shear)
         self.shear = (*(shear or (0.0, 0.0)), 0.0, 0.0)[:4]
         self.resample, self.fill_value = resample, as_triple(fill_value)
 
@@ -236,7 +239,9 @@ class Perspective(ImageOperation):
     """
 
     @checked
-    def __init__(self, start_points: Points, end_points: Points, interpolation: Inter = Inter.BILINEAR) -> None:
+    def __init__(
+        self, start_points: Points, end_points: Points, interpolation: Inter = Inter.BILINEAR
+    ) -> None:
         check_points("start_points", start_points)
         check_points("end_points", end_points)
         self.start_points, self.end_points, self.interpolation = start_points, end_points, interpolation

@@ -7,25 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """`call` makes an op (V: vision, T: transforms), `inputs` names what it is called on.
-
-    within   the largest difference allowed, where the result cannot be bit-identical
-    share    the largest share of values that may differ at all (with `within`)
-    better   why Millrace differs on purpose; nothing is compared then
-    """
+    """`call` makes an op (V: vision, T: transforms), `inputs` names what it is called on ("-": nothing)."""
 
     call: str
     inputs: tuple[str, ...]
-    within: float = 0.0
-    share: float = 1.0
-    better: str = ""
 
     @property
     def name(self) -> str:
         return f"{self.call}({', '.join(self.inputs)})"
 
 
-def each(calls: str, inputs: str, **rest: object) -> list[Case]:
+def each(calls: str, inputs: str) -> list[Case]:
     """Each call (one a line) on each input (parted by spaces; a comma joins several into one call)."""
     lines = [line.strip() for line in calls.splitlines() if line.strip()]
-    return [Case(line, tuple(one.split(",")), **rest) for line in lines for one in inputs.split()]
+    return [Case(line, tuple(one.split(","))) for line in lines for one in inputs.split()]

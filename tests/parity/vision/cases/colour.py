@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 from __future__ import annotations
 
 from tests.parity.vision.cases.case import each
@@ -81,5 +82,8 @@ CASES = [
     ),
     *each("V.RgbToHsv()\nV.HsvToRgb()", "chw chw32 chw64 float32 rgb flat"),
     *each("V.RgbToHsv(True)\nV.HsvToRgb(True)", "rgb float32 float64 batch flat chw"),
-    *each("V.LinearTransformation(np.eye(12) * 2, np.arange(12.0))\nV.LinearTransformation(np.arange(144.0).reshape(12, 12), np.ones(12))", "floats2 rgb"),
+    *each(
+        "V.LinearTransformation(np.eye(12) * 2, np.arange(12.0))\nV.LinearTransformation(np.arange(144.0).reshape(12, 12), np.ones(12))",
+        "floats2 rgb",
+    ),
 ]

@@ -50,13 +50,25 @@ CASES = [
         """,
         f"{_SHAPES} {_TYPES} {_PIL} batch5",
     ),
-    *each("V.Crop((0, 0), 5)\nV.Crop((2, 3), (4, 6))\nV.Crop((10, 10), (5, 5))\nV.Crop([1, 1], [1, 1])", f"{_SHAPES} {_TYPES} pil"),
-    *each("V.RandomCrop((13, 17))\nV.RandomCrop((17, 25), [4, 2])\nV.RandomCrop((17, 25), [4, 2], fill_value=(1, 2, 3))", "rgb grey flat rgba float32 int32 pil pil_l batch one"),
     *each(
-        "\n".join(f"V.RandomCrop((17, 25), [4, 2], padding_mode=Border.{m})" for m in ("EDGE", "REFLECT", "SYMMETRIC")),
+        "V.Crop((0, 0), 5)\nV.Crop((2, 3), (4, 6))\nV.Crop((10, 10), (5, 5))\nV.Crop([1, 1], [1, 1])",
+        f"{_SHAPES} {_TYPES} pil",
+    ),
+    *each(
+        "V.RandomCrop((13, 17))\nV.RandomCrop((17, 25), [4, 2])\nV.RandomCrop((17, 25), [4, 2], fill_value=(1, 2, 3))",
+        "rgb grey flat rgba float32 int32 pil pil_l batch one",
+    ),
+    *each(
+        "\n".join(
+            f"V.RandomCrop((17, 25), [4, 2], padding_mode=Border.{m})"
+            for m in ("EDGE", "REFLECT", "SYMMETRIC")
+        ),
         "rgb pil grey",
     ),
-    *each("V.RandomCrop(20, pad_if_needed=True)\nV.RandomCrop(20)\nV.RandomCrop((30, 40), (1, 2, 3, 4), True)", "one rgb pil pil_l"),
+    *each(
+        "V.RandomCrop(20, pad_if_needed=True)\nV.RandomCrop(20)\nV.RandomCrop((30, 40), (1, 2, 3, 4), True)",
+        "one rgb pil pil_l",
+    ),
     *each(
         """
         V.RandomResizedCrop((20, 30), (1.0, 1.0), (17 / 13, 17 / 13))
@@ -83,7 +95,10 @@ CASES = [
         """,
         "rgb flat grey rgba float32 batch pil",
     ),
-    *each("V.FiveCrop(5)\nV.FiveCrop((13, 9))\nV.FiveCrop(30)\nV.TenCrop(5)\nV.TenCrop((4, 7), True)\nV.TenCrop(40)", "pil pil_l rgb"),
+    *each(
+        "V.FiveCrop(5)\nV.FiveCrop((13, 9))\nV.FiveCrop(30)\nV.TenCrop(5)\nV.TenCrop((4, 7), True)\nV.TenCrop(40)",
+        "pil pil_l rgb",
+    ),
     *each(
         """
         V.SlicePatches(1, 1)

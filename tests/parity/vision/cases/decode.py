@@ -1,8 +1,11 @@
+# ruff: noqa: E501
 from __future__ import annotations
 
 from tests.parity.vision.cases.case import each
 
-_GOOD = "rgb.jpg rgb444.jpg rgb422.jpg progressive.jpg grey.jpg tiny.jpg turned.jpg trailing.jpg rgb.png grey.png"
+_GOOD = (
+    "rgb.jpg rgb444.jpg rgb422.jpg progressive.jpg grey.jpg tiny.jpg turned.jpg trailing.jpg rgb.png grey.png"
+)
 _GOOD += " rgba.png palette.png one_bit.png grey_alpha.png rgb.bmp grey.bmp turned.png deep.png cmyk.jpg"
 _ODD = "rgb.tiff rgb.webp rgb.gif animated.gif truncated.jpg header_only.jpg damaged.jpg truncated.png noise.bin bomb.png"
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 from __future__ import annotations
 
 from tests.parity.vision.cases.case import each
@@ -5,7 +6,24 @@ from tests.parity.vision.cases.case import each
 CASES = [
     *each("T.OneHot(5)\nT.OneHot(5, 0.1)\nT.OneHot(3)\nT.OneHot(4, 1.0)", "int0 ints ints2 floats rgb words"),
     *each(
-        "\n".join(f"T.TypeCast({t})" for t in ("ms.float32", "ms.int32", "ms.uint8", "ms.bool_", "np.float16", "np.int64", "ms.string", "ms.int8", "ms.uint64", "np.str_", "float", "int", "'int32'")),
+        "\n".join(
+            f"T.TypeCast({t})"
+            for t in (
+                "ms.float32",
+                "ms.int32",
+                "ms.uint8",
+                "ms.bool_",
+                "np.float16",
+                "np.int64",
+                "ms.string",
+                "ms.int8",
+                "ms.uint64",
+                "np.str_",
+                "float",
+                "int",
+                "'int32'",
+            )
+        ),
         "int0 ints floats floats2 words octets bool float255 int32 float16",
     ),
     *each(
@@ -23,10 +41,17 @@ CASES = [
         "int0 ints ints2 floats floats2 words octets",
     ),
     *each(
-        "\n".join(f"T.Mask(T.Relational.{r}, {c})" for r in ("EQ", "NE", "GT", "GE", "LT", "LE") for c in ("2", "2.0", "'two'", "True")),
+        "\n".join(
+            f"T.Mask(T.Relational.{r}, {c})"
+            for r in ("EQ", "NE", "GT", "GE", "LT", "LE")
+            for c in ("2", "2.0", "'two'", "True")
+        ),
         "int0 ints ints2 floats words octets",
     ),
-    *each("T.Mask(T.Relational.GT, 1, ms.uint8)\nT.Mask(T.Relational.GT, 1, ms.float32)\nT.Mask(T.Relational.GT, 1, ms.int64)", "ints floats2"),
+    *each(
+        "T.Mask(T.Relational.GT, 1, ms.uint8)\nT.Mask(T.Relational.GT, 1, ms.float32)\nT.Mask(T.Relational.GT, 1, ms.int64)",
+        "ints floats2",
+    ),
     *each(
         """
         T.Slice(0)
@@ -53,7 +78,10 @@ CASES = [
         "int0 ints ints2 floats2 words",
     ),
     *each("T.Unique()", "int0 ints ints2 floats floats2 words rgb bool"),
-    *each("T.Fill(3)\nT.Fill(3.7)\nT.Fill(-1)\nT.Fill('x')\nT.Fill(True)\nT.Fill(b'x')\nT.Fill(300)", "int0 ints floats words rgb bool octets"),
+    *each(
+        "T.Fill(3)\nT.Fill(3.7)\nT.Fill(-1)\nT.Fill('x')\nT.Fill(True)\nT.Fill(b'x')\nT.Fill(300)",
+        "int0 ints floats words rgb bool octets",
+    ),
     *each(
         """
         T.Concatenate()
@@ -65,7 +93,10 @@ CASES = [
         "int0 ints ints2 floats words ints,ints floats,floats",
     ),
     *each("T.Duplicate()", "int0 ints words rgb"),
-    *each("T.Compose([V.HorizontalFlip(), V.HWC2CHW()])\nT.Compose([lambda x: x])\nT.Compose([V.ToPIL(), V.CenterCrop(5)])\nT.Compose([V.ToPIL(), V.CenterCrop(5), V.ToTensor()])\nT.RandomApply([V.HorizontalFlip()], 1.0)\nT.RandomApply([V.HorizontalFlip()], 0)\nT.RandomChoice([V.HorizontalFlip()])\nT.RandomOrder([V.HorizontalFlip()])", "rgb pil"),
+    *each(
+        "T.Compose([V.HorizontalFlip(), V.HWC2CHW()])\nT.Compose([lambda x: x])\nT.Compose([V.ToPIL(), V.CenterCrop(5)])\nT.Compose([V.ToPIL(), V.CenterCrop(5), V.ToTensor()])\nT.RandomApply([V.HorizontalFlip()], 1.0)\nT.RandomApply([V.HorizontalFlip()], 0)\nT.RandomChoice([V.HorizontalFlip()])\nT.RandomOrder([V.HorizontalFlip()])",
+        "rgb pil",
+    ),
     *each("T.Compose([T.Compose([lambda x, y: (y, x)]), lambda a, b: (a, b)])", "int0,ints"),
     *each("T.Compose([T.TypeCast(ms.int32), T.OneHot(5)])", "int0 ints floats"),
 ]

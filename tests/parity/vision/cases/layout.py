@@ -23,13 +23,42 @@ CASES = [
         f"{_SHAPES} {_TYPES} {_PIL}",
     ),
     *each(
-        "\n".join(f"V.ToTensor({t})" for t in ("np.float16", "np.float64", "np.uint8", "np.int32", "ms.float32", "ms.uint8", "'float32'")),
+        "\n".join(
+            f"V.ToTensor({t})"
+            for t in (
+                "np.float16",
+                "np.float64",
+                "np.uint8",
+                "np.int32",
+                "ms.float32",
+                "ms.uint8",
+                "'float32'",
+            )
+        ),
         "rgb flat grey float32 float64 int32 pil pil_l bool",
     ),
     *each(
         "\n".join(
             f"V.ToType({t})"
-            for t in ("np.float16", "np.float32", "np.float64", "np.uint8", "np.int8", "np.int16", "np.int32", "np.int64", "np.uint16", "np.uint32", "np.uint64", "np.bool_", "ms.float32", "ms.int32", "ms.bool_", "'float32'", "np.str_")
+            for t in (
+                "np.float16",
+                "np.float32",
+                "np.float64",
+                "np.uint8",
+                "np.int8",
+                "np.int16",
+                "np.int32",
+                "np.int64",
+                "np.uint16",
+                "np.uint32",
+                "np.uint64",
+                "np.bool_",
+                "ms.float32",
+                "ms.int32",
+                "ms.bool_",
+                "'float32'",
+                "np.str_",
+            )
         ),
         "rgb float32 float255 int16 int32 bool float64 uint16 pil text int8 floats ints words",
     ),
@@ -53,7 +82,10 @@ CASES = [
         """,
         "rgb grey flat rgba float32 chw chw32 batch int32 pil",
     ),
-    *each("V.Rescale(1.0 / 255.0, 0.0)\nV.Rescale(2, -1.5)\nV.Rescale(1 / 127.5, -1.0)\nV.Rescale(-3.7, 1e4)", f"{_SHAPES} {_TYPES} picture pil floats"),
+    *each(
+        "V.Rescale(1.0 / 255.0, 0.0)\nV.Rescale(2, -1.5)\nV.Rescale(1 / 127.5, -1.0)\nV.Rescale(-3.7, 1e4)",
+        f"{_SHAPES} {_TYPES} picture pil floats",
+    ),
     *each(
         """
         V.Pad(3)
@@ -84,12 +116,28 @@ CASES = [
         """,
         "rgb grey flat rgba two batch batch5 float32 int32 float64 pil one",
     ),
-    *each("V.Grayscale(1)\nV.Grayscale(3)\nV.RandomGrayscale(1.0)\nV.RandomGrayscale(0.0)", "pil pil_l pil_rgba pil_1 pil_p rgb flat"),
+    *each(
+        "V.Grayscale(1)\nV.Grayscale(3)\nV.RandomGrayscale(1.0)\nV.RandomGrayscale(0.0)",
+        "pil pil_l pil_rgba pil_1 pil_p rgb flat",
+    ),
     *each("V.Invert()\nV.RandomInvert(1.0)\nV.RandomInvert(0.0)", f"{_SHAPES} {_TYPES} {_PIL}"),
     *each(
         "\n".join(
             f"V.ConvertColor(V.ConvertMode.{m})"
-            for m in "COLOR_BGR2BGRA COLOR_BGRA2BGR COLOR_BGR2RGBA COLOR_RGBA2BGR COLOR_BGR2RGB COLOR_BGRA2RGBA COLOR_BGR2GRAY COLOR_RGB2GRAY COLOR_GRAY2BGR COLOR_GRAY2BGRA COLOR_BGRA2GRAY COLOR_RGBA2GRAY".split()
+            for m in [
+                "COLOR_BGR2BGRA",
+                "COLOR_BGRA2BGR",
+                "COLOR_BGR2RGBA",
+                "COLOR_RGBA2BGR",
+                "COLOR_BGR2RGB",
+                "COLOR_BGRA2RGBA",
+                "COLOR_BGR2GRAY",
+                "COLOR_RGB2GRAY",
+                "COLOR_GRAY2BGR",
+                "COLOR_GRAY2BGRA",
+                "COLOR_BGRA2GRAY",
+                "COLOR_RGBA2GRAY",
+            ]
         ),
         "rgb rgba grey flat batch float32 float64 uint16 int32 pil five",
     ),

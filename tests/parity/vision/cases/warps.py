@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 from __future__ import annotations
 
 from tests.parity.vision.cases.case import each
@@ -47,7 +48,10 @@ CASES = [
         ),
         _IN,
     ),
-    *each("V.Affine(15, (0.1, 0.1), 1.2, 5, Inter.BILINEAR, (7, 8, 9))\nV.Affine(15, [0.1, 0.1], 1.2, [5, 3], Inter.AREA, 7)\nV.Affine(15, [0.1, 0.1], 1.2, 3, Inter.PILCUBIC, 7)", _IN),
+    *each(
+        "V.Affine(15, (0.1, 0.1), 1.2, 5, Inter.BILINEAR, (7, 8, 9))\nV.Affine(15, [0.1, 0.1], 1.2, [5, 3], Inter.AREA, 7)\nV.Affine(15, [0.1, 0.1], 1.2, 3, Inter.PILCUBIC, 7)",
+        _IN,
+    ),
     *each(
         """
         V.RandomAffine((20, 20))
@@ -61,7 +65,14 @@ CASES = [
     *each(
         "\n".join(
             f"V.Perspective([(0, 0), (16, 0), (16, 12), (0, 12)], [(2, 1), (14, 3), (15, 11), (1, 10)], {i})"
-            for i in ("Inter.BILINEAR", "Inter.NEAREST", "Inter.CUBIC", "Inter.AREA", "Inter.PILCUBIC", "Inter.ANTIALIAS")
+            for i in (
+                "Inter.BILINEAR",
+                "Inter.NEAREST",
+                "Inter.CUBIC",
+                "Inter.AREA",
+                "Inter.PILCUBIC",
+                "Inter.ANTIALIAS",
+            )
         ),
         _IN,
     ),

@@ -1,0 +1,317 @@
+"""``millrace record``: look into MindRecord files, check them, mend them, make them."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace.core.errors import MillraceError
+from millrace.formats.mindrecord import MindRecordReader, set_enc_key
+from millrace.formats.mindrecord.progress import progress
+
+__all__ = ["add_arguments", "run"]
+
+_KINDS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", "tfrecord", "mindrecord")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One sub-command for each thing that can be done."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "examples:\n"
+        "  millrace record inspect train.mindrecord0 --sheet train.png\n"
+        "  millrace record verify train.mindrecord0\n"
+        "  millrace record repair broken.mindrecord saved.mindrecord\n"
+        "  millrace record convert folder photos/ photos.mindrecord --shards 4\n"
+        "\nA file stands for the whole set it belongs to; several files stand for themselves. Addresses such as\n"
+        "s3://bucket/x.mindrecord work wherever fsspec knows them."
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, text: str, files: bool = True) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if files:
+            made.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
+        made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        made.add_argument("--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it")
+        return made
+
+    inspect = action("inspect", "show schema, rows, shards, sizes and a few rows")
+    inspect.add_argument("--rows", type=int, default=3, metavar="N", help="rows to show (3)")
+    inspect.add_argument("--sheet", metavar="PNG", help="write the first images as a contact sheet")
+    inspect.add_argument("--images", type=int, default=24, metavar="N", help="images on the sheet (24)")
+    inspect.add_argument("--column", help="the column with the images; found by looking otherwise")
+    head = action("head", "print the first rows")
+    head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="how many (10)")
+    action("verify", "walk every page, decode every row, and name what is damaged")
+    again = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
+    again.add_argument("--force", action="store_true", help="rebuild all of them")
+    mend = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
+    mend.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
+    mend.add_argument("target", metavar="TARGET", help="the name of the new set")
+    mend.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
+    make = action("convert", "make MindRecord files of something else", files=False)
+    make.add_argument("kind", choices=_KINDS, help="what the source is")
+    make.add_argument("source", help="a folder or file")
+    make.add_argument("target", metavar="TARGET", help="the name of the new set")
+    make.add_argument("--shards", type=int, default=1, metavar="N", help="files to write (1)")
+    make.add_argument("--map-file", help="imagenet: the file with a line 'folder label' for each class")
+    make.add_argument("--columns", nargs="+", metavar="NAME", help="csv: the columns to take")
+    make.add_argument(
+        "--features",
+        help='tfrecord: shapes and types as JSON, \'{"label": [[], "int64"]}\'; looked up otherwise',
+    )
+    make.add_argument(
+        "--bytes-fields", nargs="+", metavar="NAME", help="tfrecord: text features that are bytes"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do one action; 0 when all is well, 1 when something is damaged, 2 when it could not be done."""
+    key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
+    try:
+        set_enc_key(key)
+        return _ACTIONS[arguments.action](arguments)
+    except MillraceError as error:
+        return _failed(arguments, str(error))
+    except OSError as error:
+        return _failed(arguments, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+    finally:
+        if key is not None:
+            set_enc_key(None)
+
+
+def _failed(arguments: argparse.Namespace, text: str) -> int:
+    if arguments.json:
+        print(json.dumps({"ok": False, "error": text}, ensure_ascii=False))
+    else:
+        print(f"millrace record {arguments.action}: {text}", file=sys.stderr)
+    return 2
+
+
+def _files(arguments: argparse.Namespace) -> Any:
+    return arguments.files[0] if len(arguments.files) == 1 else arguments.files
+
+
+def _say(arguments: argparse.Namespace, found: dict[str, Any], lines: list[str]) -> None:
+    print(json.dumps(found, ensure_ascii=False) if arguments.json else "\n".join(lines))
+
+
+# --- looking ------------------------------------------------------------------------------------------------
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    with MindRecordReader(_files(arguments), check_index=False) as reader:
+        found = _description(reader)
+        rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
+        if arguments.sheet:
+            from .record_sheet import write_sheet
+
+            found["sheet"] = write_sheet(reader, arguments.sheet, arguments.images, arguments.column)
+    if arguments.json:
+        print(json.dumps(found | {"first_rows": [_row_json(row) for row in rows]}, ensure_ascii=False))
+        return 0
+    shards = found["shards"]
+    print(f"{found['rows']:,} rows in {len(shards)} file(s), version {found['version']}", end="")
+    print(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
+    if found["desc"]:
+        print(f"description: {found['desc']}")
+    print()
+    index = set(found["index_fields"])
+    _table(
+        ["field", "type", "shape", "index"],
+        [
+            [n, e["type"], str(e.get("shape", "")), "yes" if n in index else ""]
+            for n, e in found["schema"].items()
+        ],
+    )
+    columns = ["shard", "file", "rows", "pages", "on disk", "index"]
+    shown = [
+        [str(n), s["file"], f"{s['rows']:,}", str(s["pages"]), _size(s["disk_bytes"]), s["index"]]
+        for n, s in enumerate(shards)
+    ]
+    _table(columns, shown)
+    if rows:
+        _table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+    if arguments.sheet:
+        print(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
+    return 0
+
+
+def _description(reader: MindRecordReader) -> dict[str, Any]:
+    shards = []
+    for shard in reader.shards:
+        status = os.stat(str(shard.path)) if shard.is_local else None
+        problem = shard.index_problem(reader.cipher) if shard.is_local else None
+        shards.append(
+            {
+                "file": str(shard.path),
+                "rows": shard.rows,
+                "pages": len(shard.header.pages),
+                "file_bytes": shard.size,
+                "disk_bytes": status.st_blocks * 512 if status is not None else shard.size,
+                "encrypted": shard.encrypted,
+                "index": "not looked at" if not shard.is_local else problem or "ok",
+            }
+        )
+    header = reader.shards[0].header
+    return {
+        "rows": len(reader),
+        "version": reader.version,
+        "desc": header.schema.desc,
+        "schema": {field.name: field.as_json() for field in reader.schema.fields},
+        "index_fields": reader.index_fields,
+        "header_size": header.header_size,
+        "page_size": header.page_size,
+        "bytes": reader.total_bytes,
+        "row_bytes": reader.row_bytes,
+        "shards": shards,
+    }
+
+
+def _head(arguments: argparse.Namespace) -> int:
+    with MindRecordReader(_files(arguments), check_index=False) as reader:
+        rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(_row_json(row), ensure_ascii=False))
+    elif rows:
+        _table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+    return 0
+
+
+def _row_json(row: dict[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return {"bytes": len(value), "base64": base64.b64encode(value[:64]).decode()}
+        if isinstance(value, np.ndarray):
+            return {
+                "dtype": str(value.dtype),
+                "shape": list(value.shape),
+                "data": value.ravel()[:64].tolist(),
+            }
+        return value.item() if isinstance(value, np.generic) else value
+
+    return {name: plain(value) for name, value in row.items()}
+
+
+def _short(value: Any, most: int = 40) -> str:
+    if isinstance(value, bytes):
+        from millrace.kernels.vision.codec import image_size, kind_of
+
+        kind = kind_of(value)
+        size = image_size(memoryview(value)) if kind else None
+        picture = f", {kind} {size[1]}x{size[0]}" if size else ""
+        return f"{_size(len(value))}{picture}" if kind or len(value) > 12 else repr(value)
+    if isinstance(value, np.ndarray):
+        inside = np.array2string(value.ravel()[:4], separator=", ")[1:-1]
+        return f"{value.dtype}{list(value.shape)} {inside}{' ...' if value.size > 4 else ''}"
+    text = str(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TB"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(Text(name), overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(highlight=False).print(table)
+
+
+# --- checking and mending -----------------------------------------------------------------------------------
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from millrace.formats.mindrecord.verify import verify
+
+    with progress("verifying") as count:
+        verdict = verify(_files(arguments), count)
+    problems = [*verdict.problems, *verdict.index_problems]
+    found = {
+        "ok": verdict.ok,
+        "files": verdict.files,
+        "rows": verdict.rows,
+        "rows_lost": verdict.rows_lost,
+        "problems": [vars(problem) for problem in verdict.problems],
+        "index_problems": [vars(problem) for problem in verdict.index_problems],
+    }
+    lines = [str(problem) for problem in problems]
+    if verdict.ok:
+        lines.append(f"ok: {verdict.rows:,} rows in {len(verdict.files)} file(s)")
+    elif not verdict.problems:
+        lines.append(f"the data is whole ({verdict.rows:,} rows); `millrace record reindex` mends the index")
+    else:
+        lines.append(
+            f"damaged: {verdict.rows_lost:,} of {verdict.rows:,} rows; `millrace record repair` saves the rest"
+        )
+    _say(arguments, found, lines)
+    return 0 if verdict.ok else 1
+
+
+def _reindex(arguments: argparse.Namespace) -> int:
+    from millrace.formats.mindrecord.verify import reindex
+
+    done = reindex(_files(arguments), arguments.force)
+    _say(
+        arguments, {"ok": True, "rebuilt": done}, [f"rebuilt {name}" for name in done] or ["every index fits"]
+    )
+    return 0
+
+
+def _repair(arguments: argparse.Namespace) -> int:
+    from millrace.formats.mindrecord.repair import repair
+
+    with progress("saving") as count:
+        done = repair(_files(arguments), arguments.target, arguments.overwrite, count)
+    found = {"ok": True, "files": done.files, "saved": done.saved, "lost": done.lost}
+    lines = [str(problem) for problem in done.problems]
+    lines.append(f"saved {done.saved:,} rows in {', '.join(done.files)}; lost {done.lost:,}")
+    _say(arguments, found | {"problems": [vars(problem) for problem in done.problems]}, lines)
+    return 0
+
+
+# --- making -------------------------------------------------------------------------------------------------
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from .record_convert import convert
+
+    files = convert(arguments)
+    rows = []
+    for file in files:
+        with MindRecordReader(file) as reader:
+            rows.append(len(reader))
+    found = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
+    _say(arguments, found, [f"{file}: {count:,} rows" for file, count in zip(files, rows)])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "convert": _convert,
+    "head": _head,
+    "inspect": _inspect,
+    "reindex": _reindex,
+    "repair": _repair,
+    "verify": _verify,
+}

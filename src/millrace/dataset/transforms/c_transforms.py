@@ -1,0 +1,48 @@
+"""The old module of array transforms: the transforms of today."""
+
+from __future__ import annotations
+
+from enum import (
+    IntEnum,
+)
+
+from millrace.transforms.compose import (
+    Compose,
+    RandomApply,
+    RandomChoice,
+)
+from millrace.transforms.generic import (
+    Concatenate,
+    Duplicate,
+    Fill,
+    Mask,
+    OneHot,
+    PadEnd,
+    Plugin,
+    Relational,
+    Slice,
+    TypeCast,
+    Unique,
+)
+from millrace.transforms.operation import (
+    Operation as TensorOperation,
+)
+
+__all__ = [
+    "Compose",
+    "Concatenate",
+    "Duplicate",
+    "Fill",
+    "IntEnum",
+    "Mask",
+    "OneHot",
+    "PadEnd",
+    "Plugin",
+    "RandomApply",
+    "RandomChoice",
+    "Relational",
+    "Slice",
+    "TensorOperation",
+    "TypeCast",
+    "Unique",
+]

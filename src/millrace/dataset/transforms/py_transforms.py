@@ -1,0 +1,31 @@
+"""The old module of Python transforms: the transforms of today."""
+
+from __future__ import annotations
+
+from millrace.transforms.compose import (
+    Compose,
+    RandomApply,
+    RandomChoice,
+    RandomOrder,
+    not_random,
+)
+from millrace.transforms.generic import (
+    OneHot as OneHotOp,
+)
+from millrace.transforms.operation import (
+    Operation as PyTensorOperation,
+)
+from millrace.transforms.operation import (
+    Operation as TensorOperation,
+)
+
+__all__ = [
+    "Compose",
+    "OneHotOp",
+    "PyTensorOperation",
+    "RandomApply",
+    "RandomChoice",
+    "RandomOrder",
+    "TensorOperation",
+    "not_random",
+]

@@ -1,0 +1,174 @@
+"""Files as columns of rows: their bytes, fixed-size records in one file, or an array that is loaded once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.chunk import Column
+from millrace.core.errors import DataError, FormatError
+from millrace.core.order import Indices
+
+__all__ = ["EachRow", "FileBytes", "Loaded", "Stored", "map_file"]
+
+
+class Stored:
+    """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
+
+    >>> Stored(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
+    [7, 5]
+    """
+
+    def __init__(self, values: Column) -> None:
+        self.values = values
+
+    def read(self, indices: Indices) -> Column:
+        if isinstance(self.values, np.ndarray):
+            if self.values.dtype.kind == "U":  # a row is as wide as its own text
+                return [np.array(text) for text in self.values[indices].tolist()]
+            return np.take(self.values, indices, axis=0)
+        return [np.array(self.values[i]) for i in indices.tolist()]
+
+    def all(self) -> Any:
+        return self.values
+
+    def where(self, index: int) -> str | None:
+        return None
+
+
+class Loaded:
+    """Rows in arrays, one per file, that the first read in each process loads; only the loaders travel.
+
+    ``view`` makes a block of rows into the column's values.
+
+    >>> column = Loaded([partial(np.arange, 3), partial(np.arange, 2)], ["a", "b"], [3, 5], np.negative)
+    >>> column.read(np.array([4, 1])).tolist(), column.where(4)
+    ([-1, -1], 'b')
+    """
+
+    def __init__(
+        self,
+        loads: Sequence[Callable[[], npt.NDArray[Any]]],
+        files: Sequence[str],
+        ends: Sequence[int],
+        view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None,
+    ) -> None:
+        self.loads, self.files, self.ends, self.view = (
+            list(loads),
+            list(files),
+            np.array(ends, np.int64),
+            view,
+        )
+        self._arrays: list[npt.NDArray[Any]] | None = None
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loads": self.loads, "files": self.files, "ends": self.ends, "view": self.view}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def read(self, indices: Indices) -> Column:
+        with self._turn:
+            if self._arrays is None:
+                self._arrays = [load() for load in self.loads]
+        arrays = self._arrays
+        part = np.searchsorted(self.ends, indices, side="right")
+        places = indices - np.concatenate([[0], self.ends[:-1]])[part]
+        first = int(part[0])
+        if (part == first).all():
+            rows = arrays[first][places]
+        else:
+            rows = np.empty((len(indices), *arrays[first].shape[1:]), arrays[first].dtype)
+            for number in np.unique(part):
+                rows[part == number] = arrays[number][places[part == number]]
+        return np.ascontiguousarray(rows if self.view is None else self.view(rows))
+
+    def all(self) -> Column:
+        return self.read(np.arange(self.ends[-1]))
+
+    def where(self, index: int) -> str | None:
+        return self.files[int(np.searchsorted(self.ends, index, side="right"))]
+
+
+class FileBytes:
+    """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one."""
+
+    def __init__(
+        self,
+        files: Sequence[str] | Any,
+        decode: Callable[[Any], Any] | None = None,
+        fetch: Callable[[str], Any] | None = None,
+    ) -> None:
+        self.files, self.decode, self.fetch = files, decode, fetch
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def read(self, indices: Indices) -> Column:
+        return [self.one(i) for i in indices.tolist()]
+
+    def one(self, index: int) -> Any:
+        path = self.files[index]
+        try:
+            if self.fetch is not None:
+                data = np.frombuffer(self.fetch(path), np.uint8).copy()
+            else:
+                data = np.fromfile(path, np.uint8)
+            return data if self.decode is None else self.decode(data)
+        except OSError as error:
+            failed = FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path)
+        except DataError as error:
+            failed = FormatError(error.message, file=path)
+        failed.row_index = index  # type: ignore[attr-defined]
+        raise failed
+
+    def where(self, index: int) -> str | None:
+        return str(self.files[index])
+
+
+class EachRow:
+    """Whatever a function makes of a row's number; an error gets the number of the row."""
+
+    def __init__(self, make: Callable[[int], Any], files: Sequence[str] | None = None) -> None:
+        self.make, self.files = make, files
+
+    def read(self, indices: Indices) -> Column:
+        made = []
+        for index in indices.tolist():
+            try:
+                made.append(self.make(index))
+            except Exception as error:
+                error.row_index = index  # type: ignore[attr-defined]
+                raise
+        return made
+
+    def where(self, index: int) -> str | None:
+        return None if self.files is None else str(self.files[index])
+
+
+def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False) -> npt.NDArray[np.uint8]:
+    """Records of bytes in a file, mapped into memory; ``shape`` is that of one record.
+
+    >>> with open("records.bin", "wb") as file:
+    ...     _ = file.write(bytes(range(7)))
+    >>> map_file("records.bin", (3,), skip=1).tolist()
+    [[1, 2, 3], [4, 5, 6]]
+    """
+    each = int(np.prod(shape))
+    try:
+        size = os.path.getsize(path) - skip
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
+    if size < 0 or (size % each and not cut):
+        raise FormatError(
+            f"{max(size, 0)} bytes are no whole number of records of {each}: cut short?", file=path
+        )
+    if size // each == 0:
+        return np.zeros((0, *shape), np.uint8)
+    return np.memmap(path, np.uint8, "r", skip, (size // each, *shape))

@@ -1,0 +1,139 @@
+"""Lines of text: where they lie in a file, and their text as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.chunk import Column
+
+from .spans import Block, Ints, Spans
+
+__all__ = ["Groups", "Lines", "blocks_of", "newlines", "text_column"]
+
+BLOCK = 16 << 20
+# A column of text is one array when that takes no more than this many times the text itself.
+SPREAD = 4
+SPARE = 1 << 16
+
+
+def blocks_of(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+    """The file in large parts, each with the place where it begins."""
+    at = 0
+    with open(path, "rb") as file:
+        while data := file.read(BLOCK):
+            yield at, np.frombuffer(data, np.uint8)
+            at += len(data)
+
+
+def newlines(path: str) -> tuple[Ints, int]:
+    """Where every newline stands, and the size of the file."""
+    found, size = [np.empty(0, np.int64)], 0
+    for at, data in blocks_of(path):
+        found.append(np.flatnonzero(data == 10) + at)
+        size = at + len(data)
+    return np.concatenate(found), size
+
+
+def line_spans(path: str) -> Spans:
+    """Every line without its newline; a last line without one counts."""
+    ends, size = newlines(path)
+    starts = np.concatenate(([0], ends + 1))
+    stops = np.append(ends, size)
+    return Spans(starts[:-1], stops[:-1]) if starts[-1] == size else Spans(starts, stops)
+
+
+def text_column(texts: list[str]) -> Column:
+    """Text as one array, or as an array per row where one long row would make it needlessly large.
+
+    >>> text_column(["a", "bc"])
+    array(['a', 'bc'], dtype='<U2')
+    >>> text_column(["a"] * 9 + ["b" * 100_000])[0]
+    array('a', dtype='<U1')
+    """
+    lengths = list(map(len, texts))
+    if max(lengths, default=0) * len(texts) <= SPREAD * sum(lengths) + SPARE:
+        return np.array(texts, dtype=np.str_)
+    return [np.array(text) for text in texts]
+
+
+class Lines:
+    """Each line is a row with one column of text; empty lines are left out, or kept on wish.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("one\\n\\ntwo")
+    >>> spans = Lines("text").scan("t.txt")
+    >>> spans.starts.tolist(), spans.stops.tolist()
+    ([0, 5], [3, 8])
+    """
+
+    def __init__(self, column: str, keep_blank: bool = False, strip: bool = False) -> None:
+        self.column, self.keep_blank, self.strip = column, keep_blank, strip
+        self.kind = "lines, blank too" if keep_blank else "lines"
+
+    def scan(self, path: str) -> Spans:
+        spans = line_spans(path)
+        if self.keep_blank:
+            return spans
+        full = spans.stops > spans.starts
+        return spans if bool(full.all()) else Spans(spans.starts[full], spans.stops[full])
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        pieces = block.pieces()
+        try:
+            texts = b"\n".join(pieces).decode().split("\n")
+        except UnicodeDecodeError:
+            raise _bad_line(block, pieces) from None
+        return {self.column: text_column([text.strip() for text in texts] if self.strip else texts)}
+
+
+def _bad_line(block: Block, pieces: list[bytes]) -> Exception:
+    for row, piece in enumerate(pieces):
+        try:
+            piece.decode()
+        except UnicodeDecodeError as error:
+            found = block.error(row, f"this is no text in UTF-8: {error}", "line")
+            found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+            return found
+    return block.error(0, "this is no text in UTF-8", "line")
+
+
+class Groups:
+    """Lines up to an empty one are one row; ``split`` makes the columns of a line.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("a 1\\nb 2\\n\\nc 3\\n")
+    >>> groups = Groups(["word", "tag"], str.split)
+    >>> len(groups.scan("t.txt"))
+    2
+    """
+
+    kind = "groups of lines"
+
+    def __init__(self, columns: list[str], split: Callable[[str], list[str]]) -> None:
+        self.columns, self.split = columns, split
+
+    def scan(self, path: str) -> Spans:
+        spans = line_spans(path)
+        full = spans.stops > spans.starts
+        first = full & ~np.concatenate(([False], full[:-1]))
+        last = full & ~np.append(full[1:], False)
+        return Spans(spans.starts[first], spans.stops[last])
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        made: dict[str, list[Any]] = {name: [] for name in self.columns}
+        for row, piece in enumerate(block.pieces()):
+            try:
+                fields = [self.split(line) for line in piece.decode().split("\n")]
+            except UnicodeDecodeError as error:
+                raise block.error(row, f"this is no text in UTF-8: {error}", "sentence") from None
+            for line in fields:
+                if len(line) != len(self.columns):
+                    wanted = f"{len(self.columns)} fields ({', '.join(self.columns)})"
+                    raise block.error(row, f"a line needs {wanted}, but got {line}", "sentence")
+            for number, name in enumerate(self.columns):
+                made[name].append(np.array([line[number] for line in fields]))
+        return dict(made)

@@ -1,0 +1,322 @@
+"""Files behind fsspec addresses (``s3://``, ``memory://``): range reads into a local block cache, and uploads.
+
+What has been fetched lies in a nameless sparse file on the local disk, mapped into memory, so that the rest of
+the reader works on it as on a local file. Blocks used longest ago are given back when the cache is full.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import os
+import re
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import fsspec
+import numpy as np
+
+from millrace.core.errors import DataError, FormatError
+from millrace.core.log import get_logger
+
+__all__ = ["RemoteFile", "RemotePath", "RemoteSet", "is_remote", "remote_exists", "remote_glob"]
+
+log = get_logger(__name__)
+T = TypeVar("T")
+
+BLOCK = 1 << 20
+MOST_PER_REQUEST = 8 << 20
+CACHE_BYTES = int(os.environ.get("MILLRACE_REMOTE_CACHE_BYTES", 16 << 30))  # of each open file
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
+_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotImplementedError, ImportError)
+
+
+def is_remote(path: Any) -> bool:
+    """Whether a path is an fsspec address.
+
+    >>> is_remote("s3://bucket/x.mindrecord"), is_remote("C:/x"), is_remote("data/x.mindrecord")
+    (True, False, False)
+    """
+    return isinstance(path, (str, RemotePath)) and bool(_ADDRESS.match(str(path)))
+
+
+class RemotePath:
+    """An address with as much of pathlib's manner as the reader uses.
+
+    >>> path = RemotePath("s3://bucket/train/x0")
+    >>> path.name, str(path.parent / "x1")
+    ('x0', 's3://bucket/train/x1')
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @property
+    def name(self) -> str:
+        return self.address.rpartition("/")[2]
+
+    @property
+    def parent(self) -> RemotePath:
+        return RemotePath(self.address.rpartition("/")[0])
+
+    def __truediv__(self, name: str) -> RemotePath:
+        return RemotePath(f"{self.address}/{name}")
+
+    def __str__(self) -> str:
+        return self.address
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemotePath) and other.address == self.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+
+class Retries:
+    """How often a request may be tried again, for one and for all together.
+
+    Each request may be tried ``attempts`` times. All of them share a budget that successes slowly refill, so
+    that a store that is down is given up on soon, and not once more for every block.
+    """
+
+    def __init__(self, attempts: int = 5, budget: float = 30.0, pause: float = 0.1) -> None:
+        self.attempts, self.budget, self.most, self.pause = attempts, budget, budget, pause
+        self._lock = threading.Lock()
+
+    def __call__(self, what: str, address: str, call: Callable[[], T]) -> T:
+        """The answer of the call, tried again while it fails in a way that may pass."""
+        for attempt in range(1, self.attempts + 1):
+            try:
+                answer = call()
+            except _FINAL as error:
+                raise FormatError(f"{what} failed: {_said(error)}", file=address) from error
+            except Exception as error:
+                with self._lock:
+                    self.budget -= 1
+                    empty = self.budget < 0
+                if attempt == self.attempts or empty:
+                    spent = " (the retry budget is spent)" if empty else ""
+                    text = f"{what} failed {attempt} times{spent}: {_said(error)}"
+                    raise DataError(text, file=address) from error
+                log.info("%s of %s failed, trying again: %s", what, address, error)
+                time.sleep(min(5.0, self.pause * 2 ** (attempt - 1)))
+            else:
+                with self._lock:
+                    self.budget = min(self.most, self.budget + 0.1)
+                return answer
+        raise AssertionError("unreachable")
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+RETRIES = Retries()
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise FormatError(f"no way to reach this address: {error}", file=address) from error
+    return found
+
+
+def remote_exists(address: str) -> bool:
+    """Whether there is a file at the address."""
+    fs, path = _file_system(address)
+    return RETRIES("looking for the file", address, lambda: bool(fs.isfile(path)))
+
+
+def remote_glob(pattern: str) -> list[str]:
+    """The files that match a pattern, sorted, as full addresses."""
+    fs, path = _file_system(pattern)
+    found = RETRIES("listing files", pattern, lambda: list(fs.glob(path)))
+    return sorted(fs.unstrip_protocol(name) for name in found)
+
+
+class RemoteFile:
+    """One remote file of known size, as a map whose parts are there once they have been asked for.
+
+    >>> fs = fsspec.filesystem("memory")
+    >>> fs.pipe("/doc/x", b"0123456789")
+    >>> file = RemoteFile("memory://doc/x")
+    >>> with file.holding([(2, 5)]):
+    ...     file.map[2:5]
+    b'234'
+    """
+
+    def __init__(self, address: str, block: int = BLOCK, most: int | None = None) -> None:
+        self.address, self.block = address, block
+        self.fs, self.path = _file_system(address)
+        info = RETRIES("opening the file", address, lambda: self.fs.info(self.path))
+        if info.get("type") == "directory" or info.get("size") is None:
+            raise FormatError("this is a folder, not a MindRecord file", file=address)
+        self.size = int(info["size"])
+        self._blocks = -(-self.size // block)
+        self._limit = max(8, (CACHE_BYTES if most is None else most) // block)
+        self._state = np.zeros(self._blocks, np.uint8)  # 0 not here, 1 on its way, 2 here
+        self._used = np.zeros(self._blocks, np.int64)
+        self._tick, self._active = 0, list[int]()
+        self._lock = threading.Condition()
+        with tempfile.TemporaryFile(prefix="millrace-cache-") as file:
+            os.ftruncate(file.fileno(), self.size)
+            self._fd = os.dup(file.fileno())
+        self._close = weakref.finalize(self, os.close, self._fd)
+        self.map = mmap.mmap(self._fd, self.size, prot=mmap.PROT_READ) if self.size else b""
+
+    @contextlib.contextmanager
+    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+        """While this is open, these byte ranges are in the map."""
+        wanted = self._numbers(ranges)
+        with self._lock:
+            self._tick += 1
+            tick = self._tick
+            self._active.append(tick)
+            self._used[wanted] = tick
+        try:
+            self._fetch(wanted)
+            yield
+        finally:
+            with self._lock:
+                self._active.remove(tick)
+                self._evict()
+
+    def _numbers(self, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
+        marks = {
+            number
+            for start, end in ranges
+            if end > start
+            for number in range(start // self.block, (end - 1) // self.block + 1)
+        }
+        return np.array(sorted(marks), np.int64)
+
+    def _fetch(self, wanted: np.ndarray[Any, Any]) -> None:
+        while True:
+            with self._lock:
+                states = self._state[wanted]
+                mine = wanted[states == 0]
+                if not len(mine):
+                    if not (states == 1).any():
+                        return
+                    self._lock.wait(1.0)  # another thread brings them
+                    continue
+                self._state[mine] = 1
+            done = 0
+            try:
+                for first, last in _runs(mine, MOST_PER_REQUEST // self.block):
+                    self._bring(first, last)
+                    done += last - first
+            finally:
+                with self._lock:
+                    self._state[mine[:done]] = 2
+                    self._state[mine[done:]] = 0
+                    self._lock.notify_all()
+
+    def _bring(self, first: int, last: int) -> None:
+        start, end = first * self.block, min(last * self.block, self.size)
+
+        def get() -> bytes:
+            data = bytes(self.fs.cat_file(self.path, start=start, end=end))
+            if len(data) != end - start:
+                raise OSError(f"asked for {end - start} bytes at {start}, got {len(data)}")
+            return data
+
+        view = memoryview(RETRIES(f"reading bytes {start} to {end}", self.address, get))
+        while view:
+            try:
+                count = os.pwrite(self._fd, view, start)
+            except OSError as error:
+                text = f"the local cache cannot be written: {error.strerror} (TMPDIR says where it lies)"
+                raise DataError(text, file=self.address) from error
+            view, start = view[count:], start + count
+
+    def _evict(self) -> None:
+        here = np.flatnonzero(self._state == 2)
+        over = len(here) - self._limit
+        if over <= 0:
+            return
+        oldest = here[np.argsort(self._used[here], kind="stable")[:over]]
+        oldest = oldest[self._used[oldest] < min(self._active, default=self._tick + 1)]
+        for number in oldest.tolist():
+            if _punch(self._fd, number * self.block, self.block):
+                self._state[number] = 0
+
+
+def _runs(numbers: np.ndarray[Any, Any], most: int) -> Iterator[tuple[int, int]]:
+    """Neighbouring numbers as [first, last) of at most so many.
+
+    >>> list(_runs(np.array([1, 2, 3, 7]), 2))
+    [(1, 3), (3, 4), (7, 8)]
+    """
+    first = last = int(numbers[0])
+    for number in numbers.tolist():
+        if number != last or number - first >= most:
+            yield first, last
+            first = number
+        last = number + 1
+    yield first, last
+
+
+def _punch(fd: int, start: int, size: int) -> bool:
+    """Give a part of a file back to the disk; False where the system cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).fallocate
+    except (OSError, AttributeError):
+        return False
+    call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    return call(fd, 3, start, size) == 0  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+
+
+class RemoteSet:
+    """Where a writer's files go when its name is an address: made in a local folder, then uploaded.
+
+    The first file goes last, and is taken away first when a set is replaced: a reader finds the old set, no
+    set, or the new one.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.parent = RemotePath(address).parent
+        self.folder = Path(tempfile.mkdtemp(prefix="millrace-upload-"))
+        self.fs, self._root = _file_system(str(self.parent))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.folder, True)
+
+    def address(self, name: str) -> str:
+        return str(self.parent / name)
+
+    def _target(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    def existing(self, names: list[str]) -> str | None:
+        """The first of these files that is already there."""
+        return next((self.address(name) for name in names if remote_exists(self.address(name))), None)
+
+    def get(self, names: list[str]) -> None:
+        """Copy files into the local folder."""
+        for name in names:
+            source, target = self._target(name), str(self.folder / name)
+            RETRIES("downloading", self.address(name), partial(self.fs.get_file, source, target))
+
+    def put(self, names: list[str]) -> None:
+        """Upload the data files of these names with their indexes."""
+        RETRIES("making the folder", str(self.parent), lambda: self.fs.makedirs(self._root, exist_ok=True))
+        if remote_exists(self.address(names[0])):
+            RETRIES("replacing", self.address(names[0]), lambda: self.fs.rm_file(self._target(names[0])))
+        for name in [*names[1:], names[0]]:
+            for file in (f"{name}.db", name):
+                RETRIES("uploading", self.address(file), partial(self._put, file))
+
+    def _put(self, name: str) -> None:
+        local = self.folder / name
+        self.fs.put_file(str(local), self._target(name))
+        size = self.fs.info(self._target(name)).get("size")
+        if size is not None and size != local.stat().st_size:
+            raise OSError(f"{local.stat().st_size} bytes were sent, {size} arrived")

@@ -1,0 +1,115 @@
+"""Write out every row of a damaged set that can be saved."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from millrace.core.errors import DataError, FormatError
+
+from . import crypto
+from .commit import index_path
+from .draft import Draft
+from .header import Header
+from .naming import checked_name, shard_names
+from .salvage import Salvage
+from .verify import Problem, all_files
+
+__all__ = ["Repaired", "repair"]
+
+_MOST_PROBLEMS = 1000
+
+
+@dataclasses.dataclass
+class Repaired:
+    """What repair wrote, and what it could not save."""
+
+    files: list[str]
+    saved: int = 0
+    lost: int = 0
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+
+
+def repair(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    overwrite: bool = False,
+    progress: Callable[[int], object] = lambda rows: None,
+) -> Repaired:
+    """Write the rows of a damaged set that are whole to a new set; the damaged one is not touched.
+
+    Rows keep their order and their shard, and their bytes.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("torn.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"b": {"type": "bytes"}})
+    >>> _ = writer.write_raw_data([{"b": bytes([n]) * 9} for n in range(5)]), writer.commit()
+    >>> with open("torn.mindrecord", "r+b") as file:  # the length of row 2 is damaged
+    ...     _ = file.seek((16 << 20) + 2 * 17), file.write(b"\\xff" * 8)
+    >>> done = repair("torn.mindrecord", "mended.mindrecord")
+    >>> done.saved, done.lost
+    (4, 1)
+    """
+    cipher = crypto.current()
+    paths, template = all_files(files, cipher)
+    if template is None:
+        raise FormatError("no header of the set can be read, so its schema is lost", file=str(paths[0]))
+    finals = shard_names(checked_name(target), len(paths))
+    _refuse(finals, paths, overwrite)
+    headers = [_empty(template, finals, number) for number in range(len(paths))]
+    done = Repaired([str(final) for final in finals])
+    draft = Draft(finals, headers)
+    try:
+        for number, path in enumerate(paths):
+            _save(path, number, cipher, template, draft, done, progress)
+        draft.commit(cipher)
+    finally:
+        draft.discard()
+    return done
+
+
+def _refuse(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
+    known = {Path(str(source)).absolute() for source in sources}
+    for final in finals:
+        if final.absolute() in known:
+            raise DataError("a set is not repaired in place: give another name", file=str(final))
+        for existing in (final, index_path(final)):
+            if existing.exists() and not overwrite:
+                raise DataError("the file exists: remove it or pass overwrite=True", file=str(existing))
+
+
+def _empty(template: Header, finals: list[Path], number: int) -> Header:
+    made = copy.copy(template)
+    made.addresses, made.shard_id, made.pages = [final.name for final in finals], number, []
+    return made
+
+
+def _save(
+    path: Path,
+    number: int,
+    cipher: crypto.Cipher,
+    template: Header,
+    draft: Draft,
+    done: Repaired,
+    progress: Callable[[int], object],
+) -> None:
+    try:
+        salvage = Salvage.of_file(path, cipher, template)
+    except FormatError as error:
+        done.problems.append(Problem(error.message, str(path), number))
+        return
+    if salvage.header.schema.fields != template.schema.fields or salvage.header.version != template.version:
+        done.problems.append(Problem("it belongs to another set", str(path), number))
+        return
+    for block in salvage.blocks():
+        draft.shards[number].check_sizes(block.raw)
+        draft.shards[number].check_sizes(block.blob)
+        draft.shards[number].write(block.raw, block.blob)
+        done.saved += len(block.raw)
+        done.lost += len(block.problems)
+        room = _MOST_PROBLEMS - len(done.problems)
+        done.problems += [Problem(t, str(path), number, page, row) for page, row, t in block.problems[:room]]
+        progress(block.rows)

@@ -1,0 +1,132 @@
+"""Rows as spans of bytes in files: where each begins and ends, and how many of them are read at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.errors import FormatError
+
+__all__ = ["Block", "Handles", "Ints", "Spans", "gather"]
+
+Ints = npt.NDArray[np.int64]
+
+# Neighbours no further apart than this are read together with what lies between them.
+GAP = 4096
+MOST_OPEN = 128
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Row i of a file is the bytes from ``starts[i]`` to ``stops[i]``; rows stand in the order of the file.
+
+    >>> len(Spans(np.array([0, 4]), np.array([3, 9])))
+    2
+    """
+
+    starts: Ints
+    stops: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of one file: their bytes, where each lies in them, and their numbers in the file."""
+
+    data: bytes
+    starts: Ints
+    stops: Ints
+    path: str
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def pieces(self) -> list[bytes]:
+        """The bytes of each row."""
+        data = self.data
+        return [data[a:b] for a, b in zip(self.starts.tolist(), self.stops.tolist())]
+
+    def error(self, row: int, text: str, unit: str = "row") -> FormatError:
+        """What to raise when the row at this place of the block is bad."""
+        return FormatError(f"{self.path}, {unit} {int(self.rows[row]) + 1}: {text}", file=self.path)
+
+
+class Handles:
+    """Open descriptors by path. A read names its place, so that threads share them.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("hello")
+    >>> handles = Handles()
+    >>> handles.read("t.txt", 1, 4)
+    b'ell'
+    >>> handles.close()
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+        self._turn = threading.Lock()
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        """These bytes; a file that has become shorter is an error."""
+        number = self._open.get(path)
+        if number is not None:
+            return _read(number, path, start, stop)
+        with self._turn:
+            if path not in self._open and len(self._open) < MOST_OPEN:
+                self._open[path] = _open(path)
+            number = self._open.get(path)
+        if number is not None:
+            return _read(number, path, start, stop)
+        number = _open(path)  # many files: this one is opened for this read only
+        try:
+            return _read(number, path, start, stop)
+        finally:
+            os.close(number)
+
+    def close(self) -> None:
+        with self._turn:
+            for number in self._open.values():
+                os.close(number)
+            self._open.clear()
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be opened: {error.strerror}", file=path) from error
+
+
+def _read(number: int, path: str, start: int, stop: int) -> bytes:
+    data = os.pread(number, stop - start, start)
+    while len(data) < stop - start:  # large reads may come in parts
+        more = os.pread(number, stop - start - len(data), start + len(data))
+        if not more:
+            raise FormatError(f"{path} ends at byte {start + len(data)}: it was cut while in use", file=path)
+        data += more
+    return data
+
+
+def gather(handles: Handles, path: str, starts: Ints, stops: Ints) -> tuple[bytes, Ints]:
+    """The bytes of these spans, in runs of neighbours, and where each span begins in them."""
+    if not len(starts):
+        return b"", starts
+    apart = starts[1:] - stops[:-1]
+    ends = np.flatnonzero((apart < 0) | (apart > GAP))
+    if not len(ends):
+        first = int(starts[0])
+        return handles.read(path, first, int(stops[-1])), starts - first
+    firsts = np.concatenate(([0], ends + 1))
+    lasts = np.append(ends, len(starts) - 1)
+    low, high = starts[firsts], stops[lasts]
+    parts = [handles.read(path, a, b) for a, b in zip(low.tolist(), high.tolist())]
+    sizes = high - low
+    moved = np.cumsum(sizes) - sizes - low
+    return b"".join(parts), starts + np.repeat(moved, lasts - firsts + 1)

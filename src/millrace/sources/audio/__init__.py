@@ -1,0 +1,1 @@
+"""The open audio data sets, one per file."""
