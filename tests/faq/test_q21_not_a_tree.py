@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-
 from tests.contracts.pipelines import Noise
 
 

@@ -123,7 +123,8 @@ def install() -> None:
 
     Raises MindSporeLoaded if real MindSpore, or a part of it, has been imported in this process.
     """
-    for name, module in list(sys.modules.items()):
+    loaded: list[tuple[str, types.ModuleType | None]] = list(sys.modules.items())
+    for name, module in loaded:
         if name != ROOT and not name.startswith(ROOT + "."):
             continue
         if module is None:  # somebody has blocked the import

@@ -13,6 +13,7 @@ from millrace.core.rng import mix
 from millrace.plan import ops, physical
 from millrace.plan.bind import Plan, bind, optimise
 from millrace.plan.node import Node
+from millrace.plan.passes.fuse_rows import wish_of
 
 from .budget import Bytes
 from .executors.base import Executor
@@ -132,7 +133,7 @@ class Lowering:
         else:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
-        stats.ops = [OpStats(describe(op), op.where) for op in node.ops]
+        stats.ops = [OpStats(describe(op), op.where, python=wish_of(op) != "any") for op in node.ops]
         # a segment that reads can name files itself; for others the stage does, so that no source travels for it
         where = _where(node)
         own = where if isinstance(first, ops.Read) else None

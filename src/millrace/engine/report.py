@@ -107,22 +107,23 @@ def _verdict(report: Report, stages: list[StageStats]) -> str:
             "a faster pipeline would change nothing."
         )
     slowest = max(busy, key=lambda stage: stage.busy / max(1, stage.workers))
-    name = max(slowest.ops, key=lambda op: op.busy).name if slowest.ops else slowest.name
+    op = max(slowest.ops, key=lambda op: op.busy, default=None)
+    name = slowest.name if op is None else op.name
     use = _utilisation(slowest, report.elapsed)
     cores = available_cores()
     evidence = f"its {slowest.workers} {slowest.kind} were busy {use:.0%} of the time"
-    if not slowest.ops:
+    if op is None:
         evidence = f"it runs in one thread and was busy {use:.0%} of the time"
         advice = "a random-access source (with __getitem__ and __len__) can be read by several workers"
     elif use < 0.5:
         advice = "no stage is saturated: the time goes into hand-overs and waiting; larger batches would help"
     elif slowest.workers < cores:
         advice = f"raise its num_parallel_workers towards the {cores} cores"
-    elif slowest.kind == "threads":
+    elif slowest.kind == "threads" and op.python:
         advice = (
             f"all {cores} cores have a worker; if the function is plain Python, python_multiprocessing=True takes it "
             "out of the GIL, otherwise it must do less work per row"
         )
     else:
-        advice = f"all {cores} cores have a worker: it must do less work per row"
+        advice = f"all {cores} cores have a worker: more cores, or less work per row, would help"
     return f"The bottleneck is {name}: {evidence}; {advice}."

@@ -15,6 +15,8 @@ class OpStats:
 
     name: str
     where: str = ""
+    # it runs the user's Python, which may hold the GIL
+    python: bool = False
     rows: int = 0
     busy: float = 0.0
 

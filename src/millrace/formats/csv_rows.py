@@ -50,12 +50,12 @@ class CsvRows:
 
     def __init__(
         self,
-        columns: list[str | None],
+        columns: Sequence[str | None],
         types: Sequence[type],
         delimiter: str = ",",
         skip: int = 0,
     ) -> None:
-        self.columns, self.types, self.delimiter, self.skip = columns, list(types), delimiter, skip
+        self.columns, self.types, self.delimiter, self.skip = list(columns), list(types), delimiter, skip
         self.kind = f"csv, {skip} skipped"
 
     # --- where the records lie --------------------------------------------------------------------------

@@ -20,18 +20,21 @@ __all__ = ["EachRow", "FileBytes", "Loaded", "Stored", "map_file"]
 class Stored:
     """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
 
+    They are given out as ``dtype``, where memory holds a smaller type.
+
     >>> Stored(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
     [7, 5]
     """
 
-    def __init__(self, values: Column) -> None:
-        self.values = values
+    def __init__(self, values: Column, dtype: npt.DTypeLike | None = None) -> None:
+        self.values, self.dtype = values, dtype
 
     def read(self, indices: Indices) -> Column:
         if isinstance(self.values, np.ndarray):
             if self.values.dtype.kind == "U":  # a row is as wide as its own text
                 return [np.array(text) for text in self.values[indices].tolist()]
-            return np.take(self.values, indices, axis=0)
+            rows = np.take(self.values, indices, axis=0)
+            return rows if self.dtype is None else rows.astype(self.dtype)
         return [np.array(self.values[i]) for i in indices.tolist()]
 
     def all(self) -> Any:
@@ -46,6 +49,7 @@ class Loaded:
 
     ``view`` makes a block of rows into the column's values.
 
+    >>> from functools import partial
     >>> column = Loaded([partial(np.arange, 3), partial(np.arange, 2)], ["a", "b"], [3, 5], np.negative)
     >>> column.read(np.array([4, 1])).tolist(), column.where(4)
     ([-1, -1], 'b')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,19 @@ def _bad_line(block: Block, pieces: list[bytes]) -> Exception:
 
 
 class Groups:
-    """Lines up to an empty one are one row; ``split`` makes the columns of a line.
+    """Lines up to an empty one are one row; the fields of a line are its columns.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("a 1\\nb 2\\n\\nc 3\\n")
-    >>> groups = Groups(["word", "tag"], str.split)
+    >>> groups = Groups(["word", "tag"], " ")
     >>> len(groups.scan("t.txt"))
     2
     """
 
     kind = "groups of lines"
 
-    def __init__(self, columns: list[str], split: Callable[[str], list[str]]) -> None:
-        self.columns, self.split = columns, split
+    def __init__(self, columns: list[str], delimiter: str) -> None:
+        self.columns, self.delimiter = columns, delimiter
 
     def scan(self, path: str) -> Spans:
         spans = line_spans(path)
@@ -127,7 +127,7 @@ class Groups:
         made: dict[str, list[Any]] = {name: [] for name in self.columns}
         for row, piece in enumerate(block.pieces()):
             try:
-                fields = [self.split(line) for line in piece.decode().split("\n")]
+                fields = [line.split(self.delimiter) for line in piece.decode().split("\n")]
             except UnicodeDecodeError as error:
                 raise block.error(row, f"this is no text in UTF-8: {error}", "sentence") from None
             for line in fields:

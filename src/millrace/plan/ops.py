@@ -12,7 +12,7 @@ from millrace.core.schema import ColumnType, Schema
 from millrace.transforms.base import Transform, name_of
 
 from .node import INFINITE, UNKNOWN, Node, Size
-from .source import Source
+from .read import Permute, Read, Slice
 
 __all__ = [
     "Batch",
@@ -34,90 +34,6 @@ __all__ = [
     "Take",
     "Zip",
 ]
-
-
-# --------------------------------------------------------------------------------------------------
-# sources and their order
-
-
-@dataclasses.dataclass(frozen=True)
-class Permute:
-    """An order step: a full random permutation, keyed by the shuffle's own number (or a fixed key)."""
-
-    op: int
-    key: int | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Slice:
-    """An order step: positions [skip, skip + take)."""
-
-    skip: int = 0
-    take: int | None = None
-    # cut down to a multiple of this many rows (a batch that drops its remainder)
-    multiple: int = 1
-
-
-OrderStep = Permute | Slice
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Read(Node):
-    """Rows of a source in the order of its sampler, then of the steps that passes pushed down here."""
-
-    source: Source
-    sampler: Any = None
-    steps: tuple[OrderStep, ...] = ()
-    columns: tuple[str, ...] | None = None
-    workers: int | None = None
-    # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
-    batch_sampler: Any = None
-
-    @property
-    def label(self) -> str:
-        return self.source.name
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        schema = self.source.schema()
-        return schema if self.columns is None else schema.project(self.columns)
-
-    def size(self, inputs: tuple[Size, ...]) -> Size:
-        rows = self.source.size()
-        if rows is None or self.batch_sampler is not None:
-            return UNKNOWN
-        if self.sampler is not None:
-            rows = self.sampler.count(rows, labels=self.labels)
-        return steps_size(rows, self.steps)
-
-    def labels(self) -> Any:
-        """The class of every source row, for a sampler that draws by class."""
-        return self.source.labels(self.sampler.class_column)
-
-    def details(self) -> dict[str, Any]:
-        shown: dict[str, Any] = dict(self.source.arguments())
-        if self.sampler is not None:
-            shown["sampler"] = self.sampler
-        if self.steps:
-            shown["order"] = [_step_text(step) for step in self.steps]
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
-        return shown
-
-
-def steps_size(rows: int, steps: tuple[OrderStep, ...]) -> int:
-    for step in steps:
-        if isinstance(step, Slice):
-            rows = max(0, rows - step.skip)
-            rows = rows if step.take is None else min(rows, step.take)
-            rows -= rows % step.multiple
-    return rows
-
-
-def _step_text(step: OrderStep) -> str:
-    if isinstance(step, Permute):
-        return "permute"
-    stop = "" if step.take is None else str(step.skip + step.take)
-    return f"[{step.skip}:{stop}]" + (f" to a multiple of {step.multiple}" if step.multiple > 1 else "")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -315,7 +231,7 @@ class Batch(Node):
         rows = inputs[0]
         if self.whole:
             sampler = getattr(self.inputs[0], "batch_sampler", None) if self.inputs else None
-            return len(sampler) if hasattr(sampler, "__len__") else UNKNOWN
+            return UNKNOWN if sampler is None or not hasattr(sampler, "__len__") else len(sampler)
         if rows is UNKNOWN or not isinstance(self.batch_size, int):
             return UNKNOWN
         if rows == INFINITE:

@@ -67,7 +67,7 @@ def _arguments(node: Node) -> dict[str, Any]:
         return _concat(node)
     if isinstance(node, ops.Shuffle):
         return node.details() | _parallel(None)
-    return _plain(node.details())
+    return {name: _plain(value) for name, value in node.details().items()}
 
 
 def _concat(node: ops.Concat) -> dict[str, Any]:

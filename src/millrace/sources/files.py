@@ -23,7 +23,6 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatEr
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
-from millrace.fluent.checks import NoCache, Samples, Workers
 from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.source import SourceDataset
 from millrace.formats.offsets import spans_of
@@ -32,24 +31,23 @@ from millrace.formats.spans import Block, Handles, Spans, gather
 from .file_order import MODES, FileSampler
 
 __all__ = [
-    "TEXT",
-    "Count",
     "FilesDataset",
     "FilesSource",
-    "Folder",
     "Format",
     "Mode",
-    "NoCacheYet",
     "Part",
     "TrainTest",
     "TrainValidTest",
-    "WorkerCount",
     "by_usage",
     "check_shard_options",
     "find_files",
+    "texts",
 ]
 
-TEXT = ColumnType(np.dtype("U"), ())
+
+def texts(*names: str, shape: tuple[int | None, ...] = ()) -> dict[str, ColumnType]:
+    """Columns of text."""
+    return {name: ColumnType(np.dtype("U"), shape) for name in names}
 
 
 class Format(Protocol):
@@ -67,14 +65,6 @@ class Format(Protocol):
 # --- arguments --------------------------------------------------------------------------------------------------
 
 
-class _IsFolder:
-    def check(self, name: str, value: Any) -> None:
-        if not os.path.isdir(value) or not os.access(value, os.R_OK):
-            raise ArgumentValueError(
-                f"The folder {value} does not exist or is not a directory or permission denied!"
-            )
-
-
 class _IsMode:
     def check(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, (bool, Shuffle)):
@@ -84,11 +74,7 @@ class _IsMode:
             )
 
 
-Folder = Annotated[str, _IsFolder()]
 Mode = Annotated[Any, _IsMode()]
-Count = Annotated[int | None, Samples]
-WorkerCount = Annotated[int | None, Workers]
-NoCacheYet = Annotated[Any, NoCache()]
 TrainTest = Literal["train", "test", "all"] | None
 TrainValidTest = Literal["train", "valid", "test", "all"] | None
 
@@ -140,7 +126,11 @@ class FilesSource:
     heavy = False
 
     def __init__(
-        self, name: str, parts: Sequence[Part], columns: Mapping[str, ColumnType], arguments: Mapping[str, Any]
+        self,
+        name: str,
+        parts: Sequence[Part],
+        columns: Mapping[str, ColumnType],
+        arguments: Mapping[str, Any],
     ) -> None:
         self.name, self.parts = name, [tuple(part) for part in parts]
         self._schema = Schema(columns)
@@ -298,6 +288,7 @@ class FilesDataset(SourceDataset):
         by_files: bool = False,
     ) -> None:
         """``given`` holds the constructor's arguments, as ``locals()`` has them."""
+        taken = inspect.signature(type(self)).parameters
         options = {name: given.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
         num_shards, shard_id = options["num_shards"], options["shard_id"]
         check_shard_options(num_shards, shard_id)
@@ -306,7 +297,7 @@ class FilesDataset(SourceDataset):
         own = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in given.items()
-            if name not in ("self", "cache", "num_parallel_workers", "__class__", *options)
+            if name in taken and name not in ("cache", "num_parallel_workers", *options)
         }
         shown = own | {
             "num_samples": options["num_samples"] or 0,
@@ -319,6 +310,12 @@ class FilesDataset(SourceDataset):
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
         self._start(source, sampler, given.get("num_parallel_workers"))
+
+    def _open_each(
+        self, paths: Sequence[str], form: Format, columns: Mapping[str, ColumnType], given: Mapping[str, Any]
+    ) -> None:
+        """Files of one format."""
+        self._open_files([[(path, form)] for path in paths], columns, given)
 
 
 def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:

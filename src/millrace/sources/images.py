@@ -103,13 +103,13 @@ class Part(Protocol):
 
 
 class Table:
-    """The rows of a source: a part per column, and what is known of the classes."""
+    """The rows of a source: a part per column, and what is known of the classes (or why nothing is)."""
 
     def __init__(
         self,
         size: int,
         parts: Mapping[str, Part],
-        classes: dict[str, Any] | None = None,
+        classes: dict[str, Any] | str | None = None,
         num_classes: int | None = None,
     ) -> None:
         self.size, self.parts, self.classes, self.num_classes = size, dict(parts), classes, num_classes
@@ -178,7 +178,10 @@ class TableSource:
         return next((path for path in found if path is not None), None)
 
     def class_indexing(self) -> dict[str, Any]:
-        return self.open().classes or {}
+        classes = self.open().classes or {}
+        if isinstance(classes, str):
+            raise NotImplementedError(classes)
+        return classes
 
     def num_classes(self) -> int | None:
         return self.open().num_classes
@@ -197,14 +200,11 @@ class TableDataset(SourceDataset):
         self,
         make: partial[Table],
         columns: Mapping[str, ColumnType],
-        num_samples: int | None,
+        picks: tuple[int | None, bool | None, Any, int | None, int | None],
         num_parallel_workers: int | None,
-        shuffle: bool | None,
-        sampler: Any,
-        num_shards: int | None,
-        shard_id: int | None,
         heavy: bool | None = False,
     ) -> None:
+        num_samples, shuffle, sampler, num_shards, shard_id = picks
         if sampler is not None:
             if shuffle is not None:
                 raise PlanError("sampler and shuffle cannot be specified at the same time.")

@@ -9,7 +9,8 @@ from millrace.core.shuffle import Shuffle
 from millrace.formats.lines import Lines
 
 from .file_checks import IsFiles
-from .files import TEXT, Count, FilesDataset, Mode, NoCacheYet, WorkerCount, find_files
+from .files import FilesDataset, Mode, find_files, texts
+from .images import Cache, NumSamples, NumWorkers
 
 __all__ = ["TextFileDataset"]
 
@@ -19,10 +20,9 @@ class TextFileDataset(FilesDataset):
 
     ``dataset_files`` is a name, a pattern or a list of them; the files are read in the order of their names.
 
-    >>> import millrace.dataset as ds
     >>> with open("poem.txt", "w") as file:
     ...     _ = file.write("Be happy every day.\\n\\nEnd of file.\\n")
-    >>> data = ds.TextFileDataset("poem.txt", shuffle=False)
+    >>> data = TextFileDataset("poem.txt", shuffle=False)
     >>> [row["text"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     ['Be happy every day.', 'End of file.']
     """
@@ -31,13 +31,12 @@ class TextFileDataset(FilesDataset):
     def __init__(
         self,
         dataset_files: Annotated[Any, IsFiles()],
-        num_samples: Count = None,
-        num_parallel_workers: WorkerCount = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
         shuffle: Mode = Shuffle.GLOBAL,
         num_shards: int | None = None,
         shard_id: int | None = None,
-        cache: NoCacheYet = None,
+        cache: Cache = None,
     ) -> None:
         dataset_files = sorted(find_files(dataset_files))
-        form = Lines("text")
-        self._open_files([[(path, form)] for path in dataset_files], {"text": TEXT}, locals())
+        self._open_each(dataset_files, Lines("text"), texts("text"), locals())

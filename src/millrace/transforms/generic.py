@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -372,6 +373,7 @@ class Plugin(Operation):
         if spec is None or spec.loader is None or path.suffix != ".py":
             raise DataError(f"Plugin: {self.lib_path!r} is no Python file; plug-ins are .py files here.")
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses and pickle look a module up by its name
         spec.loader.exec_module(module)
         function = getattr(module, self.func_name, None)
         if not callable(function):

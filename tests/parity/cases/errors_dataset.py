@@ -197,7 +197,7 @@ SIMPLE = [
     *each("output_shapes.estimate", "num().output_shapes({})", FLAGS),
     *each("save.file_name", "num().save({})", "1; b'x'; ['x']"),
     *each("save.num_files", "num().save('x', {})", "'1'; 1.5; 0; -1; 1001; True"),
-    *each("save.file_type", "num().save('x', 1, {})", "'tfrecord'; 3; ''"),
+    *each("save.file_type", "num().save('x', 1, {})", "'csv'; 3; ''"),
     *each("sync_wait.condition_name", "num().sync_wait({})", "1; None"),
     *each("sync_wait.num_batch", "num().sync_wait('x', {})", "'1'; 1.5; 0; -1; None"),
     *each(

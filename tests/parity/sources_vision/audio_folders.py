@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tiny import sph, text, wav
+from tests.parity.sources_vision.tiny import sph, text, wav
 
 
 def cmu_arctic(root: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny import Sparse, grey_bmp, idx, mat, picture, text
+from tests.parity.sources_vision.tiny import Sparse, grey_bmp, idx, mat, picture, text
 
 
 def image_folder(root: Path) -> None:

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[2]))
 
-import audio_folders  # noqa: E402
-import folders  # noqa: E402
+from tests.parity.sources_vision import audio_folders, folders  # noqa: E402
 
 GOLDENS = HERE / "goldens.json"
 
@@ -71,12 +70,11 @@ def read(kind: Any, maker: Any, arguments: dict[str, Any], root: Path) -> dict[s
     return found
 
 
-def child(name: str) -> None:
+def child(wanted: str) -> None:
     import mindspore.dataset as ds
 
-    cases = all_cases()
-    for name, case in cases.items():
-        if case[0] == sys.argv[2]:
+    for name, case in all_cases().items():
+        if case[0] == wanted:
             with tempfile.TemporaryDirectory() as folder:
                 found = read(getattr(ds, case[0] + "Dataset"), case[1], case[2], Path(folder))
             print("GOLDEN" + json.dumps([name, found]), flush=True)

@@ -21,7 +21,7 @@ from typing import Any
 from tests.parity.vision.cases import load
 from tests.parity.vision.cases.case import Case
 from tests.parity.vision.encode import encode, encode_error
-from tests.parity.vision.inputs import make
+from tests.parity.vision.inputs import FILES, make
 from tests.parity.vision.rules import near
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -50,6 +50,7 @@ def run_all(cases: list[Case], names: dict[str, Any], folder: str) -> tuple[list
         path = Path(folder) / f"out{start}"
         child = os.fork()
         if child == 0:
+            os.chdir(folder)  # MindSpore leaves images that it cannot decode in the current folder
             with path.open("wb") as out:
                 for case in cases[start:]:
                     pickle.dump(run_one(case, names), out)
@@ -91,7 +92,15 @@ def main(arguments: list[str]) -> int:
     import mindspore.dataset.vision as vision
     import numpy as np
 
-    names = {"V": vision, "T": transforms, "np": np, "ms": ms, "Inter": vision.Inter, "Border": vision.Border}
+    names = {
+        "V": vision,
+        "T": transforms,
+        "np": np,
+        "ms": ms,
+        "Inter": vision.Inter,
+        "Border": vision.Border,
+        "F": f"{FILES}/",
+    }
     wanted = [a for a in arguments if not a.startswith("--")]
     full = next((a.partition("=")[2] for a in arguments if a.startswith("--full=")), "")
     kept = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.parity.vision import rules
 from tests.parity.vision.cases import load
 from tests.parity.vision.cases.case import Case
 from tests.parity.vision.encode import decode_values, encode, encode_error, sample
-from tests.parity.vision.inputs import make
+from tests.parity.vision.inputs import FILES, make
 
 GOLDENS = Path(__file__).parent / "goldens"
 NAMES = {
@@ -28,7 +29,13 @@ NAMES = {
     "ms": millrace,
     "Inter": vision.Inter,
     "Border": vision.Border,
+    "F": f"{FILES}/",
 }
+
+
+def operation(call: str) -> str:
+    """The first name of ours in a call."""
+    return re.search(r"[VT]\.(\w+)", call).group(1)
 
 
 def grouped() -> list[Any]:
@@ -36,7 +43,7 @@ def grouped() -> list[Any]:
     found = defaultdict(list)
     for file, cases in load().items():
         for case in cases:
-            found[file, case.call.partition("(")[0][2:]].append(case)
+            found[file, operation(case.call)].append(case)
     return [pytest.param(file, cases, id=f"{file}-{op}") for (file, op), cases in found.items()]
 
 

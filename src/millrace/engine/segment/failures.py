@@ -77,9 +77,11 @@ def data_error(
     )
 
 
-def user_traceback(error: BaseException) -> str:
-    """The traceback without the engine's own frames."""
+def user_traceback(error: BaseException) -> str | None:
+    """The traceback without the engine's own frames; None when the user's code is not in it."""
     frames = traceback.extract_tb(error.__traceback__)
-    kept = [f for f in frames if not f.filename.startswith(_PACKAGE)] or list(frames)
+    kept = [f for f in frames if not f.filename.startswith(_PACKAGE)]
+    if not kept:
+        return None
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(kept)]
     return "".join(lines + traceback.format_exception_only(error))

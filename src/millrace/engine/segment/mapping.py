@@ -28,7 +28,7 @@ def row_values(column: Column) -> Sequence[Any]:
 class MapStep:
     def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = ()) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
-        inside = ", ".join(str(t) for t in op.operations)
+        inside = ", ".join(name_of(t) for t in op.operations)
         self.name = f"map({inside}) at {op.where}"
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:

@@ -14,6 +14,7 @@ from millrace.core.settings import Settings
 from millrace.plan.node import Node
 from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename
 from millrace.plan.physical import Segment
+from millrace.transforms.base import name_of
 
 from .batching import BatchStep
 from .columns import ProjectStep, RenameStep
@@ -97,7 +98,7 @@ def describe(op: Node) -> str:
     """An op in words: what it is, its functions, and where the user wrote it."""
     name = op.label if isinstance(op, Read) else op.label.lower()
     if isinstance(op, Map):
-        name += "(" + ", ".join(str(t) for t in op.operations) + ")"
+        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
     elif isinstance(op, Filter):
         name += f"({op.details()['predicate']})"
     elif isinstance(op, Segment):

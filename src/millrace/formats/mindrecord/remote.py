@@ -305,6 +305,11 @@ class RemoteSet:
             source, target = self._target(name), str(self.folder / name)
             RETRIES("downloading", self.address(name), partial(self.fs.get_file, source, target))
 
+    def fetched(self, name: str) -> Path:
+        """A local copy of a data file, with its index if it has one."""
+        self.get([name, *(index for index in [f"{name}.db"] if remote_exists(self.address(index)))])
+        return self.folder / name
+
     def put(self, names: list[str]) -> None:
         """Upload the data files of these names with their indexes."""
         RETRIES("making the folder", str(self.parent), lambda: self.fs.makedirs(self._root, exist_ok=True))

@@ -7,6 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from millrace.core.errors import DataError, FormatError
 
@@ -15,6 +16,7 @@ from .commit import index_path
 from .draft import Draft
 from .header import Header
 from .naming import checked_name, shard_names
+from .remote import RemotePath, RemoteSet
 from .salvage import Salvage
 from .verify import Problem, all_files
 
@@ -88,7 +90,7 @@ def _empty(template: Header, finals: list[Path], number: int) -> Header:
 
 
 def _save(
-    path: Path,
+    path: Any,
     number: int,
     cipher: crypto.Cipher,
     template: Header,
@@ -96,8 +98,13 @@ def _save(
     done: Repaired,
     progress: Callable[[int], object],
 ) -> None:
+    copy_: RemoteSet | None = None
     try:
-        salvage = Salvage.of_file(path, cipher, template)
+        local = path
+        if isinstance(path, RemotePath):
+            copy_ = RemoteSet(str(path))
+            local = copy_.fetched(path.name)
+        salvage = Salvage.of_file(local, cipher, template)
     except FormatError as error:
         done.problems.append(Problem(error.message, str(path), number))
         return

@@ -1,4 +1,8 @@
-"""The operations of the AutoAugment family, by name and strength, and the learnt policies."""
+"""The operations of the AutoAugment family, by name and strength, and the learnt policies.
+
+At equal strength the results are MindSpore's, but for two of its slips: it moves images by their whole width
+where pixels are meant (TranslateX and TranslateY give a blank image there), and mixes up the fill of Rotate.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +122,7 @@ def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...
         moved = (pixels / width, 0.0) if op == "TranslateX" else (0.0, pixels / height)
         return warp.affine(x, 0.0, moved, 1.0, (0.0, 0.0), inter, fill, name)
     if op == "Rotate":
-        return warp.rotate(x, strength, inter, False, None, fill, name)
+        return warp.rotate(x, strength, inter, False, None, fill[::-1], name)  # rotate() takes blue first
     if op == "Posterize":
         return colour.posterize(x, int(strength), name)
     if op == "Solarize":
@@ -126,7 +130,7 @@ def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...
     if op == "AutoContrast":
         return histogram.auto_contrast(x, 0.0, (), name)
     if op in _BY_FACTOR:
-        return _BY_FACTOR[op](x, 1.0 + strength, name)
+        return _BY_FACTOR[op](x, float(np.float32(1) + np.float32(strength)), name)
     return _PLAIN[op](x, name)
 
 

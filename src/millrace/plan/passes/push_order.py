@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from millrace.core.settings import Settings
 from millrace.plan.node import Node, rewrite
-from millrace.plan.ops import Map, OrderStep, Permute, Project, Read, Rename, Shuffle, Skip, Slice, Take
+from millrace.plan.ops import Map, Permute, Project, Read, Rename, Shuffle, Skip, Slice, Take
+from millrace.plan.read import OrderStep
 
 __all__ = ["push_order"]
 

@@ -6,7 +6,16 @@ from functools import partial
 from typing import Any, Literal
 
 from millrace.core.args import checked
-from millrace.sources.images import Cache, Folder, NumSamples, NumWorkers, Table, TableDataset, kind
+from millrace.sources.images import (
+    UINT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    kind,
+)
 from millrace.sources.vision.cifar_files import cifar_table
 
 __all__ = ["Cifar100Dataset"]
@@ -39,15 +48,12 @@ class Cifar100Dataset(TableDataset):
         cache: Cache = None,
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
             make,
             {"image": kind("uint8", 32, 32, 3), "coarse_label": UINT32, "fine_label": UINT32},
-            num_samples,
+            picks,
             num_parallel_workers,
-            shuffle,
-            sampler,
-            num_shards,
-            shard_id,
         )
 
 

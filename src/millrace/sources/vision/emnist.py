@@ -39,9 +39,8 @@ class EMnistDataset(TableDataset):
         cache: Cache = None,
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, name=name, usage=usage or "all")
-        self._open(
-            make, IDX_COLUMNS, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id
-        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, IDX_COLUMNS, picks, num_parallel_workers)
 
 
 def _table(dataset_dir: str, name: str, usage: str) -> Table:

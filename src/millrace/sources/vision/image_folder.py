@@ -8,6 +8,7 @@ from typing import Any
 from millrace.core.args import check_type, checked
 from millrace.formats.images import Stored
 from millrace.sources.images import (
+    INT32,
     Cache,
     Decrypt,
     Folder,
@@ -64,17 +65,8 @@ class ImageFolderDataset(TableDataset):
             decode=decode,
             decrypt=decrypt,
         )
-        self._open(
-            make,
-            {"image": image(decode), "label": INT32},
-            num_samples,
-            num_parallel_workers,
-            shuffle,
-            sampler,
-            num_shards,
-            shard_id,
-            heavy=decode,
-        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
 
 
 def _table(

@@ -40,6 +40,5 @@ class KMnistDataset(TableDataset):
         cache: Cache = None,
     ) -> None:
         make = partial(mnist_table, dataset_dir=dataset_dir, usage=usage or "all")
-        self._open(
-            make, IDX_COLUMNS, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id
-        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, IDX_COLUMNS, picks, num_parallel_workers)

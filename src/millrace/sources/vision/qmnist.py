@@ -7,7 +7,16 @@ from functools import partial
 from typing import Any, Literal
 
 from millrace.core.args import checked
-from millrace.sources.images import Cache, Folder, NumSamples, NumWorkers, Table, TableDataset, kind
+from millrace.sources.images import (
+    UINT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    kind,
+)
 from millrace.sources.vision.idx_images import IDX_COLUMNS, idx_table
 
 __all__ = ["QMnistDataset"]
@@ -43,15 +52,12 @@ class QMnistDataset(TableDataset):
         cache: Cache = None,
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", compat=bool(compat))
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
             make,
             {"image": IDX_COLUMNS["image"], "label": UINT32 if compat else kind("uint32", 8)},
-            num_samples,
+            picks,
             num_parallel_workers,
-            shuffle,
-            sampler,
-            num_shards,
-            shard_id,
         )
 
 

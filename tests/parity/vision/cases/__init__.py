@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.parity.vision.cases import boxes, colour, crops, decode, errors, generic, layout, warps
+from tests.parity.vision.cases import boxes, colour, crops, decode, errors, files, generic, layout, warps
 from tests.parity.vision.cases.case import Case
 
 
 def load() -> dict[str, list[Case]]:
     """Every case, by the name of its file."""
-    modules = (decode, crops, layout, colour, warps, generic, boxes, errors)
+    modules = (decode, crops, layout, colour, warps, generic, boxes, files, errors)
     return {module.__name__.rpartition(".")[2]: module.CASES for module in modules}

@@ -1,0 +1,96 @@
+"""CelebADataset: faces with forty attributes."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import ArgumentValueError, FormatError, PlanError
+from millrace.formats.images import Stored
+from millrace.formats.listing import FileList, lines_of
+from millrace.samplers import PKSampler
+from millrace.sources.images import (
+    Cache,
+    Decrypt,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    image,
+    kind,
+    pictures,
+)
+
+__all__ = ["CelebADataset"]
+
+
+class CelebADataset(TableDataset):
+    """Faces with 40 attributes each, from ``list_attr_celeba.txt``; ``attr`` holds a 0 or 1 per attribute.
+
+    ``usage`` other than "all" needs ``list_eval_partition.txt`` beside it.
+
+    >>> from pathlib import Path
+    >>> _ = Path("1.jpg").write_bytes(b"...")
+    >>> _ = Path("list_attr_celeba.txt").write_text("1\\nBald Smiling\\n1.jpg -1 1\\n")
+    >>> [
+    ...     row["attr"].tolist()
+    ...     for row in CelebADataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
+    ... ]
+    [[0, 1]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        usage: Any = "all",
+        sampler: Any = None,
+        decode: bool | None = False,
+        extensions: list[Any] | None = None,
+        num_samples: NumSamples = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+        decrypt: Decrypt = None,
+    ) -> None:
+        if usage not in (None, "all", "train", "valid", "test"):
+            raise ArgumentValueError("usage should be 'all', 'train', 'valid' or 'test'.")
+        if isinstance(sampler, PKSampler):
+            raise ArgumentValueError("CelebADataset doesn't support PKSampler.")
+        given = {"dataset_dir": dataset_dir, "usage": usage or "all", "extensions": extensions or []}
+        make = partial(_table, **given, decode=decode, decrypt=decrypt)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(
+            make, {"image": image(decode), "attr": kind("uint32", None)}, picks, num_parallel_workers, decode
+        )
+
+
+_PARTS = {"train": "0", "valid": "1", "test": "2"}
+
+
+def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool, decrypt: Any) -> Table:
+    path = os.path.join(dataset_dir, "list_attr_celeba.txt")
+    lines = lines_of(path)
+    header, rows = " ".join(lines[1:2]), [line.split() for line in lines[2:]]
+    if usage != "all":
+        partition = os.path.join(dataset_dir, "list_eval_partition.txt")
+        if not os.path.isfile(partition):
+            raise PlanError("Partition file can not be found when usage is not 'all'.")
+        part = dict(line.split()[:2] for line in lines_of(partition))
+        rows = [row for row in rows if part.get(row[0]) == _PARTS[usage]]
+    rows = [row for row in rows if not extensions or row[0].endswith(tuple(extensions))]
+    width = len(header.split())
+    if any(len(row) != width + 1 for row in rows):
+        raise FormatError(f"Invalid data, a row has not the {width} attributes of the header", file=path)
+    files = FileList(dataset_dir)
+    files.extend("", [os.fsencode(row[0]) for row in rows])
+    attributes = np.array([[value == "1" for value in row[1:]] for row in rows], np.uint8)
+    parts = {"image": pictures(files, decode, decrypt), "attr": Stored(attributes, np.uint32)}
+    return Table(len(files), parts)
