@@ -164,7 +164,7 @@ def test_damaged_idx(tmp_path):
 # --- CIFAR ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", [2, 3, 4])
 def test_cifar_pickles(tmp_path, protocol):
     images = np.random.default_rng(0).integers(0, 256, (7, 3072)).astype(np.uint8)
     batch = {b"data": images, b"labels": list(range(7)), b"batch_label": b"one", b"filenames": [b"a.png"] * 7}

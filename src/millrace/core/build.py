@@ -6,6 +6,7 @@ and copying straight into the column is the only copy a row then needs on its wa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,27 +40,43 @@ class RowsBuilder:
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take one row; nothing of it is kept by reference unless it cannot change."""
+        self.extend((row,))
+
+    def extend(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take rows one by one; when one of them fails, ``count`` says how many came before it."""
+        dense, shapes, dtypes = self._dense, self._shapes, self._dtypes
+        columns = range(len(self.columns))
         k = self.count
-        if k == 0:
-            self._begin(row)
-        for c in range(len(row)):  # enumerate() would hold a second reference to the value
-            value = row[c]
-            if type(value) is not np.ndarray and type(value) not in _SAFE:
-                value = _settled(value)
-            dense = self._dense[c]
-            if dense is None:
-                self._lists[c].append(owned(value, others=4))
-            elif (
-                type(value) is np.ndarray
-                and value.dtype is self._dtypes[c]
-                and value.shape == self._shapes[c]
-            ):
-                dense[k] = value
-            else:
-                self._lists[c] = [dense[i, ...] for i in range(k)]
-                self._lists[c].append(as_value(owned(value, others=4)))
-                self._dense[c] = None
-        self.count = k + 1
+        try:
+            for row in rows:
+                if k == 0:
+                    self._begin(row)
+                for c in columns:
+                    value = row[c]
+                    if type(value) is np.ndarray:
+                        buffer = dense[c]
+                        if buffer is not None and value.dtype is dtypes[c] and value.shape == shapes[c]:
+                            buffer[k] = value
+                            continue
+                        value = owned(value, others=4)
+                    elif type(value) not in _SAFE:
+                        value = _settled(value)
+                    self._append(c, k, value)
+                k += 1
+        finally:
+            self.count = k
+
+    def _append(self, c: int, k: int, value: Any) -> None:
+        """A value that does not fit into the dense column, or has none."""
+        buffer = self._dense[c]
+        if buffer is not None:
+            if type(value) is np.ndarray and value.dtype == buffer.dtype and value.shape == buffer.shape[1:]:
+                buffer[k] = value
+                return
+            self._lists[c] = [buffer[i, ...] for i in range(k)]
+            self._dense[c] = None
+            value = as_value(value)
+        self._lists[c].append(value)
 
     @property
     def full(self) -> bool:

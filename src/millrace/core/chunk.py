@@ -252,10 +252,6 @@ def stack_rows(values: Iterable[Any]) -> npt.NDArray[Any] | None:
     for row in rows:
         if type(row) is not np.ndarray or row.shape != shape or row.dtype != dtype:
             return None
-    out = np.empty((len(rows), *shape), dtype)
     if shape == ():
-        out[...] = rows
-        return out
-    for i, row in enumerate(rows):
-        out[i] = row
-    return out
+        return np.array(rows, dtype)
+    return np.concatenate(rows).reshape(len(rows), *shape)

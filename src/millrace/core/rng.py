@@ -138,7 +138,8 @@ class Permutation:
         self._sorted: npt.NDArray[np.int64] | None = None
         if size <= SORT_LIMIT:
             keys = _scramble(np.arange(size, dtype=np.uint64) ^ np.uint64(key & _MASK))
-            self._sorted = np.argsort(keys, kind="stable").astype(np.int64, copy=False)
+            # the hash never maps two numbers to one, so there are no ties and any sort gives the same order
+            self._sorted = np.argsort(keys).astype(np.int64, copy=False)
 
     def at(self, start: int, stop: int) -> npt.NDArray[np.int64]:
         """The values at positions [start, stop)."""

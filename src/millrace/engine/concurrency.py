@@ -1,8 +1,9 @@
-"""How many threads of a segment should work at once: all of them, unless they only take turns at the GIL.
+"""How many threads of a segment should work at once: all of them, unless they only get into each other's way.
 
-Threads that run plain Python cannot run at the same time; they only disturb each other (a third of the throughput
-is lost with two). Whether that is so cannot be known beforehand, but it can be measured: when the workers
-together use about one core, one worker alone is tried for a few chunks, and the better of the two is kept.
+Threads that run plain Python cannot run at the same time; they take turns at the GIL and lose a third of the
+throughput to it. Threads that only copy memory share one bus. Whether that is so cannot be known beforehand, but
+it can be measured: when the workers together use about one core, or when chunks are over in no time, one worker
+alone is tried for a few chunks, and the better of the two is kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ WARM_UP = 8
 # One phase of the trial lasts at least this many chunks and seconds.
 CHUNKS = 8
 SECONDS = 0.03
+# Processor seconds below which a chunk is little more than a copy.
+QUICK = 0.001
 
 
 class Concurrency:
@@ -50,8 +53,9 @@ class Concurrency:
     def _step(self, now: float, elapsed: float) -> None:
         if self._phase == "all":
             cores = self._cpu / elapsed
-            if not 0.6 < cores < 1.25:
-                self.decided = True  # more than one core is in use, or hardly any: more threads do help
+            turns = 0.6 < cores < 1.25
+            if not turns and self._cpu / self._chunks > QUICK:
+                self.decided = True  # real work on several cores, or waiting for a disk: more threads do help
                 return
             self._rate_of_all = self._rows / elapsed
             self._phase = "settle"

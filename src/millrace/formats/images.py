@@ -14,7 +14,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import DataError, FormatError
 from millrace.core.order import Indices
 
-__all__ = ["EachRow", "FileBytes", "Loaded", "Stored", "map_file"]
+__all__ = ["EachRow", "FileBytes", "Loaded", "Stored", "map_file", "map_grey_bmp"]
 
 
 class Stored:
@@ -176,3 +176,27 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
     if size // each == 0:
         return np.zeros((0, *shape), np.uint8)
     return np.memmap(path, np.uint8, "r", skip, (size // each, *shape))
+
+
+def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
+    """The grey pixels of an uncompressed BMP of 8 or 24 bits; of 8 bits they are mapped, not read."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(54)
+        if head[:2] != b"BM" or len(head) < 54:
+            raise FormatError("Invalid file, this is no BMP file", file=path)
+        start, width, height = (
+            int.from_bytes(head[at : at + 4], "little", signed=True) for at in (10, 18, 22)
+        )
+        bits, packed = int.from_bytes(head[28:30], "little"), int.from_bytes(head[30:34], "little")
+        if bits not in (8, 24) or packed or width <= 0 or not 0 < abs(height) < 1 << 20 or width > 1 << 20:
+            raise FormatError(f"a BMP file of {bits} bits, {width} x {height}, is not read", file=path)
+        step = (width * bits // 8 + 3) // 4 * 4
+        rows = np.memmap(path, np.uint8, "r", start, (abs(height), step))[:, : width * bits // 8]
+    except (OSError, ValueError) as error:
+        raise FormatError(f"Invalid file, failed to read: {path} ({error})", file=path) from error
+    rows = rows[::-1] if height > 0 else rows
+    if bits == 8:
+        return rows
+    weights = np.array([0.114, 0.587, 0.299])  # blue comes first
+    return np.rint(rows.reshape(abs(height), width, 3) @ weights).astype(np.uint8)

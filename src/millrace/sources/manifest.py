@@ -61,17 +61,8 @@ class ManifestDataset(TableDataset):
             _table, dataset_file=dataset_file, usage=usage, class_indexing=class_indexing, decode=bool(decode)
         )
         columns = {"image": image(decode), "label": kind(np.int32)}
-        self._open(
-            make,
-            columns,
-            num_samples,
-            num_parallel_workers,
-            shuffle,
-            sampler,
-            num_shards,
-            shard_id,
-            heavy=decode,
-        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, columns, picks, num_parallel_workers, decode)
 
 
 def _check_file(path: Any) -> None:

@@ -74,17 +74,15 @@ class UserReader:
         self.maker = source.maker
 
     def read(self, indices: Indices) -> dict[str, Column]:
-        maker, getitem, index = self.maker, self.getitem, -1
-        width = len(maker.columns)
+        maker, width = self.maker, len(self.maker.columns)
         builder = RowsBuilder(maker.columns, len(indices))
+        given = map(self.getitem, indices.tolist())
         try:
-            for index in indices.tolist():
-                row = getitem(index)
-                if type(row) is not tuple or len(row) != width:
-                    row = maker.row(row)
-                builder.add(row)
+            builder.extend(
+                row if type(row) is tuple and len(row) == width else maker.row(row) for row in given
+            )
         except Exception as error:
-            error.row_index = index  # type: ignore[attr-defined]
+            error.row_index = int(indices[builder.count])  # type: ignore[attr-defined]
             raise
         return maker.check(builder.finish())
 

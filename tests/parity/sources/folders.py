@@ -6,7 +6,10 @@ are relative to the folder and stand in a ``Path``, so that they can be placed a
 
 from __future__ import annotations
 
+import gzip
 import json
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -322,18 +325,33 @@ case("IMDBDataset")(imdb)
 case("IMDBDataset", "test")(lambda f: imdb(f) | {"usage": "test"})
 
 
+def png(shade: int) -> bytes:
+    """An image of two by two pixels."""
+    rows = (b"\0" + bytes([shade, 1, 2]) * 2) * 2
+
+    def part(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = part(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+
+
+IMAGES = [("train", "cat"), ("train", "dog"), ("eval", "cat"), ("train", "ant"), ("train", "dog"), ("inference", "x")]
+
+
 def manifest(folder: Path) -> dict[str, Any]:
     lines = []
-    for n, (usage, label) in enumerate([("train", "cat"), ("train", "dog"), ("eval", "cat"), ("train", "ant"), ("train", "dog"), ("inference", "x")]):  # fmt: skip
-        put(folder / f"{n}.bin", bytes([n, 1, 2, 255]) * (n + 1))
-        row = {"source": str(folder / f"{n}.bin"), "usage": usage, "inference-loc": "",
-               "annotation": [{"type": "modelarts/image_classification", "name": label, "property": {}}]}  # fmt: skip
+    for n, (usage, label) in enumerate(IMAGES):
+        put(folder / f"{n}.png", png(n * 20))
+        note = {"type": "modelarts/image_classification", "name": label, "property": {}}
+        row = {"source": str(folder / f"{n}.png"), "usage": usage, "inference-loc": "", "annotation": [note]}
         lines.append(json.dumps(row))
     put(folder / "data.manifest", "\n".join(lines) + "\n")
     return {"dataset_file": str(folder / "data.manifest")}
 
 
 case("ManifestDataset")(manifest)
+case("ManifestDataset", "decoded")(lambda f: manifest(f) | {"decode": True})
 case("ManifestDataset", "classes")(lambda f: manifest(f) | {"class_indexing": {"cat": 11, "dog": 1, "ant": 7}})
 
 # --- TFRecord --------------------------------------------------------------------------------------------------
@@ -385,15 +403,11 @@ def tfrecord_ragged(folder: Path) -> dict[str, Any]:
 
 @case("TFRecordDataset", "gzip")
 def tfrecord_gzip(folder: Path) -> dict[str, Any]:
-    import gzip
-
     put(folder / "1.gz", gzip.compress(records([example(row) for row in tf_rows(4)])))
     return {"dataset_files": str(folder / "1.gz"), "compression_type": "GZIP", "columns_list": ["number", "name"]}
 
 
 @case("TFRecordDataset", "zlib")
 def tfrecord_zlib(folder: Path) -> dict[str, Any]:
-    import zlib
-
     put(folder / "1.z", zlib.compress(records([example(row) for row in tf_rows(4)])))
     return {"dataset_files": str(folder / "1.z"), "compression_type": "ZLIB", "columns_list": ["number", "name"]}

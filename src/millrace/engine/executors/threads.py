@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from queue import SimpleQueue
 
 from millrace.core.chunk import Chunk
+from millrace.core.log import get_logger
 from millrace.engine import budget
 
 from .base import Runner, Task
 
 __all__ = ["ThreadExecutor"]
+
+log = get_logger(__name__)
 
 
 class ThreadExecutor:
@@ -89,8 +94,19 @@ class _Gate:
                 self.changed.wait()
 
 
+@contextlib.contextmanager
+def _capped() -> Iterator[None]:
+    """Caps are a courtesy: a worker that cannot set them still works."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(budget.capped_libraries())
+        except Exception as error:
+            log.warning("the threads of libraries inside workers could not be limited: %s", error)
+        yield
+
+
 def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
-    with budget.capped_libraries():
+    with _capped():
         while True:
             if number >= gate.open:
                 gate.wait(number)

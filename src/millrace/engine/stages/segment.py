@@ -31,8 +31,8 @@ __all__ = ["SegmentStage"]
 
 E = TypeVar("E", bound=BaseException)
 
-# A chunk should take about this long: far above the cost of a hand-over (50 us), far below a step.
-TARGET_SECONDS = 0.004
+# A chunk should take about this long: far above the cost of a hand-over (50 us; 200 us to a process and back).
+TARGET_SECONDS = {"inline": 0.004, "threads": 0.004, "processes": 0.02}
 # ... and hold no more than this, unless one batch does.
 MOST_BYTES = 4 << 20
 # The share of bad rows means something once this many have been seen.
@@ -63,6 +63,7 @@ class SegmentStage(Stage):
         # rows that failed under an error mode that goes on, counted as their chunks are delivered
         self.dropped = 0
         self._feeds_itself = isinstance(up, IndexStage)
+        self._target = TARGET_SECONDS.get(executor.kind, 0.02)
         threads = executor if isinstance(executor, ThreadExecutor) else None
         self._concurrency = Concurrency(threads.slots if threads else 1, threads.use if threads else _nothing)
 
@@ -151,7 +152,7 @@ class SegmentStage(Stage):
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
-            wanted = int(TARGET_SECONDS / max(busy / rows_in, 1e-9)) // unit * unit
+            wanted = int(self._target / max(busy / rows_in, 1e-9)) // unit * unit
             assert isinstance(self.up, IndexStage)
             by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge

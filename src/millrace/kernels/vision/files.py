@@ -149,7 +149,7 @@ def _bytes_of(filename: str, op: str) -> bytes:
 
 
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
-    """The pixels of an image file <H,W,C>: as they are, grey, or RGB.
+    """The pixels of an image file <H,W,C>: as they are (alpha is dropped), grey, or RGB.
 
     >>> write_png("a.png", np.zeros((6, 8, 3), np.uint8))
     >>> read_image("a.png").shape, read_image("a.png", ImageReadMode.GRAYSCALE).shape
@@ -168,7 +168,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         raise DataError(f"ReadImage: failed to read file {filename!r}: it does not decode.")
     if pixels.ndim == 2:
         return pixels[:, :, None]
-    code = cv2.COLOR_BGRA2RGBA if pixels.shape[2] == 4 else cv2.COLOR_BGR2RGB
+    code = cv2.COLOR_BGRA2RGB if pixels.shape[2] == 4 else cv2.COLOR_BGR2RGB
     made: Array = cv2.cvtColor(pixels, code)
     return made
 

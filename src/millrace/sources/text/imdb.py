@@ -55,7 +55,8 @@ class IMDBDataset(TableDataset):
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         columns = {"text": TEXT, "label": INT32}
-        self._open(make, columns, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, columns, picks, num_parallel_workers)
 
 
 def _table(dataset_dir: str, usage: str) -> Table:

@@ -111,7 +111,9 @@ class TFRecordToMR(Converter):
     def _value(self, name: str, values: Any, shape: list[int], kind: str, number: int) -> Any:
         wanted = shape[0] if shape else 1
         texts = isinstance(values, list)
-        if len(values) != wanted or texts != (kind == "string"):
+        floats = not texts and values.dtype.kind == "f"
+        same = texts == (kind == "string") and floats == (kind in ("double", "float16", "float32", "float64"))
+        if len(values) != wanted or not same:
             what = "texts" if texts else str(values.dtype)
             text = f"feature '{name}' holds {len(values)} {what}, feature_dict asks for {wanted} of {kind}"
             raise FormatError(text, file=self.source, row=number)

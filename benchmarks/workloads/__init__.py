@@ -1,0 +1,67 @@
+"""One file per question.
+
+A workload module has
+
+- ``QUESTION``: what is asked, one line; ``NOTE``: how, and what was left out;
+- ``METRICS``: what its variants measure, the one that is compared first;
+- ``VARIANTS``: peer -> variant -> function(quick) that returns the measured numbers as a dict. A function imports
+  its peer itself: it runs in that peer's interpreter. Where a peer has several variants, the best one counts.
+- ``BARS``: what Millrace is held to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from types import ModuleType
+
+# In the order of the page.
+NAMES = (
+    "arrays",
+    "generator",
+    "generator_map",
+    "processes",
+    "first_batch",
+    "import_time",
+    "overhead",
+    "memory",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """A number that a variant measures: how it is called, shown, and which way is better."""
+
+    key: str
+    name: str
+    unit: str = ""
+    higher: bool = False
+    digits: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """What Millrace must reach: a ratio to a peer, or an absolute number that it must stay below.
+
+    ``variant`` narrows it to one of Millrace's variants; None means each of them.
+    """
+
+    text: str
+    metric: str
+    ratio: float | None = None
+    peer: str = "mindspore"
+    below: float | None = None
+    variant: str | None = None
+
+
+RATE = Metric("rows_per_s", "rows/s", higher=True, digits=3)
+FIRST = Metric("first_batch_s", "first batch", "s")
+PEAK = Metric("peak_mb", "peak memory", "MiB")
+CPU = Metric("cpu_s_per_1k", "CPU s per 1,000 rows", "s")
+STREAM = (RATE, FIRST, PEAK, CPU)
+
+
+def load(name: str) -> ModuleType:
+    if name not in NAMES:
+        raise SystemExit(f"no workload {name!r}; there are {', '.join(NAMES)}")
+    return importlib.import_module(f"benchmarks.workloads.{name}")

@@ -1,0 +1,46 @@
+"""How long does the import take?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import Bar, Metric
+
+QUESTION = "Import time"
+NOTE = (
+    "Wall time of the import statement in a fresh interpreter (numpy included), best of 5 per round: "
+    "`import millrace.dataset`, `import mindspore.dataset`, `import torch.utils.data`."
+)
+METRICS = (Metric("import_s", "import", "s"), Metric("modules", "modules loaded", digits=4))
+BARS = (Bar("under 0.5 s", "import_s", below=0.5),)
+
+PROGRAM = """
+import sys, time
+began = time.perf_counter()
+import {module}
+print("\\n", time.perf_counter() - began, len(sys.modules))
+"""
+
+
+def _import(module: str) -> Callable[[bool], dict[str, Any]]:
+    def run(quick: bool) -> dict[str, Any]:
+        times, modules = [], 0
+        for _ in range(1 if quick else 5):
+            command = [sys.executable, "-c", PROGRAM.format(module=module)]
+            said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+            seconds, loaded = said.split()[-2:]
+            times.append(float(seconds))
+            modules = int(loaded)
+        return {"import_s": min(times), "modules": modules}
+
+    return run
+
+
+VARIANTS = {
+    "millrace": {"import millrace.dataset": _import("millrace.dataset")},
+    "mindspore": {"import mindspore.dataset": _import("mindspore.dataset")},
+    "torch": {"import torch.utils.data": _import("torch.utils.data")},
+}

@@ -1,0 +1,77 @@
+"""SBDataset: pictures with the boundaries or segments of things."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.formats.images import EachRow
+from millrace.formats.listing import lines_of
+from millrace.formats.mat import read_mat
+from millrace.sources.images import Folder, NumSamples, NumWorkers, Table, TableDataset, image, kind, pictures
+
+__all__ = ["SBDataset"]
+
+
+class SBDataset(TableDataset):
+    """Pictures of the Semantic Boundaries Dataset, with 20 pictures of edges ("Boundaries") or one of segments.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from scipy.io import savemat
+    >>> Path("img").mkdir(), Path("cls").mkdir()
+    (None, None)
+    >>> _, _ = Path("img/7.jpg").write_bytes(b"..."), Path("val.txt").write_text("7")
+    >>> savemat("cls/7.mat", {"GTcls": {"Segmentation": np.zeros((2, 3), np.uint8)}})
+    >>> data = SBDataset(".", task="Segmentation", usage="val")
+    >>> [row["task"].shape for row in data.create_dict_iterator(num_epochs=1)]
+    [(2, 3)]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        task: Literal["Boundaries", "Segmentation"] | None = "Boundaries",
+        usage: Literal["train", "val", "train_noval", "all"] | None = "all",
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = 1,
+        shuffle: bool | None = None,
+        decode: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        given = {"dataset_dir": dataset_dir, "task": task or "Boundaries", "usage": usage or "all"}
+        make = partial(_table, **given, decode=decode)
+        target = (
+            kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
+        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "task": target}, picks, num_parallel_workers, decode)
+
+
+def _table(dataset_dir: str, task: str, usage: str, decode: bool) -> Table:
+    names: list[str] = []
+    for part in ("train", "val") if usage == "all" else (usage,):
+        names += [line.strip() for line in lines_of(os.path.join(dataset_dir, f"{part}.txt"))]
+    images = [os.path.join(dataset_dir, "img", f"{name}.jpg") for name in names]
+    targets = [os.path.join(dataset_dir, "cls", f"{name}.mat") for name in names]
+    return Table(
+        len(names), {"image": pictures(images, decode), "task": EachRow(partial(_target, targets, task))}
+    )
+
+
+def _target(files: list[str], task: str, index: int) -> Any:
+    try:
+        found = read_mat(files[index], ["GTcls"])["GTcls"][task]
+        return np.stack(found).astype(np.float64) if task == "Boundaries" else np.asarray(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(
+            f"Invalid file, there is no {task} in its GTcls: {error}", file=files[index]
+        ) from error
