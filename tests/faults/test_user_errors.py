@@ -179,6 +179,15 @@ def test_too_many_bad_rows_are_an_error() -> None:
     assert "set_error_samples_limit(0.2)" in str(error)
 
 
+def test_the_share_of_bad_rows_counts_in_small_sets_too() -> None:
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    settings.update(error_samples_limit=0.2)
+    data = ds.NumpySlicesDataset(np.arange(10), "x", shuffle=False).map(lambda x: 1 // (int(x) % 2))
+    seen, error = fails(data)
+    assert len(seen) == 5
+    assert "5 of 10 rows failed" in str(error)
+
+
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_replace_keeps_the_length(executor: str) -> None:
     settings.update(executor=executor)

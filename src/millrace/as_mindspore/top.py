@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import numpy as np
 
 import millrace.common.dtype as dtype
 
@@ -22,7 +22,7 @@ def set_seed(seed: int) -> None:
     if seed < 0:
         raise ValueError("The argument 'seed' must be non-negative.")
     # Nothing of Millrace's own draws from it: it is the script that asked, for its own draws.
-    importlib.import_module("numpy").random.seed(seed)
+    np.random.seed(seed)
     _seed = seed
 
 

@@ -213,7 +213,7 @@ def _short(value: Any, most: int = 40) -> str:
     if isinstance(value, np.ndarray):
         inside = np.array2string(value.ravel()[:4], separator=", ")[1:-1]
         return f"{value.dtype}{list(value.shape)} {inside}{' ...' if value.size > 4 else ''}"
-    text = str(value)
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

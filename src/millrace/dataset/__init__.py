@@ -24,7 +24,7 @@ from millrace.sources.numpy_slices import NumpySlicesDataset
 from millrace.sources.padded import PaddedDataset
 from millrace.sources.random_data import RandomDataset
 
-from . import config, debug
+from . import config, debug, transforms, vision
 
 __all__ = [
     "BatchInfo",
@@ -51,5 +51,7 @@ __all__ = [
     "deserialize",
     "serialize",
     "show",
+    "transforms",
+    "vision",
     "zip",
 ]

@@ -23,7 +23,7 @@ def to_json(node: Node) -> dict[str, Any]:
 
 
 def _type(node: Node) -> str:
-    return node.label
+    return getattr(node.source, "json_name", node.label) if isinstance(node, ops.Read) else node.label
 
 
 def _parallel(workers: int | None) -> dict[str, Any]:

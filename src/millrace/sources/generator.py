@@ -19,7 +19,7 @@ from millrace.samplers import BuiltinSampler, Sampler
 from .arguments import check_shards, choose_sampler
 from .batching import BatchLists, Collate
 from .column_types import column_types as known_types
-from .user_source import UserSource, is_random_access
+from .user_source import UserSource, can_be_read_once, is_random_access
 
 __all__ = ["GeneratorDataset"]
 
@@ -104,7 +104,7 @@ class GeneratorDataset(SourceDataset):
             chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
             self._start(described, chosen, explicit)
         else:
-            if hasattr(source, "__next__") and not inspect.isclass(source):
+            if can_be_read_once(source) and not inspect.isclass(source):
                 warn_once("iterator-kept", ITERATOR_KEPT, stacklevel=4)
             self._start(described, None, explicit)
             if num_shards is not None and shard_id is not None:

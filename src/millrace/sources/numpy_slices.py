@@ -30,6 +30,8 @@ class ArraySource:
     wish = "any"
     exclusive = False
     heavy = False
+    # MindSpore builds it on its GeneratorDataset, and its JSON says so
+    json_name = "GeneratorDataset"
 
     def __init__(self, name: str, arrays: dict[str, Column]) -> None:
         self.name, self.arrays = name, arrays
@@ -105,7 +107,7 @@ class NumpySlicesDataset(SourceDataset):
         check_shards(num_shards, shard_id)
         chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         workers = num_parallel_workers if num_parallel_workers and num_parallel_workers > 1 else None
-        self._start(ArraySource("GeneratorDataset", arrays), chosen, workers)
+        self._start(ArraySource("NumpySlicesDataset", arrays), chosen, workers)
 
     def __getitem__(self, index: Any) -> Any:
         """The row at a position of the dataset's order, one value per column.

@@ -18,7 +18,7 @@ from millrace.core.errors import PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import Schema
 
-__all__ = ["UserSource", "is_random_access"]
+__all__ = ["UserSource", "can_be_read_once", "is_random_access"]
 
 # Rows read at once when only their labels are wanted.
 LABEL_ROWS = 64
@@ -108,6 +108,13 @@ def is_random_access(source: Any) -> bool:
     return hasattr(source, "__getitem__") and not inspect.isclass(source)
 
 
+def can_be_read_once(source: Any) -> bool:
+    """Generators and Python's own iterators; an iterator class of the user's begins anew in its ``__iter__``."""
+    if not hasattr(source, "__next__"):
+        return False
+    return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
+
+
 class UserSource:
     """The plan's description of a user's object."""
 
@@ -155,12 +162,12 @@ class UserSource:
     def iterate(self) -> Iterator[Any]:
         """A fresh pass over a one-pass source, cut to num_samples."""
         source = self.source
-        if hasattr(source, "__next__") and not inspect.isclass(source):
-            iterator = self._replayed()
-        elif hasattr(source, "__iter__") and not inspect.isclass(source):
-            iterator = iter(source)
-        else:
+        if inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__")):
             iterator = iter(source())
+        elif can_be_read_once(source):
+            iterator = self._replayed()
+        else:
+            iterator = iter(source)
         return itertools.islice(iterator, self.limit) if self.limit else iterator
 
     def _replayed(self) -> Iterator[Any]:

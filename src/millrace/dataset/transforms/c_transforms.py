@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import (
-    IntEnum,
-)
+from enum import IntEnum
 
 from millrace.transforms.compose import (
     Compose,
@@ -24,9 +22,7 @@ from millrace.transforms.generic import (
     TypeCast,
     Unique,
 )
-from millrace.transforms.operation import (
-    Operation as TensorOperation,
-)
+from millrace.transforms.operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

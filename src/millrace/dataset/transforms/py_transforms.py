@@ -9,15 +9,9 @@ from millrace.transforms.compose import (
     RandomOrder,
     not_random,
 )
-from millrace.transforms.generic import (
-    OneHot as OneHotOp,
-)
-from millrace.transforms.operation import (
-    Operation as PyTensorOperation,
-)
-from millrace.transforms.operation import (
-    Operation as TensorOperation,
-)
+from millrace.transforms.generic import OneHot as OneHotOp
+from millrace.transforms.operation import Operation as PyTensorOperation
+from millrace.transforms.operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

@@ -22,9 +22,6 @@ from millrace.kernels.vision.files import (
     write_jpeg,
     write_png,
 )
-from millrace.transforms.compose import (
-    not_random,
-)
 from millrace.transforms.vision.augment import (
     AutoAugment,
     RandAugment,
@@ -99,6 +96,7 @@ from millrace.transforms.vision.layout import (
     ToType,
     VerticalFlip,
 )
+from millrace.transforms.vision.old import not_random
 from millrace.transforms.vision.random_colour import (
     RandomAdjustSharpness,
     RandomAutoContrast,

@@ -10,9 +10,7 @@ from millrace.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.transforms.operation import (
-    ImageOperation as ImageTensorOperation,
-)
+from millrace.transforms.operation import ImageOperation as ImageTensorOperation
 from millrace.transforms.vision.augment import (
     AutoAugment,
     RandomSelectSubpolicy,
@@ -48,12 +46,8 @@ from millrace.transforms.vision.crops import (
     Resize,
     SlicePatches,
 )
-from millrace.transforms.vision.decode import (
-    RandomCropDecodeResize,
-)
-from millrace.transforms.vision.erasing import (
-    CutOut,
-)
+from millrace.transforms.vision.decode import RandomCropDecodeResize
+from millrace.transforms.vision.erasing import CutOut
 from millrace.transforms.vision.layout import (
     HWC2CHW,
     HorizontalFlip,
@@ -65,11 +59,11 @@ from millrace.transforms.vision.layout import (
     Rescale,
     VerticalFlip,
 )
-from millrace.transforms.vision.old import (
-    CDecode as Decode,
-)
+from millrace.transforms.vision.old import CDecode as Decode
 from millrace.transforms.vision.old import (
     RgbToBgr,
+    SoftDvppDecodeRandomCropResizeJpeg,
+    SoftDvppDecodeResizeJpeg,
 )
 from millrace.transforms.vision.random_colour import (
     RandomAdjustSharpness,
@@ -146,6 +140,8 @@ __all__ = [
     "Rotate",
     "SliceMode",
     "SlicePatches",
+    "SoftDvppDecodeRandomCropResizeJpeg",
+    "SoftDvppDecodeResizeJpeg",
     "UniformAugment",
     "VerticalFlip",
 ]

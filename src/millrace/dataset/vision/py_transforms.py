@@ -6,15 +6,8 @@ from millrace.kernels.vision.enums import (
     Border,
     Inter,
 )
-from millrace.transforms.compose import (
-    not_random,
-)
-from millrace.transforms.vision.augment import (
-    UniformAugment,
-)
-from millrace.transforms.vision.batches import (
-    MixUp,
-)
+from millrace.transforms.vision.augment import UniformAugment
+from millrace.transforms.vision.batches import MixUp
 from millrace.transforms.vision.colour import (
     AdjustGamma,
     AutoContrast,
@@ -30,9 +23,7 @@ from millrace.transforms.vision.crops import (
     Resize,
     TenCrop,
 )
-from millrace.transforms.vision.erasing import (
-    RandomErasing,
-)
+from millrace.transforms.vision.erasing import RandomErasing
 from millrace.transforms.vision.layout import (
     HWC2CHW,
     Pad,
@@ -44,19 +35,12 @@ from millrace.transforms.vision.layout import (
 from millrace.transforms.vision.old import (
     Cutout,
     RgbToBgr,
+    not_random,
 )
-from millrace.transforms.vision.old import (
-    PyDecode as Decode,
-)
-from millrace.transforms.vision.old import (
-    PyNormalize as Normalize,
-)
-from millrace.transforms.vision.old import (
-    PyNormalizePad as NormalizePad,
-)
-from millrace.transforms.vision.old import (
-    PyToTensor as ToTensor,
-)
+from millrace.transforms.vision.old import PyDecode as Decode
+from millrace.transforms.vision.old import PyNormalize as Normalize
+from millrace.transforms.vision.old import PyNormalizePad as NormalizePad
+from millrace.transforms.vision.old import PyToTensor as ToTensor
 from millrace.transforms.vision.random_colour import (
     RandomColor,
     RandomColorAdjust,

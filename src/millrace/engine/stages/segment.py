@@ -35,7 +35,7 @@ E = TypeVar("E", bound=BaseException)
 TARGET_SECONDS = {"inline": 0.004, "threads": 0.004, "processes": 0.02}
 # ... and hold no more than this, unless one batch does.
 MOST_BYTES = 4 << 20
-# The share of bad rows means something once this many have been seen.
+# The share of bad rows means something once this many have been seen, or at the end of an epoch.
 LIMIT_FROM_ROWS = 100
 
 
@@ -78,6 +78,8 @@ class SegmentStage(Stage):
                 self._state = state
                 if item is DONE:
                     self._pending.append((DONE, state, 0))
+                elif self.dropped:
+                    self._check_limit(self.stats.ops[0].rows)
                 return item
             waited = not item.done()
             if waited:
@@ -148,7 +150,8 @@ class SegmentStage(Stage):
         if report.ledger:
             self.dropped += len(report.ledger)
             self._report([self._entry(entry) for entry in report.ledger])
-            self._check_limit(stats.ops[0].rows)
+            if stats.ops[0].rows >= LIMIT_FROM_ROWS:
+                self._check_limit(stats.ops[0].rows)
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
@@ -174,7 +177,7 @@ class SegmentStage(Stage):
 
     def _check_limit(self, rows: int) -> None:
         """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""
-        if rows >= LIMIT_FROM_ROWS and self.dropped > self._limit * rows:
+        if self.dropped > self._limit * rows:
             raise DataError(
                 f"{self.dropped} of {rows} rows failed, more than config.set_error_samples_limit({self._limit}) allows;"
                 " dataset.skipped() lists them",

@@ -269,6 +269,8 @@ def _content(path: Path, cipher: crypto.Cipher) -> Any:
             if os.fstat(source.fileno()).st_size == 0:
                 return b""
             return mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        if cipher.key is None:
+            raise FormatError("the file is encrypted: give its key to set_enc_key()", file=str(path))
         with tempfile.TemporaryFile() as plain:
             crypto.decrypt(source, cast(BinaryIO, plain), cipher, str(path))
             return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)

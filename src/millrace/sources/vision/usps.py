@@ -72,7 +72,7 @@ def _read(path: str) -> Any:
             label, *values = line.split()
             labels.append(int(label) - 1)
             images.append([float(value.partition(":")[2]) for value in values])
-        dots = np.array(images, np.float64).reshape(-1, 16, 16, 1)
+        dots = np.array(images, np.float32).reshape(-1, 16, 16, 1).astype(np.float64)
     except ValueError as error:
         raise FormatError(f"Invalid data, a row has not 256 dots: {error}", file=path) from error
     return ((dots + 1) / 2 * 255).astype(np.uint8), np.array(labels, np.uint32)

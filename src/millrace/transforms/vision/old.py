@@ -5,21 +5,46 @@ The other names of those modules are the transforms of today.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentTypeError
-from millrace.kernels.vision import layout
+from millrace.kernels.vision import codec, layout
+from millrace.kernels.vision.enums import Inter
 from millrace.kernels.vision.image import as_array
-from millrace.transforms.checks import DataType, data_type
+from millrace.kernels.vision.resize import resize
+from millrace.transforms import compose
+from millrace.transforms.checks import DataType, PositiveInt, data_type
 from millrace.transforms.operation import ImageOperation
 
 from . import decode, erasing
 from . import layout as today
+from .checks import CropSize, Ratio, ResizeSize, Scale
 
-__all__ = ["CDecode", "Cutout", "PyDecode", "PyNormalize", "PyNormalizePad", "PyToTensor", "RgbToBgr"]
+__all__ = [
+    "CDecode",
+    "Cutout",
+    "PyDecode",
+    "PyNormalize",
+    "PyNormalizePad",
+    "PyToTensor",
+    "RgbToBgr",
+    "SoftDvppDecodeRandomCropResizeJpeg",
+    "SoftDvppDecodeResizeJpeg",
+    "not_random",
+]
+
+
+def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function as one that draws no random numbers.
+
+    >>> not_random(lambda x: x * 2).random
+    False
+    """
+    return compose.not_random(func)
 
 
 class CDecode(decode.Decode):
@@ -116,3 +141,39 @@ class RgbToBgr(ImageOperation):
         if x.shape[axis] != 3:
             raise ArgumentTypeError(f"img should be 3 channels RGB img. Got {x.shape[axis]} channels.")
         return np.flip(x, axis)
+
+
+class SoftDvppDecodeResizeJpeg(ImageOperation):
+    """Decode and Resize in one: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+
+    >>> import millrace.dataset.vision as vision
+    >>> SoftDvppDecodeResizeJpeg((4, 6))(vision.encode_jpeg(np.zeros((8, 8, 3), np.uint8))).shape
+    (4, 6, 3)
+    """
+
+    heavy = True
+
+    @checked
+    def __init__(self, size: ResizeSize) -> None:
+        self.size = size
+
+    def row(self, x: Any) -> Any:
+        return resize(codec.decode(x, "SoftDvppDecodeResizeJpeg"), self.size, Inter.LINEAR)
+
+
+class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize):
+    """RandomCropDecodeResize: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+
+    >>> SoftDvppDecodeRandomCropResizeJpeg(8).size
+    (8, 8)
+    """
+
+    @checked
+    def __init__(
+        self,
+        size: CropSize,
+        scale: Scale = (0.08, 1.0),
+        ratio: Ratio = (3.0 / 4.0, 4.0 / 3.0),
+        max_attempts: PositiveInt = 10,
+    ) -> None:
+        super().__init__(size, scale, ratio, Inter.BILINEAR, max_attempts)
