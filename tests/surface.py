@@ -135,6 +135,8 @@ def parameters() -> list[tuple[str, list[str] | None, Any]]:
             if isinstance(entry, str) or is_enum(entry) or not hasattr(ours, name):
                 continue  # a constant, an Enum, or a name that is not there yet
             theirs = entry["init"] if isinstance(entry, dict) else entry
+            if theirs == ["args", "kwargs"]:
+                theirs = None  # a wrapper of MindSpore's old modules hides what it takes
             found.append((f"{module}.{name}", theirs, getattr(ours, name)))
     return found
 

@@ -124,7 +124,7 @@ def test_shuffle_is_a_permutation(case: Case) -> None:
 
 
 def test_shards_cover(case: Case) -> None:
-    if "num_shards" not in case.takes:
+    if "num_shards" not in case.takes or case.fake.shards == "none":
         pytest.skip("has no shards")
     total = len(case.fake.rows)
     seen: list[dict[str, Any]] = []
@@ -214,9 +214,8 @@ def test_values_belong_to_the_caller(case: Case) -> None:
 def test_missing_data(case: Case) -> None:
     """A data set that is not there is refused by name, when it is opened or at the latest when it is read."""
     shutil.rmtree(case.folder)
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(MillraceError) as caught:
         case.rows()
-    assert isinstance(caught.value, MillraceError)
     assert str(case.folder) in str(caught.value)
 
 

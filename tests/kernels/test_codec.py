@@ -66,6 +66,27 @@ def test_damaged_files_say_so(name):
         codec.decode_to_pil((FILES / name).read_bytes())
 
 
+def test_slips_that_leave_the_picture_whole_are_forgiven():
+    """As MindSpore forgives them: several files of ImageNet have one."""
+    whole = codec.decode(JPEG)
+    tables, scan = JPEG.index(b"\xff\xdb"), JPEG.index(b"\xff\xda")
+    slips = [
+        JPEG[:tables] + b"\0\1\2" + JPEG[tables:],
+        JPEG[:scan] + b"\x11\x22" + JPEG[scan:],
+        JPEG[:-2] + b"\x11\x22\x33" + JPEG[-2:],
+        JPEG[:-2],
+        JPEG[:-1],
+        JPEG + b"\0" * 9,
+        JPEG + JPEG,
+        JPEG.replace(b"JFIF\0\1\1", b"JFIF\0\x09\x09"),
+    ]
+    for data in slips:
+        np.testing.assert_array_equal(codec.decode(data), whole)
+    for cut in (3, 10, 100, 700):
+        with pytest.raises(DataError, match="cut short"):
+            codec.decode(JPEG[:-cut])
+
+
 def test_empty_and_foreign_bytes():
     with pytest.raises(DataError, match="empty"):
         codec.decode(b"")

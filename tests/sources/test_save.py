@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentValueError, DataError, PlanError
+from millrace.core.errors import ArgumentValueError, DataError, FormatError, PlanError
 from millrace.formats.mindrecord import MindRecordReader, set_enc_key
 from millrace.formats.tfrecord import parse_example, read_records
-from millrace.sources import records  # noqa: F401  (teaches save() its file types)
+from millrace.sources import records
 from tests.formats.mindrecord.helpers import rows_of
 
 
@@ -106,7 +110,10 @@ def test_a_number_that_is_not_finite_is_kept_without_an_index(tmp_path):
     found = rows_of(path)
     assert len(found) == 900
     assert np.isnan(found[700]["c1"])
-    with pytest.raises(ArgumentValueError, match="no other column to index"), pytest.warns(UserWarning):
+    with (
+        pytest.raises(ArgumentValueError, match="no other column to index"),
+        pytest.warns(UserWarning, match="column 'c0' holds a number that is not finite"),
+    ):
         generated([np.float64("inf")]).save(str(tmp_path / "y"))
 
 
@@ -124,6 +131,30 @@ def test_all_or_nothing(tmp_path):
     with pytest.raises(RuntimeError, match="Invalid file, mindrecord files already exist"):
         generated([2]).save(str(tmp_path / "x"))
     assert [r["c0"] for r in rows_of(tmp_path / "x")] == [1]
+
+
+def test_kill_9_while_saving(tmp_path):  # 8
+    code = (
+        "import sys, numpy as np, millrace.dataset as ds, millrace.sources.records\n"
+        "data = ds.NumpySlicesDataset({'x': np.arange(3000)}, shuffle=False)\n"
+        "print('go', flush=True)\n"
+        "data.save(sys.argv[1], 2)\n"
+    )
+    draw = random.Random(0)
+    for number in range(8):
+        path = tmp_path / f"x{number}_"
+        process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(draw.random() * 0.4)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        try:
+            found = rows_of(f"{path}0")
+        except FormatError:
+            continue  # nothing is there
+        assert sorted(row["x"] for row in found) == list(range(3000))
 
 
 def test_arguments(tmp_path):

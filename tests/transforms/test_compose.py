@@ -8,6 +8,7 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.transforms as T
 import millrace.dataset.vision as V
+from millrace.core import settings
 from tests.parity.vision.inputs import make, u8
 
 
@@ -76,3 +77,19 @@ def test_the_old_modules_are_thin_faces():
     assert (made.shape, made.dtype) == ((3, 37, 53), np.float32)
     two = c.Compose([c_vision.Decode(), c_vision.Rescale(1 / 255, 0), c_vision.HWC2CHW()])(make("rgb.jpg"))
     np.testing.assert_allclose(two * 2 - 1, made, atol=0.05)  # Pillow's decoder rounds differently
+
+
+def test_worker_processes_give_the_same_rows(no_leaks):
+    steps = [
+        V.RandomCropDecodeResize(16),
+        V.RandomHorizontalFlip(),
+        V.RandomColorAdjust(0.4, 0.4, 0.4, 0.1),
+        V.ToTensor(),
+    ]
+
+    def run(**changes):
+        with settings.override(seed=9, **changes):
+            return rows(encoded(12).map(T.Compose(steps), ["image"], num_parallel_workers=2).batch(4))
+
+    for one, two in zip(run(executor="inline"), run(executor="processes"), strict=True):
+        np.testing.assert_array_equal(one, two)

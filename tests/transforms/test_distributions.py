@@ -50,7 +50,9 @@ def test_resized_crops_have_areas_and_ratios_within_the_ranges():
     assert 0.55 < area.max() < 0.61
     assert 0.49 < ratio.min() < 0.55
     assert 1.8 < ratio.max() < 2.02
-    assert abs(np.log(ratio).mean()) < 0.1, "ratios are uniform in their logarithm; a few tall ones do not fit"
+    assert abs(np.log(ratio).mean()) < 0.1, (
+        "ratios are uniform in their logarithm; a few tall ones do not fit"
+    )
     assert (boxes[:, 0] + boxes[:, 2] <= 300).all()
     assert (boxes[:, 1] + boxes[:, 3] <= 400).all()
     assert abs(area.mean() - 0.4) < 0.02

@@ -3,7 +3,7 @@
 Threads that run plain Python cannot run at the same time; they take turns at the GIL and lose a third of the
 throughput to it. Threads that only copy memory share one bus. Whether that is so cannot be known beforehand, but
 it can be measured: when the workers together use about one core, or when chunks are over in no time, one worker
-alone is tried for a few chunks, and the better of the two is kept.
+alone is tried for a few chunks, and kept if it does clearly better.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ WARM_UP = 8
 # One phase of the trial lasts at least this many chunks and seconds.
 CHUNKS = 8
 SECONDS = 0.03
+# One worker must be clearly better: a busy machine makes both look alike, and all workers are the safe choice.
+BETTER = 1.1
 # Processor seconds below which a chunk is little more than a copy.
 QUICK = 0.001
 
@@ -64,7 +66,7 @@ class Concurrency:
             self._phase = "one"  # chunks that the others had under way are out now
         else:
             self.decided = True
-            if self._rows / elapsed < self._rate_of_all:
+            if self._rows / elapsed < BETTER * self._rate_of_all:
                 self.use(self.workers)
         self._restart(now)
 

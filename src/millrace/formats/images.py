@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,22 @@ from millrace.core.chunk import Column
 from millrace.core.errors import DataError, FormatError
 from millrace.core.order import Indices
 
-__all__ = ["EachRow", "FileBytes", "Loaded", "Stored", "map_file", "map_grey_bmp"]
+__all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp"]
 
 
-class Stored:
+class Part(Protocol):
+    """One column of a table of rows."""
+
+    def read(self, indices: Indices) -> Column:
+        """The values of these rows; they belong to the caller."""
+        raise NotImplementedError
+
+    def where(self, index: int) -> str | None:
+        """The file that a row's value comes from."""
+        return None
+
+
+class Stored(Part):
     """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
 
     They are given out as ``dtype``, where memory holds a smaller type.
@@ -40,11 +52,8 @@ class Stored:
     def all(self) -> Any:
         return self.values
 
-    def where(self, index: int) -> str | None:
-        return None
 
-
-class Loaded:
+class Loaded(Part):
     """Rows in arrays, one per file, that the first read in each process loads; only the loaders travel.
 
     ``view`` makes a block of rows into the column's values.
@@ -100,7 +109,7 @@ class Loaded:
         return self.files[int(np.searchsorted(self.ends, index, side="right"))]
 
 
-class FileBytes:
+class FileBytes(Part):
     """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one."""
 
     def __init__(
@@ -136,10 +145,10 @@ class FileBytes:
         return str(self.files[index])
 
 
-class EachRow:
+class EachRow(Part):
     """Whatever a function makes of a row's number; an error gets the number of the row."""
 
-    def __init__(self, make: Callable[[int], Any], files: Sequence[str] | None = None) -> None:
+    def __init__(self, make: Callable[[int], Any], files: Any = None) -> None:
         self.make, self.files = make, files
 
     def read(self, indices: Indices) -> Column:

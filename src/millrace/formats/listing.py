@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _SHOW_AFTER = 1.0
 _SHOW_EVERY = 0.2
 
 
-class FileList:
+class FileList(Sequence[str]):
     """Paths below one root as one block of bytes and an array of offsets: about 40 bytes a file.
 
     >>> files = FileList("/data")
@@ -64,7 +64,9 @@ class FileList:
         self._join()
         return self._blob[self._ends[index] : self._ends[index + 1]]
 
-    def __getitem__(self, index: int) -> str:
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
         return os.fsdecode(os.path.join(self.root, self.name(index)))
 
     def __iter__(self) -> Iterator[str]:

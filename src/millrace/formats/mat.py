@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from millrace.core.errors import FormatError
 
-__all__ = ["MOST_BYTES", "read_mat"]
+__all__ = ["MOST_BYTES", "read_mat", "write_mat"]
 
 # Of a file, and of what one compressed variable may unfold to.
 MOST_BYTES = 8 << 30
@@ -183,3 +183,35 @@ class _Reader:
         dense = np.zeros(shape, np.float64)
         dense[rows[:used], columns] = values[:used]
         return dense
+
+
+def write_mat(path: str | os.PathLike[str], variables: dict[str, Any]) -> None:
+    """A small file of numbers and of dicts of them (structs), not compressed.
+
+    >>> write_mat("b.mat", {"labels": np.array([[1, 2]], np.uint8), "part": {"x": np.eye(2)}})
+    >>> read_mat("b.mat")["part"]["x"].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<HH", 0x0100, 0x4D49)
+    with open(path, "wb") as file:
+        file.write(head + b"".join(_matrix(name, value) for name, value in variables.items()))
+
+
+def _element(kind: int, data: bytes) -> bytes:
+    return struct.pack("<II", kind, len(data)) + data.ljust((len(data) + 7) // 8 * 8, b"\0")
+
+
+def _matrix(name: str, value: Any) -> bytes:
+    if isinstance(value, dict):
+        code, shape = _STRUCT, (1, 1)
+        names = b"".join(key.encode("latin-1").ljust(32, b"\0") for key in value)
+        body = _element(5, struct.pack("<i", 32)) + _element(1, names)
+        body += b"".join(_matrix("", inner) for inner in value.values())
+    else:
+        array = np.atleast_2d(np.asarray(value))
+        code = next(c for c, kind in _CLASSES.items() if kind == array.dtype.str[1:])
+        kind = next(k for k, name_ in _TYPES.items() if name_ == array.dtype.str[1:])
+        body, shape = _element(kind, array.astype(f"<{array.dtype.str[1:]}").tobytes(order="F")), array.shape
+    described = _element(6, struct.pack("<II", code, 0)) + _element(5, np.array(shape, "<i4").tobytes())
+    whole = described + _element(1, name.encode("latin-1")) + body
+    return struct.pack("<II", _MATRIX, len(whole)) + whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,12 @@ import numpy.typing as npt
 
 from millrace.core.errors import FormatError
 
-__all__ = ["Block", "Handles", "Ints", "Spans", "gather"]
+__all__ = ["Block", "Handles", "Ints", "Opener", "Spans", "gather"]
 
 Ints = npt.NDArray[np.int64]
+
+# Opens a path and gives a descriptor; the reader closes it.
+Opener = Callable[[str], int]
 
 # Neighbours no further apart than this are read together with what lies between them.
 GAP = 4096
@@ -73,14 +77,14 @@ class Handles:
         self._open: dict[str, int] = {}
         self._turn = threading.Lock()
 
-    def read(self, path: str, start: int, stop: int) -> bytes:
-        """These bytes; a file that has become shorter is an error."""
+    def read(self, path: str, start: int, stop: int, opener: Opener | None = None) -> bytes:
+        """These bytes; a file that has become shorter is an error. ``opener`` opens what is not read as it is."""
         number = self._open.get(path)
         if number is not None:
             return _read(number, path, start, stop)
         with self._turn:
-            if path not in self._open and len(self._open) < MOST_OPEN:
-                self._open[path] = _open(path)
+            if path not in self._open and (opener is not None or len(self._open) < MOST_OPEN):
+                self._open[path] = _open(path) if opener is None else opener(path)
             number = self._open.get(path)
         if number is not None:
             return _read(number, path, start, stop)
@@ -114,7 +118,9 @@ def _read(number: int, path: str, start: int, stop: int) -> bytes:
     return data
 
 
-def gather(handles: Handles, path: str, starts: Ints, stops: Ints) -> tuple[bytes, Ints]:
+def gather(
+    handles: Handles, path: str, starts: Ints, stops: Ints, opener: Opener | None = None
+) -> tuple[bytes, Ints]:
     """The bytes of these spans, in runs of neighbours, and where each span begins in them."""
     if not len(starts):
         return b"", starts
@@ -122,11 +128,11 @@ def gather(handles: Handles, path: str, starts: Ints, stops: Ints) -> tuple[byte
     ends = np.flatnonzero((apart < 0) | (apart > GAP))
     if not len(ends):
         first = int(starts[0])
-        return handles.read(path, first, int(stops[-1])), starts - first
+        return handles.read(path, first, int(stops[-1]), opener), starts - first
     firsts = np.concatenate(([0], ends + 1))
     lasts = np.append(ends, len(starts) - 1)
     low, high = starts[firsts], stops[lasts]
-    parts = [handles.read(path, a, b) for a, b in zip(low.tolist(), high.tolist())]
+    parts = [handles.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
     sizes = high - low
     moved = np.cumsum(sizes) - sizes - low
     return b"".join(parts), starts + np.repeat(moved, lasts - firsts + 1)

@@ -12,7 +12,7 @@ import inspect
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -235,7 +235,7 @@ class FilesReader:
         made: dict[str, Column] = {}
         for (path, form), spans in zip(self.parts[number], self.spans[number]):
             starts, stops = spans.starts[rows], spans.stops[rows]
-            data, places = gather(self.handles, path, starts, stops)
+            data, places = gather(self.handles, path, starts, stops, getattr(form, "opener", None))
             try:
                 made |= form.rows(Block(data, places, places + (stops - starts), path, rows))
             except FormatError as error:
@@ -276,6 +276,8 @@ def _values(column: Column) -> list[Any]:
 class FilesDataset(SourceDataset):
     """Base of the sources over files: from the usual arguments to a Read of a FilesSource."""
 
+    _kind: ClassVar[type[FilesSource]] = FilesSource
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         REBUILD[cls.__name__] = lambda saved: _rebuilt(cls, saved)
@@ -305,7 +307,7 @@ class FilesDataset(SourceDataset):
             "num_shards": num_shards or 1,
             "shard_id": shard_id or 0,
         }
-        source = FilesSource(type(self).__name__, parts, columns, shown)
+        source = self._kind(type(self).__name__, parts, columns, shown)
         sampler = FileSampler(
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
@@ -321,7 +323,8 @@ class FilesDataset(SourceDataset):
 def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:
     takes = inspect.signature(kind).parameters
     given = {name: value for name, value in saved.items() if name in takes}
-    given["shuffle"] = Shuffle(MODES[given["shuffle"]])
+    mode = MODES[given["shuffle"]]
+    given["shuffle"] = {"false": False, "global": True}.get(mode, Shuffle(mode))
     given["num_samples"] = given["num_samples"] or None
     if given["num_shards"] == 1:
         del given["num_shards"], given["shard_id"]

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from millrace.core.schema import ColumnType, Schema
 from millrace.fluent.checks import NoCache, Samples, Workers
 from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.source import SourceDataset
-from millrace.formats.images import FileBytes, Loaded, Stored
+from millrace.formats.images import FileBytes, Part
 from millrace.formats.listing import FileList, files_in, folders_in, progress
 
 from .arguments import choose_sampler
@@ -34,6 +34,7 @@ __all__ = [
     "Folder",
     "NumSamples",
     "NumWorkers",
+    "Part",
     "Table",
     "TableDataset",
     "check_there",
@@ -92,14 +93,6 @@ def _decode(data: npt.NDArray[np.uint8]) -> Any:
     from millrace.kernels.vision.codec import decode
 
     return decode(data)
-
-
-class Part(Protocol):
-    """One column of a table."""
-
-    def read(self, indices: Indices) -> Column: ...
-
-    def where(self, index: int) -> str | None: ...
 
 
 class Table:
@@ -165,7 +158,8 @@ class TableSource:
 
     def labels(self, column: str) -> npt.NDArray[Any]:
         part = self.open().parts.get(column)
-        found = part.all() if isinstance(part, (Stored, Loaded)) else None
+        find = getattr(part, "all", None)
+        found = None if find is None else find()
         if found is None:
             raise PlanError(
                 f"PKSampler needs the class of every row: {self.name} has none in column {column!r} (columns: "

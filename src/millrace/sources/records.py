@@ -15,6 +15,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.fluent.checks import NoCache, Samples, Workers
+from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.source import SourceDataset
 from millrace.formats.mindrecord import Cipher, MindRecordReader
 from millrace.formats.mindrecord.remote import is_remote, remote_exists, remote_glob
@@ -26,6 +27,7 @@ from millrace.samplers import (
     SequentialSampler,
     SubsetRandomSampler,
     SubsetSampler,
+    from_dict,
 )
 
 from . import save as _save  # noqa: F401  (teaches dataset.save() its file types)
@@ -66,6 +68,7 @@ class RecordSource:
             self.index_fields = reader.index_fields
         self.columns = self._chosen(columns)
         self.padding = padded_values(self.fields, self.columns, padded_sample) if num_padded else {}
+        self._labels: dict[str, npt.NDArray[Any]] = {}
 
     def _chosen(self, columns: list[str] | None) -> list[str]:
         if not columns:
@@ -112,12 +115,14 @@ class RecordSource:
                 f"Invalid data, 'class_column': {column} can not found in fields of mindrecord files. Please "
                 f"check 'class_column' in PKSampler. The fields it can draw by are {scalars}."
             )
-        with self._reader() as reader:
-            found = np.asarray(reader.column(column))
-        if not self.num_padded:
-            return found
-        last = self.padding[column] if column in self.padding else found[-1:]
-        return np.concatenate([found, np.full(self.num_padded, last)])
+        if column not in self._labels:
+            with self._reader() as reader:
+                found = np.asarray(reader.column(column))
+            if self.num_padded:
+                last = self.padding[column] if column in self.padding else found[-1:]
+                found = np.concatenate([found, np.full(self.num_padded, last)])
+            self._labels = {column: found}  # asked for again in every epoch
+        return self._labels[column]
 
     def where(self, index: int) -> str | None:
         if index >= self.rows:
@@ -127,10 +132,11 @@ class RecordSource:
 
     def arguments(self) -> dict[str, Any]:
         made: dict[str, Any] = {"dataset_files": self.files, "columns_list": self.columns}
+        made["keeps_sampler"] = True
         return made | ({"num_padded": self.num_padded} if self.num_padded else {})
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"cipher": self.cipher.state()}
+        return self.__dict__ | {"cipher": self.cipher.state(), "_labels": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, cipher=Cipher.from_state(state["cipher"]))
@@ -312,3 +318,19 @@ def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
     if getattr(sampler, "replacement", False):
         raise ArgumentValueError(f"replacement=True draws from all rows: it does not go with {mode}")
     return made
+
+
+def _rebuild(saved: dict[str, Any]) -> MindDataset:
+    if saved.get("num_padded"):
+        raise PlanError("Invalid data, a MindDataset with padded samples cannot be rebuilt from JSON")
+    sampler = saved.get("sampler") or {}
+    if sampler.get("sampler_name") == RecordSampler.__name__:
+        names = ("num_shards", "shard_id")
+        options = {name: sampler[name] for name in names if name in sampler}
+        options |= {"shuffle": Shuffle(sampler["shuffle"]), "num_samples": sampler["num_samples"] or None}
+    else:
+        options = {"sampler": from_dict(sampler)} if sampler else {}
+    return MindDataset(saved["dataset_files"], saved["columns_list"], **options)
+
+
+REBUILD["MindDataset"] = _rebuild

@@ -26,7 +26,8 @@ class Fake:
     (for images that are lossy, say) that returns True when it is right. ``types`` gives the numpy type of each
     column, "str" for text. ``shapes`` gives the shape of columns where it must be checked by itself. ``damage``
     breaks one file of the folder and returns the part of its name that the error must show. ``shards``: "rows"
-    (the default: each shard gets its part of the rows, padded to equal length) or "files".
+    (the default: each shard gets its part of the rows, padded to equal length), "files", or "none" where this data
+    set cannot be cut in two.
     """
 
     write: Callable[[Path], dict[str, Any]]

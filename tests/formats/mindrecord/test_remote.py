@@ -174,7 +174,7 @@ def test_a_store_that_is_down_is_given_up_on(bucket, monkeypatch):
     for _ in range(9):
         with pytest.raises(DataError):
             rows_of("memory://bucket/x")
-    with pytest.raises(DataError, match="failed 1 times .the retry budget is spent."):
+    with pytest.raises(DataError, match=r"failed 1 times .the retry budget is spent."):
         rows_of("memory://bucket/x")
 
 
@@ -184,7 +184,7 @@ def test_what_cannot_pass_is_not_tried_again(bucket, monkeypatch):
     with pytest.raises(FormatError, match="PermissionError"):
         rows_of("memory://bucket/x")
     assert len(calls) == 1
-    with pytest.raises(FormatError, match="does not exist|FileNotFound"):
+    with pytest.raises(FormatError, match=r"does not exist|FileNotFound"):
         rows_of("memory://bucket/nothing")
     with pytest.raises(FormatError, match="no way to reach"):
         rows_of("nosuchprotocol://bucket/x")
@@ -195,7 +195,7 @@ def test_a_short_answer_is_a_failure(bucket, monkeypatch):
     fs = fsspec.filesystem("memory")
     real = type(fs).cat_file
     monkeypatch.setattr(type(fs), "cat_file", lambda self, *a, **k: real(self, *a, **k)[:-1])
-    with pytest.raises(DataError, match="asked for .* bytes at .*, got"):
+    with pytest.raises(DataError, match=r"asked for .* bytes at .*, got"):
         rows_of("memory://bucket/x")
 
 

@@ -119,7 +119,7 @@ def yahoo(folder: Path) -> dict[str, Any]:
     return {"dataset_dir": str(folder)}
 
 
-CSV_LINES = ["1,2.5,red,7", "-4,1e3,green,8", "5,.25,\"bl\"\"ue\",9", "6,0,\"a,b\nc\",10", "7,-1.5,,11"]
+CSV_LINES = ["1,2.5,red,7", "-4,1e3,green,8", '5,.25,"bl""ue",9', '6,0,"a,b\nc",10', "7,-1.5,,11"]
 
 
 @case("CSVDataset")
@@ -151,7 +151,7 @@ def csv_empty(folder: Path) -> dict[str, Any]:
 
 @case("CSVDataset", "delimiter")
 def csv_delimiter(folder: Path) -> dict[str, Any]:
-    put(folder / "1.csv", "a@b,c@1\n\n d @e@2\n\"x@y\"@\"z\"@3\n")
+    put(folder / "1.csv", 'a@b,c@1\n\n d @e@2\n"x@y"@"z"@3\n')
     return {"dataset_files": str(folder / "1.csv"), "field_delim": "@", "column_names": ["p", "q", "r"]}
 
 
@@ -159,7 +159,10 @@ def csv_delimiter(folder: Path) -> dict[str, Any]:
 
 
 def sst2(folder: Path) -> dict[str, Any]:
-    put(folder / "train.tsv", "sentence\tlabel\nhide new secretions \t0\ncontains no wit , only gags \t0\nbig\t1\n")
+    put(
+        folder / "train.tsv",
+        "sentence\tlabel\nhide new secretions \t0\ncontains no wit , only gags \t0\nbig\t1\n",
+    )
     put(folder / "dev.tsv", "sentence\tlabel\nit 's a charming journey . \t1\nunflinchingly bleak\t0\n")
     put(folder / "test.tsv", "index\tsentence\n0\tuneasy mishmash .\n1\tthis film 's relationship\n2\tx\n")
     return {"dataset_dir": str(folder)}
@@ -169,11 +172,17 @@ case("SST2Dataset")(sst2)
 case("SST2Dataset", "dev")(lambda folder: sst2(folder) | {"usage": "dev"})
 case("SST2Dataset", "test")(lambda folder: sst2(folder) | {"usage": "test"})
 
+
+def _pair(one: str, two: str) -> dict[str, Any]:
+    return {"sentence1": one, "sentence2": two}
+
+
+TARGET = {"span2_index": 37, "span1_index": 5, "span1_text": "床", "span2_text": "它"}
 CLUE: dict[str, dict[str, list[dict[str, Any]]]] = {
     "AFQMC": {
-        "train": [{"sentence1": "蚂蚁借呗", "sentence2": "a\"b", "label": "0"}, {"sentence1": "x", "sentence2": "y\n", "label": "1"}],
-        "test": [{"id": 0, "sentence1": "s", "sentence2": "t"}, {"id": 1, "sentence1": "u", "sentence2": "v"}],
-        "eval": [{"sentence1": "e", "sentence2": "f", "label": "1"}, {"sentence1": "g", "sentence2": "h", "label": "0"}],
+        "train": [_pair("蚂蚁借呗", 'a"b') | {"label": "0"}, _pair("x", "y\n") | {"label": "1"}],
+        "test": [{"id": 0} | _pair("s", "t"), {"id": 1} | _pair("u", "v")],
+        "eval": [_pair("e", "f") | {"label": "1"}, _pair("g", "h") | {"label": "0"}],
     },
     "TNEWS": {
         "train": [{"label": "102", "label_desc": "news_e", "sentence": "one", "keywords": "k,l"}] * 2,
@@ -191,16 +200,19 @@ CLUE: dict[str, dict[str, list[dict[str, Any]]]] = {
         "eval": [{"sentence1": "a", "sentence2": "b", "label": "entailment"}] * 2,
     },
     "WSC": {
-        "train": [{"target": {"span2_index": 37, "span1_index": 5, "span1_text": "床", "span2_text": "它"}, "idx": 261, "label": "false", "text": "这时候"}] * 2,
-        "test": [{"target": {"span2_index": 37, "span1_index": 5, "span1_text": "床", "span2_text": "它"}, "idx": 261, "text": "这时候"}] * 2,
-        "eval": [{"target": {"span2_index": 3, "span1_index": 5, "span1_text": "b", "span2_text": "i"}, "idx": 26, "label": "true", "text": "t"}] * 2,
+        "train": [{"target": TARGET, "idx": 261, "label": "false", "text": "这时候"}] * 2,
+        "test": [{"target": TARGET, "idx": 261, "text": "这时候"}] * 2,
+        "eval": [{"target": TARGET, "idx": 26, "label": "true", "text": "t"}] * 2,
     },
     "CSL": {
-        "train": [{"id": 1, "abst": "abstract", "keyword": ["one", "two", "三"], "label": "0"}, {"id": 2, "abst": "b", "keyword": ["x"], "label": "1"}],
+        "train": [
+            {"id": 1, "abst": "abstract", "keyword": ["one", "two", "三"], "label": "0"},
+            {"id": 2, "abst": "b", "keyword": ["x"], "label": "1"},
+        ],
         "test": [{"id": 1, "abst": "abstract", "keyword": ["one", "two"]}] * 2,
         "eval": [{"id": 1, "abst": "abstract", "keyword": ["one", "two"], "label": "0"}] * 2,
     },
-}  # fmt: skip
+}
 
 
 def _clue(task: str, usage: str) -> Writer:
@@ -217,16 +229,28 @@ for _task, _usages in CLUE.items():
         case("CLUEDataset", f"{_task} {_usage}")(_clue(_task, _usage))
 
 
+def _answer(start: int, text: str) -> dict[str, Any]:
+    return {"answer_start": start, "text": text}
+
+
 def _squad(version: str, usages: tuple[str, ...]) -> Writer:
     def write(folder: Path) -> dict[str, Any]:
         for usage in ("train", "dev"):
             qas = [
-                {"answers": [{"answer_start": 5, "text": f"to {usage}"}, {"answer_start": 9, "text": "Saint"}], "question": "To whom?", "id": "1"},
-                {"question": "Wo, \"what\"?", "id": "2", "answers": [{"text": "one", "answer_start": 0}]},
+                {
+                    "answers": [_answer(5, f"to {usage}"), _answer(9, "Saint")],
+                    "question": "To whom?",
+                    "id": "1",
+                },
+                {"question": 'Wo, "what"?', "id": "2", "answers": [_answer(0, "one")]},
                 {"question": "impossible?", "id": "3", "answers": [], "is_impossible": True},
-            ]  # fmt: skip
-            paragraphs = [{"context": "Architecturally, 字\nthe school", "qas": qas}, {"qas": qas[1:2], "context": "c2"}]
-            data = [{"title": "University", "paragraphs": paragraphs}, {"paragraphs": paragraphs[1:], "title": "B"}]
+            ]
+            context = "Architecturally, 字\nthe school"
+            paragraphs = [{"context": context, "qas": qas}, {"qas": qas[1:2], "context": "c2"}]
+            data = [
+                {"title": "University", "paragraphs": paragraphs},
+                {"paragraphs": paragraphs[1:], "title": "B"},
+            ]
             put(folder / f"{usage}-{version}.json", json.dumps({"data": data, "version": version[1:]}))
         return {"dataset_dir": str(folder)} | ({"usage": usages[0]} if len(usages) == 1 else {})
 
@@ -240,7 +264,8 @@ case("SQuADDataset", "v2 dev")(_squad("v2.0", ("dev",)))
 
 
 def conll(folder: Path) -> dict[str, Any]:
-    put(folder / "train.txt", "Confidence NN B-NP\nin IN B-PP\nthe DT B-NP\n. . O\n\nChancellor NNP O\n's POS B-NP\n\nA B C\n\n")
+    sentence = "Confidence NN B-NP\nin IN B-PP\nthe DT B-NP\n. . O\n\n"
+    put(folder / "train.txt", sentence + "Chancellor NNP O\n's POS B-NP\n\nA B C\n\n")
     put(folder / "test.txt", "Rockwell NNP B-NP\nsaid VBD B-VP\n\nThe DT B-NP\n\n")
     return {"dataset_dir": str(folder)}
 
@@ -265,16 +290,42 @@ case("UDPOSDataset", "valid")(lambda folder: udpos(folder) | {"usage": "valid"})
 def multi30k(folder: Path) -> dict[str, Any]:
     for place, stem in (("training", "train"), ("validation", "val"), ("mmt16_task1_test", "test")):
         put(folder / place / f"{stem}.en", f"Two young men in {stem}.\nA man in a blue shirt. \n\nlast\n")
-        put(folder / place / f"{stem}.de", f"Zwei junge Männer {stem}.\nEin Mann im blauen Hemd.\n\nletzter\n")
+        put(
+            folder / place / f"{stem}.de", f"Zwei junge Männer {stem}.\nEin Mann im blauen Hemd.\n\nletzter\n"
+        )
     return {"dataset_dir": str(folder)}
 
 
 case("Multi30kDataset")(multi30k)
-case("Multi30kDataset", "test de en")(lambda f: multi30k(f) | {"usage": "test", "language_pair": ["de", "en"]})
+case("Multi30kDataset", "test de en")(
+    lambda f: multi30k(f) | {"usage": "test", "language_pair": ["de", "en"]}
+)
 case("Multi30kDataset", "train")(lambda f: multi30k(f) | {"usage": "train"})
 
-TAGS = "<url>http://www.ted.com/talks/1</url>\n<keywords>talks</keywords>\n<title>{0}: title</title>\n{0} first line.\n {0} second & line. \n<reviewer>x</reviewer>\n<translator>y</translator>\n{0} third\n"
-XML = '<?xml version="1.0" encoding="UTF-8"?>\n<mteval>\n<srcset setid="t" srclang="x">\n<doc docid="1" genre="lectures">\n<url>http://www.ted.com</url>\n<title>{0}</title>\n<seg id="1"> {0} one &amp; two </seg>\n<seg id="2">{0} two.</seg>\n</doc>\n<doc docid="2" genre="lectures">\n<seg id="1"> {0} three </seg>\n</doc>\n</srcset>\n</mteval>\n'
+TAGS = """<url>http://www.ted.com/talks/1</url>
+<keywords>talks</keywords>
+<title>{0}: title</title>
+{0} first line.
+ {0} second & line.\x20
+<reviewer>x</reviewer>
+<translator>y</translator>
+{0} third
+"""
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<mteval>
+<srcset setid="t" srclang="x">
+<doc docid="1" genre="lectures">
+<url>http://www.ted.com</url>
+<title>{0}</title>
+<seg id="1"> {0} one &amp; two </seg>
+<seg id="2">{0} two.</seg>
+</doc>
+<doc docid="2" genre="lectures">
+<seg id="1"> {0} three </seg>
+</doc>
+</srcset>
+</mteval>
+"""
 
 
 def _iwslt(folder: Path, year: str, sets: tuple[str, ...]) -> None:
@@ -303,7 +354,9 @@ def iwslt2017(folder: Path) -> dict[str, Any]:
 case("IWSLT2016Dataset")(iwslt2016)
 case("IWSLT2016Dataset", "train")(lambda f: iwslt2016(f) | {"usage": "train", "language_pair": ["de", "en"]})
 case("IWSLT2016Dataset", "valid")(lambda f: iwslt2016(f) | {"usage": "valid", "valid_set": "dev2010"})
-case("IWSLT2016Dataset", "test")(lambda f: iwslt2016(f) | {"usage": "test", "test_set": "tst2012", "language_pair": ("en", "de")})
+case("IWSLT2016Dataset", "test")(
+    lambda f: iwslt2016(f) | {"usage": "test", "test_set": "tst2012", "language_pair": ("en", "de")}
+)
 case("IWSLT2017Dataset")(iwslt2017)
 case("IWSLT2017Dataset", "train")(lambda f: iwslt2017(f) | {"usage": "train"})
 case("IWSLT2017Dataset", "valid")(lambda f: iwslt2017(f) | {"usage": "valid", "language_pair": ["en", "de"]})
@@ -336,7 +389,14 @@ def png(shade: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
 
 
-IMAGES = [("train", "cat"), ("train", "dog"), ("eval", "cat"), ("train", "ant"), ("train", "dog"), ("inference", "x")]
+IMAGES = [
+    ("train", "cat"),
+    ("train", "dog"),
+    ("eval", "cat"),
+    ("train", "ant"),
+    ("train", "dog"),
+    ("inference", "x"),
+]
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -352,7 +412,9 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 case("ManifestDataset")(manifest)
 case("ManifestDataset", "decoded")(lambda f: manifest(f) | {"decode": True})
-case("ManifestDataset", "classes")(lambda f: manifest(f) | {"class_indexing": {"cat": 11, "dog": 1, "ant": 7}})
+case("ManifestDataset", "classes")(
+    lambda f: manifest(f) | {"class_indexing": {"cat": 11, "dog": 1, "ant": 7}}
+)
 
 # --- TFRecord --------------------------------------------------------------------------------------------------
 
@@ -390,13 +452,22 @@ def tfrecord_schema(folder: Path) -> dict[str, Any]:
         "name": {"type": "uint8", "rank": 1, "shape": [-1]},
         "pair": {"type": "int16", "rank": 2, "shape": [1, 2]},
     }
+    put(folder / "schema.json", json.dumps({"datasetType": "TF", "columns": columns}))
+    return tfrecord(folder) | {"schema": str(folder / "schema.json")}
+
+
+@case("TFRecordDataset", "schema with rows")
+def tfrecord_rows(folder: Path) -> dict[str, Any]:
+    columns = {"number": {"type": "int64", "rank": 1, "shape": [-1]}}
     put(folder / "schema.json", json.dumps({"datasetType": "TF", "numRows": 6, "columns": columns}))
     return tfrecord(folder) | {"schema": str(folder / "schema.json")}
 
 
 @case("TFRecordDataset", "ragged")
 def tfrecord_ragged(folder: Path) -> dict[str, Any]:
-    rows = [{"x": list(range(n + 1)), "y": [float(n)] * (3 - n % 3), "z": [b"q"] * (n % 2 + 1)} for n in range(5)]
+    rows = [
+        {"x": list(range(n + 1)), "y": [float(n)] * (3 - n % 3), "z": [b"q"] * (n % 2 + 1)} for n in range(5)
+    ]
     put(folder / "r.tfrecord", records([example(row) for row in rows]))
     return {"dataset_files": str(folder / "r.tfrecord")}
 
@@ -404,10 +475,18 @@ def tfrecord_ragged(folder: Path) -> dict[str, Any]:
 @case("TFRecordDataset", "gzip")
 def tfrecord_gzip(folder: Path) -> dict[str, Any]:
     put(folder / "1.gz", gzip.compress(records([example(row) for row in tf_rows(4)])))
-    return {"dataset_files": str(folder / "1.gz"), "compression_type": "GZIP", "columns_list": ["number", "name"]}
+    return {
+        "dataset_files": str(folder / "1.gz"),
+        "compression_type": "GZIP",
+        "columns_list": ["number", "name"],
+    }
 
 
 @case("TFRecordDataset", "zlib")
 def tfrecord_zlib(folder: Path) -> dict[str, Any]:
     put(folder / "1.z", zlib.compress(records([example(row) for row in tf_rows(4)])))
-    return {"dataset_files": str(folder / "1.z"), "compression_type": "ZLIB", "columns_list": ["number", "name"]}
+    return {
+        "dataset_files": str(folder / "1.z"),
+        "compression_type": "ZLIB",
+        "columns_list": ["number", "name"],
+    }

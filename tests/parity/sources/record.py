@@ -78,7 +78,9 @@ def main(names: list[str]) -> None:
     for name in names or FOLDERS:
         command = [sys.executable, "-m", "tests.parity.sources.record", "--one", name]
         try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)
+            ran = subprocess.run(
+                command, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False
+            )
             line = next((line for line in ran.stdout.splitlines() if line.startswith("RESULT ")), None)
             found = json.loads(line[7:]) if line else {"died": ran.returncode, "text": ran.stderr[-2000:]}
         except subprocess.TimeoutExpired:

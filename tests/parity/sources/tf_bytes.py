@@ -58,7 +58,8 @@ def feature(values: list[Any], packed: bool = True) -> bytes:
 
 def example(row: dict[str, list[Any]], packed: bool = True) -> bytes:
     entries = b"".join(
-        message(1, message(1, name.encode()) + message(2, feature(values, packed))) for name, values in row.items()
+        message(1, message(1, name.encode()) + message(2, feature(values, packed)))
+        for name, values in row.items()
     )
     return message(1, entries)
 

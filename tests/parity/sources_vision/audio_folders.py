@@ -65,7 +65,9 @@ def _talk(folder: Path, name: str, seed: int) -> None:
 
 
 def tedlium(root: Path) -> None:
-    for seed, (part, name) in enumerate([("train", "Zed_2001"), ("train", "Al_2009"), ("test", "Bo_2010"), ("dev", "Cy_1")]):
+    for seed, (part, name) in enumerate(
+        [("train", "Zed_2001"), ("train", "Al_2009"), ("test", "Bo_2010"), ("dev", "Cy_1")]
+    ):
         _talk(root / part, name, seed)
 
 

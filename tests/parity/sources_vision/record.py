@@ -1,4 +1,4 @@
-"""Record what MindSpore 2.7.0 reads from the folders that folders.py writes.
+"""Record what MindSpore 2.7.0 reads from the folders that folders.py and audio_folders.py write.
 
     /opt/oracle/bin/python tests/parity/sources_vision/record.py [part of a case's name ...]
 
@@ -20,7 +20,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2]))
 
-from tests.parity.sources_vision import audio_folders, folders  # noqa: E402
+from tests.parity.sources_vision import audio_folders, cases  # noqa: E402
 
 GOLDENS = HERE / "goldens.json"
 
@@ -31,7 +31,7 @@ def name_of(case: tuple[str, Any, dict[str, Any]]) -> str:
 
 
 def all_cases() -> dict[str, tuple[str, Any, dict[str, Any]]]:
-    return {name_of(case): case for case in [*folders.CASES, *audio_folders.CASES]}
+    return {name_of(case): case for case in [*cases.CASES, *audio_folders.CASES]}
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -97,7 +97,9 @@ def main() -> None:
                 goldens[case] = found
                 print(case, found.get("size"), found.get("columns"), found.get("error", ""))
         goldens = {case: goldens[case] for case in all_cases() if case in goldens}
-        GOLDENS.write_text(json.dumps(goldens, indent=None, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+        GOLDENS.write_text(
+            json.dumps(goldens, indent=None, separators=(",", ":")).replace('},"', '},\n"') + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 from typing import Any
 
@@ -71,9 +72,6 @@ def image_size(data: memoryview) -> tuple[int, int] | None:
     """(height, width) as the header says, without decoding; None where it does not say."""
     kind = kind_of(data)
     try:
-        if kind == "jpeg":
-            height, width, _, _ = simplejpeg.decode_jpeg_header(data, strict=False)
-            return height, width
         if kind == "png":
             width, height = struct.unpack(">II", data[16:24])
             return height, width
@@ -85,12 +83,14 @@ def image_size(data: memoryview) -> tuple[int, int] | None:
             return height, width
         with Image.open(io.BytesIO(data)) as image:
             return image.size[1], image.size[0]
+    except Image.DecompressionBombError:
+        return 2**31, 2**31
     except Exception:
         return None
 
 
-def check_size(data: memoryview, op: str) -> None:
-    size = image_size(data)
+def check_size(op: str, size: tuple[int, int] | None) -> None:
+    """Refuse an image that claims to be huge."""
     if size is not None and size[0] * size[1] > MOST_PIXELS:
         raise DataError(
             f"{op}: the image claims {size[0]} x {size[1]} pixels; at most {MOST_PIXELS} are decoded "
@@ -110,8 +110,8 @@ def decode(value: Any, op: str = "Decode") -> Array:
         raise DataError(
             f"{op}: Unsupported image type [{kind}]: use Decode(to_pil=True), or convert it to JPEG, PNG, BMP or TIFF."
         )
-    check_size(data, op)
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION)
+    check_size(op, image_size(data))
+    pixels = _by_opencv(data)
     if pixels is None:
         what = f"as {kind.upper()}" if kind else "as an image of any known format"
         raise DataError(
@@ -121,18 +121,50 @@ def decode(value: Any, op: str = "Decode") -> Array:
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
-    """RGB pixels of a JPEG."""
+    """RGB pixels of a JPEG. Slips that leave the picture whole are forgiven, a file cut short is not."""
     try:
-        height, width, space, _ = simplejpeg.decode_jpeg_header(data)
-        if height * width > MOST_PIXELS:
-            check_size(data, op)
-        if space in ("CMYK", "YCCK"):
-            return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK"))
-        return simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False)
+        return _jpeg_pixels(data, op)
     except ValueError as error:
-        raise DataError(
-            f"{op}: Error raised by libjpeg: {error} ({len(data)} bytes; the file is damaged or cut short)."
-        ) from error
+        slip = str(error)
+    if _CUT_SHORT in slip and bytes(data[-2:]) != _END:
+        # when only the end marker is missing, nothing is amiss once it is there
+        try:
+            return _jpeg_pixels(memoryview(bytes(data).removesuffix(_END[:1]) + _END), op)
+        except ValueError:
+            pass
+    elif _FORGIVEN.match(slip):
+        check_size(op, image_size(data))
+        pixels = _by_opencv(data)
+        if pixels is not None:
+            return pixels
+    raise DataError(
+        f"{op}: Error raised by libjpeg: {slip} ({len(data)} bytes; the file is damaged or cut short)."
+    )
+
+
+_END = b"\xff\xd9"
+_CUT_SHORT = "Premature end of JPEG file"
+# Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
+# marker (0xd9) the same words mean that the picture itself is damaged.
+_FORGIVEN = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
+
+
+def _by_opencv(data: memoryview) -> Array | None:
+    how = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION
+    try:
+        made: Array | None = cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    except cv2.error:
+        return None
+    return made
+
+
+def _jpeg_pixels(data: memoryview, op: str) -> Array:
+    height, width, space, _ = simplejpeg.decode_jpeg_header(data)
+    check_size(op, (height, width))
+    if space in ("CMYK", "YCCK"):
+        return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK"))
+    made: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False)
+    return made
 
 
 def _from_cmyk(ink: Array) -> Array:

@@ -161,7 +161,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     data = memoryview(_bytes_of(filename, "ReadImage"))
     if codec.kind_of(data) in ("", "gif", "webp"):
         raise DataError(f"ReadImage: failed to read file {filename!r}: no JPEG, PNG, BMP or TIFF.")
-    codec.check_size(data, "ReadImage")
+    codec.check_size("ReadImage", codec.image_size(data))
     how = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     if pixels is None:

@@ -58,7 +58,7 @@ class TedliumDataset(TableDataset):
             OneOf(*(["all"] if release == "release3" else ["train", "test", "dev", "all"])).check(
                 "usage", usage
             )
-        given = {"dataset_dir": dataset_dir, "release": release, "usage": usage or "all"}
+        given: dict[str, Any] = {"dataset_dir": dataset_dir, "release": release, "usage": usage or "all"}
         make = partial(_table, **given, extensions=extensions or ".sph")
         texts = dict.fromkeys(("transcript", "talk_id", "speaker_id", "identifier"), TEXT)
         picks = num_samples, shuffle, sampler, num_shards, shard_id

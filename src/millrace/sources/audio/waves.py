@@ -55,7 +55,7 @@ class WaveTable(Table):
         return {"waveform": waves, "sample_rate": np.array(rates, self.rate), **others}
 
 
-class _File:
+class _File(Part):
     """Names the file of a row; its waveform is read by the table, together with the sample rate."""
 
     def __init__(self, files: FileList | Sequence[str]) -> None:

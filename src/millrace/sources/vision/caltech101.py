@@ -53,7 +53,7 @@ _OTHER_NAMES = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Moto
 _OTHER_NAMES |= {"airplanes": "Airplanes_Side_2"}
 
 
-def _table(dataset_dir: str, target_type: str, decode: bool) -> Table:
+def _table(dataset_dir: str, target_type: str, decode: bool | None) -> Table:
     root = os.path.join(dataset_dir, "101_ObjectCategories")
     classes = [os.fsdecode(name) for name in folders_in(root) if name != b"BACKGROUND_Google"]
     files, labels, outlines = FileList(root), [], FileList(os.path.join(dataset_dir, "Annotations"))

@@ -51,7 +51,7 @@ class Caltech256Dataset(TableDataset):
         self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, decode: bool) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> Table:
     files, labels, numbers = class_folders(dataset_dir, [".jpg", ".JPEG"])
     parts = {"image": pictures(files, decode), "label": Stored(labels)}
     return Table(len(files), parts, num_classes=len(numbers))

@@ -64,7 +64,11 @@ class CelebADataset(TableDataset):
             raise ArgumentValueError("usage should be 'all', 'train', 'valid' or 'test'.")
         if isinstance(sampler, PKSampler):
             raise ArgumentValueError("CelebADataset doesn't support PKSampler.")
-        given = {"dataset_dir": dataset_dir, "usage": usage or "all", "extensions": extensions or []}
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "usage": usage or "all",
+            "extensions": extensions or [],
+        }
         make = partial(_table, **given, decode=decode, decrypt=decrypt)
         picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
@@ -75,7 +79,7 @@ class CelebADataset(TableDataset):
 _PARTS = {"train": "0", "valid": "1", "test": "2"}
 
 
-def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool, decrypt: Any) -> Table:
+def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool | None, decrypt: Any) -> Table:
     path = os.path.join(dataset_dir, "list_attr_celeba.txt")
     lines = lines_of(path)
     header, rows = " ".join(lines[1:2]), [line.split() for line in lines[2:]]

@@ -60,7 +60,12 @@ class CityscapesDataset(TableDataset):
         OneOf("train", *(("test",) if quality_mode == "fine" else ("train_extra",)), "val", "all").check(
             "usage", usage
         )
-        given = {"dataset_dir": dataset_dir, "usage": usage, "quality_mode": quality_mode, "task": task}
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "usage": usage,
+            "quality_mode": quality_mode,
+            "task": task,
+        }
         make = partial(_table, **given, decode=decode)
         picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
@@ -81,7 +86,7 @@ _ENDS = {
 }
 
 
-def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool | None) -> Table:
     kind_ = "gtFine" if quality_mode == "fine" else "gtCoarse"
     images, targets = (
         FileList(os.path.join(dataset_dir, "leftImg8bit")),

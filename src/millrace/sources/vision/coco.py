@@ -65,7 +65,7 @@ class CocoDataset(TableDataset):
             raise ArgumentValueError(f"Invalid task type: {task}.")
         if isinstance(sampler, PKSampler):
             raise ArgumentValueError("CocoDataset doesn't support PKSampler.")
-        given = {"dataset_dir": dataset_dir, "annotation_file": annotation_file, "task": task}
+        given: dict[str, Any] = {"dataset_dir": dataset_dir, "annotation_file": annotation_file, "task": task}
         make = partial(coco_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         columns = (
             {"image": image(decode)} | COLUMNS[task] | ({"_meta-filename": TEXT} if extra_metadata else {})

@@ -29,7 +29,7 @@ _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
 
 
 def coco_table(
-    dataset_dir: str, annotation_file: str, task: str, decode: bool, extra_metadata: bool, decrypt: Any
+    dataset_dir: str, annotation_file: str, task: str, decode: bool | None, extra_metadata: bool, decrypt: Any
 ) -> Table:
     """The pictures that have annotations."""
     found = read_json(annotation_file)

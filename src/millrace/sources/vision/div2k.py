@@ -55,7 +55,12 @@ class DIV2KDataset(TableDataset):
             raise ArgumentValueError("DIV2KNode: scale equal to 8 is allowed only in bicubic downgrade.")
         if downgrade in ("mild", "difficult", "wild") and scale != 4:
             raise ArgumentValueError(f"DIV2KNode: {downgrade} downgrade requires scale equal to 4.")
-        given = {"dataset_dir": dataset_dir, "usage": usage, "downgrade": downgrade, "scale": scale}
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "usage": usage,
+            "downgrade": downgrade,
+            "scale": scale,
+        }
         make = partial(_table, **given, decode=decode)
         picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
@@ -63,7 +68,7 @@ class DIV2KDataset(TableDataset):
         )
 
 
-def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: bool | None) -> Table:
     high, low = FileList(dataset_dir), FileList(dataset_dir)
     if scale == 8:
         folder, end = "DIV2K_{}_LR_x8", "x8.png"

@@ -12,7 +12,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentValueError
 from millrace.core.order import Indices
 from millrace.core.rng import Draws
-from millrace.sources.images import UINT32, Cache, NumSamples, NumWorkers, Table, TableDataset, kind
+from millrace.sources.images import UINT32, Cache, NumSamples, NumWorkers, Part, Table, TableDataset, kind
 
 __all__ = ["FakeImageDataset"]
 
@@ -49,8 +49,12 @@ class FakeImageDataset(TableDataset):
         for i, size in enumerate(image_size):
             check_type(size, (int,), f"image_size[{i}]")
             Range(1, INT32_MAX).check(f"image_size[{i}]", size)
-        given = {"num_images": num_images, "image_size": list(image_size), "num_classes": num_classes}
-        make = partial(_table, **given, base_seed=base_seed)  # type: ignore[arg-type]
+        given: dict[str, Any] = {
+            "num_images": num_images,
+            "image_size": list(image_size),
+            "num_classes": num_classes,
+        }
+        make = partial(_table, **given, base_seed=base_seed)
         picks = num_samples, shuffle, sampler, num_shards, shard_id
         columns = {"image": kind("uint8", *image_size), "label": UINT32}
         self._open(make, columns, picks, num_parallel_workers)
@@ -61,7 +65,7 @@ def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: 
     return Table(num_images, parts)
 
 
-class _Pixels:
+class _Pixels(Part):
     def __init__(self, size: list[int], seed: int) -> None:
         self.size, self.seed = size, seed
 
@@ -76,17 +80,11 @@ class _Pixels:
         pixels = bits.view(np.uint8)[:, : int(np.prod(self.size))]
         return np.ascontiguousarray(pixels).reshape(len(indices), *self.size)
 
-    def where(self, index: int) -> str | None:
-        return None
 
-
-class _Labels:
+class _Labels(Part):
     def __init__(self, classes: int, seed: int) -> None:
         self.classes, self.seed = classes, seed
 
     def read(self, indices: Indices) -> Column:
         bits = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
         return (bits % np.uint64(self.classes)).astype(np.uint32)
-
-    def where(self, index: int) -> str | None:
-        return None

@@ -65,7 +65,7 @@ class FlickrDataset(TableDataset):
         )
 
 
-def _table(dataset_dir: str, annotation_file: str, decode: bool) -> Table:
+def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table:
     captions: dict[bytes, list[str]] = {}
     for line in lines_of(annotation_file):
         name, tab, caption = line.partition("\t")

@@ -32,11 +32,11 @@ class Flowers102Dataset(TableDataset):
 
     >>> import numpy as np
     >>> from pathlib import Path
-    >>> from scipy.io import savemat
+    >>> from millrace.formats.mat import write_mat
     >>> Path("jpg").mkdir()
     >>> _ = Path("jpg/image_00001.jpg").write_bytes(b"...")
-    >>> savemat("imagelabels.mat", {"labels": np.array([[77]], np.uint8)})
-    >>> savemat("setid.mat", {"trnid": np.array([[1]], np.uint16)})
+    >>> write_mat("imagelabels.mat", {"labels": np.array([[77]], np.uint8)})
+    >>> write_mat("setid.mat", {"trnid": np.array([[1]], np.uint16)})
     >>> [
     ...     row["label"].item()
     ...     for row in Flowers102Dataset(".", usage="train").create_dict_iterator(num_epochs=1)
@@ -72,7 +72,7 @@ class Flowers102Dataset(TableDataset):
 _PARTS = {"train": ["trnid"], "test": ["tstid"], "valid": ["valid"], "all": ["trnid", "tstid", "valid"]}
 
 
-def _table(dataset_dir: str, task: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
     path = os.path.join(dataset_dir, "imagelabels.mat")
     parts_path = os.path.join(dataset_dir, "setid.mat")
     try:

@@ -58,7 +58,7 @@ class Food101Dataset(TableDataset):
         self._open(make, {"image": image(decode), "label": TEXT}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
     names: list[str] = []
     for part in ("train", "test") if usage == "all" else (usage,):
         names += [line.strip() for line in lines_of(os.path.join(dataset_dir, "meta", f"{part}.txt"))]

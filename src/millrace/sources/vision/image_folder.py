@@ -73,7 +73,7 @@ def _table(
     dataset_dir: str,
     extensions: list[str] | None,
     class_indexing: dict[str, int] | None,
-    decode: bool,
+    decode: bool | None,
     decrypt: Any,
 ) -> Table:
     files, labels, numbers = class_folders(dataset_dir, extensions, class_indexing)

@@ -77,7 +77,7 @@ _FIELDS = {
 _COLUMNS = {name: kind(dtype, None, width) for name, (dtype, _, width) in _FIELDS.items()}
 
 
-def _table(dataset_dir: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
     part = "training" if usage == "train" else "testing"
     files = FileList(os.path.join(dataset_dir, "data_object_image_2", part, "image_2"))
     files.extend("", files_in(files.root, [".png"]))

@@ -57,7 +57,11 @@ class LFWDataset(TableDataset):
         shard_id: int | None = None,
         cache: Cache = None,
     ) -> None:
-        given = {"task": task or "people", "usage": usage or "all", "image_set": image_set or "funneled"}
+        given: dict[str, Any] = {
+            "task": task or "people",
+            "usage": usage or "all",
+            "image_set": image_set or "funneled",
+        }
         make = partial(_table, dataset_dir=dataset_dir, **given, decode=decode)
         names = ("image1", "image2") if task == "pairs" else ("image",)
         picks = num_samples, shuffle, sampler, num_shards, shard_id
@@ -74,7 +78,7 @@ _FOLDERS = {"original": "lfw", "funneled": "lfw_funneled", "deepfunneled": "lfw-
 _LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTest"], "10fold": [""]}
 
 
-def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> Table:
     lists = [os.path.join(dataset_dir, f"{task}{part}.txt") for part in _LISTS[usage]]
     rows = [line.split("\t") for path in lists for line in lines_of(path)]
     try:

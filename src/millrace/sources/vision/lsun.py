@@ -66,7 +66,7 @@ SCENES = ["bedroom", "bridge", "church_outdoor", "classroom", "conference_room",
 SCENES += ["living_room", "restaurant", "tower"]
 
 
-def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool | None) -> Table:
     ends = {"train": ["train"], "valid": ["val"], "all": ["train", "val"], "test": []}[usage]
     folders = sorted(f"{scene}_{end}" for scene in classes or SCENES for end in ends) or ["test"]
     files, labels = FileList(dataset_dir), []

@@ -58,7 +58,7 @@ class OmniglotDataset(TableDataset):
         self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, background: bool, decode: bool) -> Table:
+def _table(dataset_dir: str, background: bool, decode: bool | None) -> Table:
     files = FileList(os.path.join(dataset_dir, "images_background" if background else "images_evaluation"))
     labels: list[int] = []
     characters = [

@@ -59,7 +59,7 @@ class Places365Dataset(TableDataset):
         self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, usage: str, small: bool, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> Table:
     path = os.path.join(dataset_dir, f"places365_{usage.replace('-', '_')}.txt")
     size = "256" if small else "large"
     folder = f"val_{size}" if usage == "val" else f"data_{size}_{usage.removeprefix('train-')}"

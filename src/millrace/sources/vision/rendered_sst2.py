@@ -56,7 +56,7 @@ class RenderedSST2Dataset(TableDataset):
         self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
     files, labels = FileList(dataset_dir), []
     for part in {"all": ["test", "train", "valid"], "val": ["valid"]}.get(usage, [usage]):
         for number, mood in enumerate(("negative", "positive")):

@@ -23,11 +23,11 @@ class SBDataset(TableDataset):
 
     >>> import numpy as np
     >>> from pathlib import Path
-    >>> from scipy.io import savemat
+    >>> from millrace.formats.mat import write_mat
     >>> Path("img").mkdir(), Path("cls").mkdir()
     (None, None)
     >>> _, _ = Path("img/7.jpg").write_bytes(b"..."), Path("val.txt").write_text("7")
-    >>> savemat("cls/7.mat", {"GTcls": {"Segmentation": np.zeros((2, 3), np.uint8)}})
+    >>> write_mat("cls/7.mat", {"GTcls": {"Segmentation": np.zeros((2, 3), np.uint8)}})
     >>> data = SBDataset(".", task="Segmentation", usage="val")
     >>> [row["task"].shape for row in data.create_dict_iterator(num_epochs=1)]
     [(2, 3)]
@@ -47,7 +47,11 @@ class SBDataset(TableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        given = {"dataset_dir": dataset_dir, "task": task or "Boundaries", "usage": usage or "all"}
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "task": task or "Boundaries",
+            "usage": usage or "all",
+        }
         make = partial(_table, **given, decode=decode)
         target = (
             kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
@@ -56,7 +60,7 @@ class SBDataset(TableDataset):
         self._open(make, {"image": image(decode), "task": target}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, task: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
     names: list[str] = []
     for part in ("train", "val") if usage == "all" else (usage,):
         names += [line.strip() for line in lines_of(os.path.join(dataset_dir, f"{part}.txt"))]

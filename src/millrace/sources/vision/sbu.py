@@ -63,7 +63,7 @@ class SBUDataset(TableDataset):
 _HOST = len("http://static.flickr.com")
 
 
-def _table(dataset_dir: str, decode: bool) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> Table:
     start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
     addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
     if len(addresses) != len(captions):

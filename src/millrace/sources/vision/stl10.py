@@ -50,7 +50,7 @@ class STL10Dataset(TableDataset):
         shard_id: int | None = None,
         cache: Cache = None,
     ) -> None:
-        for part in _PARTS[usage or "all"] if usage else ():
+        for part in _PARTS[usage] if usage else ():
             for end in ("X", "y") if part != "unlabeled" else ("X",):
                 check_there(os.path.join(dataset_dir, f"{part}_{end}.bin"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")

@@ -55,7 +55,7 @@ class SUN397Dataset(TableDataset):
         self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
 
 
-def _table(dataset_dir: str, decode: bool) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> Table:
     files, labels = FileList(dataset_dir), []
     for number, line in enumerate(lines_of(os.path.join(dataset_dir, "ClassName.txt"))):
         folder = line.strip().lstrip("/")

@@ -30,8 +30,10 @@ class SVHNDataset(TableDataset):
     """House numbers seen from the street, cropped to one digit of 32 x 32, from the ``.mat`` files of SVHN.
 
     >>> import numpy as np
-    >>> from scipy.io import savemat
-    >>> savemat("test_32x32.mat", {"X": np.zeros((32, 32, 3, 1), np.uint8), "y": np.array([[10]], np.uint8)})
+    >>> from millrace.formats.mat import write_mat
+    >>> write_mat(
+    ...     "test_32x32.mat", {"X": np.zeros((32, 32, 3, 1), np.uint8), "y": np.array([[10]], np.uint8)}
+    ... )
     >>> [row["label"].item() for row in SVHNDataset(".", "test").create_dict_iterator(num_epochs=1)]
     [0]
     """

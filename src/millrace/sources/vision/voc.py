@@ -72,7 +72,12 @@ class VOCDataset(TableDataset):
         if task == "Segmentation" and class_indexing is not None:
             raise ArgumentValueError("class_indexing is not supported in Segmentation task.")
         check_there(os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt"))
-        given = {"dataset_dir": dataset_dir, "task": task, "usage": usage, "class_indexing": class_indexing}
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "task": task,
+            "usage": usage,
+            "class_indexing": class_indexing,
+        }
         make = partial(_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         detail = BOX_COLUMNS if task == "Detection" else {"target": image(decode)}
         columns = {"image": image(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})
@@ -88,7 +93,7 @@ def _table(
     task: str,
     usage: str,
     class_indexing: Any,
-    decode: bool,
+    decode: bool | None,
     extra_metadata: bool,
     decrypt: Any,
 ) -> Table:

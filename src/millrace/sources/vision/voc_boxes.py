@@ -39,7 +39,7 @@ def _objects(path: str) -> list[tuple[str, tuple[float, ...], int, int]]:
     try:
         found = read_xml(path)["annotation"]
         objects = found.get("object", []) if isinstance(found, dict) else []
-        made = []
+        made: list[tuple[str, tuple[float, ...], int, int]] = []
         for one in objects if isinstance(objects, list) else [objects]:
             box = one["bndbox"]
             left, top, right, bottom = (float(box[side]) for side in ("xmin", "ymin", "xmax", "ymax"))

@@ -68,7 +68,7 @@ class WIDERFaceDataset(TableDataset):
 NAMES = ["blur", "expression", "illumination", "occlusion", "pose", "invalid"]
 
 
-def _table(dataset_dir: str, usage: str, decode: bool) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
     files, faces = FileList(dataset_dir), []
     lists = os.path.join(dataset_dir, "wider_face_split")
     if usage == "test":

@@ -28,6 +28,8 @@ Bins = Annotated[int, Range(2, FLOAT_MAX)]
 class AutoAugment(ImageOperation):
     """A sub-policy drawn from a learnt policy: two operations, each with its probability and strength.
 
+    TranslateX and TranslateY move by pixels, as in the paper (MindSpore moves by whole widths: a blank image).
+
     >>> AutoAugment()(np.zeros((8, 8, 3), np.uint8)).shape
     (8, 8, 3)
     """

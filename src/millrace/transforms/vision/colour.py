@@ -60,6 +60,8 @@ class AdjustBrightness(ImageOperation):
 class AdjustContrast(ImageOperation):
     """Values away from the mean grey (above 1) or towards it (below 1).
 
+    Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
+
     >>> import numpy as np
     >>> AdjustContrast(0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
     [[[60, 60, 60]]]
@@ -76,6 +78,8 @@ class AdjustContrast(ImageOperation):
 class AdjustSaturation(ImageOperation):
     """Colours away from their grey (above 1) or towards it (below 1).
 
+    Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
+
     >>> import numpy as np
     >>> AdjustSaturation(0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
     [[[60, 60, 60]]]
@@ -91,6 +95,9 @@ class AdjustSaturation(ImageOperation):
 
 class AdjustHue(ImageOperation):
     """Colours turned by a part of the colour circle, from -0.5 to 0.5.
+
+    Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently on the way back from HSV.
+    Arrays must be uint8 (MindSpore's results for floats overflow).
 
     >>> import numpy as np
     >>> AdjustHue(0.5)(np.array([[[255, 0, 0]]], np.uint8)).shape
@@ -128,6 +135,8 @@ def _gain(name: str, value: Any) -> None:
 
 class AdjustGamma(ImageOperation):
     """255 * gain * (x / 255) ** gamma.
+
+    Floats in [0, 1] are (gain * x) ** gamma, as float32. Other integers are refused: MindSpore treats their bytes.
 
     >>> import numpy as np
     >>> AdjustGamma(1.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -262,6 +271,8 @@ def _sigma(name: str, value: Any) -> None:
 
 class GaussianBlur(ImageOperation):
     """A blur with a kernel of odd size (width, height); sigma follows from the size where it is not given.
+
+    Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
     >>> import numpy as np
     >>> GaussianBlur(3)(np.full((3, 3, 3), 60, np.uint8)).max()

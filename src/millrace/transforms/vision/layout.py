@@ -122,6 +122,8 @@ class Normalize(ImageOperation):
 class NormalizePad(ImageOperation):
     """Normalize, with one more channel of zeros.
 
+    MindSpore 2.7.0 stores the channels of <H,W,C> in a wrong order here; Millrace does not.
+
     >>> NormalizePad([1.0], [2.0])(np.array([[[5]]], np.uint8)).tolist()
     [[[2.0, 0.0]]]
     """

@@ -17,6 +17,8 @@ __all__ = ["HsvToRgb", "LinearTransformation", "RgbToHsv"]
 class RgbToHsv(Operation):
     """Hue, saturation and value of RGB in [0, 1]; channels first unless `is_hwc`.
 
+    float32 input differs from MindSpore's by up to 1e-7: all arithmetic is float64 here.
+
     >>> RgbToHsv(is_hwc=True)(np.array([[[1.0, 0.0, 0.0]]])).tolist()
     [[[0.0, 1.0, 1.0]]]
     """

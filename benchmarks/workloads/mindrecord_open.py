@@ -1,0 +1,53 @@
+"""A MindRecord set of a million rows: how long until it is open, and how much memory does that take?"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from benchmarks.measure import reset_peak, status_mb
+
+from . import FIRST, Bar, Metric
+from .mindrecord_files import prepared
+
+QUESTION = (
+    "MindRecord: open a set of 1,000,000 rows of 10 scalar fields, shuffled, and read the first batch of 256"
+)
+NOTE = (
+    "MindDataset(file), its size asked for; then the first batch. Memory is what opening adds to the process."
+)
+OPEN = Metric("open_s", "open", "s")
+ADDED = Metric("open_mb", "memory added by opening", "MiB")
+METRICS = (OPEN, ADDED, FIRST)
+BARS = (
+    Bar("opened in under 0.5 s", "open_s", below=0.5),
+    Bar("with less than 200 MB", "open_mb", below=200),
+)
+
+
+def measured(dataset: Any, records: Any, quick: bool) -> dict[str, Any]:
+    path = prepared(records, "scalars", 2_000 if quick else 1_000_000)
+    before = reset_peak()
+    began = time.perf_counter()
+    data = dataset(path)
+    rows = data.get_dataset_size()
+    opened, added = time.perf_counter() - began, status_mb("VmHWM") - before
+    next(iter(data.batch(256).create_tuple_iterator(num_epochs=1, output_numpy=True)))
+    return {"rows": rows, "open_s": opened, "open_mb": added, "first_batch_s": time.perf_counter() - began}
+
+
+def millrace(quick: bool) -> dict[str, Any]:
+    import millrace.mindrecord as records
+    from millrace.sources.records import MindDataset
+
+    return measured(MindDataset, records, quick)
+
+
+def mindspore(quick: bool) -> dict[str, Any]:
+    import mindspore.dataset as ds
+    import mindspore.mindrecord as records
+
+    return measured(ds.MindDataset, records, quick)
+
+
+VARIANTS = {"millrace": {"MindDataset": millrace}, "mindspore": {"MindDataset": mindspore}}

@@ -1,0 +1,65 @@
+"""Fakes from the folders of tests/parity/sources_vision, with the rows that MindSpore read there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.parity.sources_vision.record import GOLDENS, all_cases, encode, filled
+
+from . import Fake
+
+RECORDED = json.loads(GOLDENS.read_text())
+CASES = all_cases()
+
+
+class Wanted:
+    """A recorded value: equal to one that encodes the same."""
+
+    def __init__(self, encoded: dict[str, Any]) -> None:
+        self.encoded = encoded
+
+    def __call__(self, got: Any) -> bool:
+        return (got.encoded if isinstance(got, Wanted) else encode(np.asarray(got))) == self.encoded
+
+    def __repr__(self) -> str:
+        return str(self.encoded)
+
+
+def damage(name: str, how: str) -> Any:
+    """Break one file: "cut" takes half of it away, "gone" all of it, "text" puts words in its place."""
+
+    def act(folder: Path) -> str:
+        path = folder / name
+        if how == "gone":
+            path.unlink()
+        else:
+            data = path.read_bytes()
+            path.write_bytes(data[: len(data) // 2] if how == "cut" else b"nothing of the kind\n" * 3)
+        return path.name
+
+    return act
+
+
+def fake(case: str, broken: str = "", how: str = "gone", order: list[int] | None = None) -> Fake:
+    """The fake of a recorded case; ``order`` says where MindSpore's order is not ours."""
+    _, maker, arguments = CASES[case]
+    golden = RECORDED[case]
+    rows = [{name: Wanted(value) for name, value in row.items()} for row in golden["rows"]]
+    rows = rows if order is None else [rows[i] for i in order]
+    classes = golden["get_class_indexing"]
+
+    def write(folder: Path) -> dict[str, Any]:
+        maker(folder)
+        return filled(folder, arguments)
+
+    return Fake(
+        write=write,
+        rows=rows,
+        types={name: value["type"] for name, value in golden["rows"][0].items()},
+        damage=damage(broken, how) if broken else None,
+        classes=classes if classes and "error" not in classes else None,
+    )
