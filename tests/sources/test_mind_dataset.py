@@ -523,6 +523,23 @@ def test_an_index_that_lies_about_large_rows_is_not_believed(tmp_path, monkeypat
     assert found == [bytes([k]) * 20_000 for k in range(40)]
 
 
+def test_a_damaged_length_costs_one_large_row(tmp_path):
+    path = tmp_path / "x"
+    writer = FileWriter(str(path))
+    writer.add_schema({"n": {"type": "int32"}, "b": {"type": "bytes"}})
+    writer.write_raw_data([{"n": k, "b": bytes([k]) * 20_000} for k in range(40)])
+    writer.commit()
+    with open(path, "r+b") as file:
+        file.seek((16 << 20) + 7 * 20_008)
+        file.write(b"\xff" * 8)
+    data = MindDataset(str(path))
+    with pytest.raises(FormatError, match="the length of the row is damaged") as caught:
+        values(data, "n")
+    assert (caught.value.context["row"], caught.value.context["page"]) == (7, 0)
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    assert sorted(values(data, "n")) == [k for k in range(40) if k != 7]
+
+
 def test_blocks_are_asked_for_ahead_once(tmp_path, monkeypatch):
     monkeypatch.setattr(record_reader, "_SMALL", 0)
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 200_000)

@@ -23,6 +23,8 @@ class Settings:
     """Everything that can be configured, with its default."""
 
     seed: int | None = None
+    # counts the calls of set_seed: setting the same seed again starts eager transforms anew
+    seed_turn: int = 0
     prefetch_size: int = 16
     num_parallel_workers: int | None = None
     numa_enable: bool = False
@@ -75,6 +77,8 @@ def update(**changes: Any) -> None:
     """Change the process-wide settings (what the ``set_*`` functions of ``config`` call)."""
     global _settings
     with _lock:
+        if "seed" in changes:
+            changes["seed_turn"] = _settings.seed_turn + 1
         _settings = _settings.replace(**changes)
 
 

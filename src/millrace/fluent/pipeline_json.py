@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from millrace.core.args import checked
 from millrace.core.errors import PlanError
 from millrace.core.log import get_logger
+from millrace.transforms.base import Transform
 
 from .dataset import Dataset
 
@@ -108,8 +110,27 @@ def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Datas
     return data.batch(saved["batch_size"], saved["drop_remainder"])
 
 
+def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
+    operations = [_operation(one) for one in saved["operations"]]
+    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None)
+
+
+def _operation(saved: dict[str, Any]) -> Transform:
+    """A transform of Millrace's own from its JSON; nothing else is ever imported or called."""
+    module, name = str(saved.get("python_module", "")), str(saved.get("tensor_op_name", ""))
+    if module.startswith("millrace.transforms."):
+        kind = getattr(importlib.import_module(module), name, None)
+        if isinstance(kind, type) and issubclass(kind, Transform) and hasattr(kind, "from_json"):
+            made: Transform = kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
+            return made
+    raise PlanError(
+        f"Invalid data, the operation {name!r} of {module!r} cannot be rebuilt from JSON: it is a Python function"
+    )
+
+
 _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Batch": _batch,
+    "Map": _map,
     "Repeat": lambda data, others, saved: data.repeat(saved["count"]),
     "Skip": lambda data, others, saved: data.skip(saved["count"]),
     "Take": lambda data, others, saved: data.take(saved["count"]),

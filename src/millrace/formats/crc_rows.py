@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,10 @@ __all__ = ["masked_rows"]
 
 U32 = npt.NDArray[np.uint32]
 
-SIXTEEN, ALL = np.uint32(16), np.uint32(0xFFFF)
+SIXTEEN = np.uint32(16)
 LEAST_LANE, MOST_LANE = 64, 4096
 WANTED_LANES = 4096
+MOST_KNOWN = 1 << 14
 
 
 @functools.cache
@@ -51,16 +53,32 @@ def _plain(data: bytes, starts: Ints, stops: Ints, lengths: Ints) -> U32:
         parts += (zeros[:pad], data[a:b])
     words = np.frombuffer(b"".join(parts), "<u2").reshape(-1, lane // 2).T
     table, crcs = _two_bytes(), np.zeros(words.shape[1], np.uint32)
+    low = crcs.view(np.uint16)[0 if sys.byteorder == "little" else 1 :: 2]
     for row in np.ascontiguousarray(words):
-        crcs = table[(crcs ^ row) & ALL] ^ (crcs >> SIXTEEN)
+        found = table[low ^ row]
+        crcs >>= SIXTEEN
+        crcs ^= found
     firsts = np.cumsum(lanes) - lanes
     behind = np.repeat(firsts + lanes - 1, lanes) - np.arange(len(crcs))  # lanes of the record that follow
     crcs = _shifted(crcs, behind, lane)
     return np.bitwise_xor.reduceat(crcs, firsts) if len(firsts) else crcs
 
 
+@functools.cache
+def _start_values(count: int) -> U32:
+    """The start value behind 0, 1, 2 ... zeros."""
+    table, value, made = _table().tolist(), 0xFFFFFFFF, []
+    for _ in range(count):
+        made.append(value)
+        value = table[value & 0xFF] ^ (value >> 8)
+    return np.array(made, np.uint32)
+
+
 def _zeros_after(lengths: Ints) -> U32:
     """The start value of the checksum, moved on by as many bytes as each record has."""
+    most = int(lengths.max(initial=0))
+    if most < MOST_KNOWN:
+        return _start_values(1 << most.bit_length())[lengths]
     return _shifted(np.full(len(lengths), 0xFFFFFFFF, np.uint32), lengths, 1)
 
 

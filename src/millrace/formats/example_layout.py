@@ -33,7 +33,7 @@ class Layout:
 
     starts: dict[bytes, Ints] = field(default_factory=dict)
     sizes: dict[bytes, Ints] = field(default_factory=dict)
-    kinds: dict[bytes, Bytes] = field(default_factory=dict)
+    kinds: dict[bytes, Bytes | int] = field(default_factory=dict)
     odd: list[int] = field(default_factory=list)
 
 
@@ -87,15 +87,35 @@ def lay_out(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]) -> Lay
     good = (raw[starts] == 0x0A) & (at + size == stops) & (size >= 0)
     if not good.all():
         made.odd += np.flatnonzero(~good).tolist()
+    at, slot = at.copy(), 0
+    if not made.odd:
+        at, slot = _in_step(raw, at, stops, forms, made)
     active = np.flatnonzero(good)
-    at = at.copy()
-    for slot in range(MOST_SLOTS):
+    for number in range(slot, MOST_SLOTS):
         active = active[at[active] < stops[active]]
         if not len(active):
             break
-        active = _slot(raw, at, stops, active, forms, slot, made)
-    made.odd += active.tolist()
+        active = _slot(raw, at, stops, active, forms, number, made)
+    else:
+        made.odd += active.tolist()
     return made
+
+
+def _in_step(raw: Bytes, at: Ints, stops: Ints, forms: dict[int, Any], made: Layout) -> tuple[Ints, int]:
+    """As long as the entry of every record has the form that was seen last: whole arrays, nothing to pick."""
+    for slot in range(MOST_SLOTS):
+        known = forms.get(slot)
+        if not known or bool((at >= stops).any()):
+            return at, slot
+        form = known[-1]
+        fits, sizes = form.match(raw, at)
+        begins = at + form.width
+        after = begins + sizes
+        if not bool((fits & (after <= stops)).all()) or form.key in made.starts:
+            return at, slot
+        made.starts[form.key], made.sizes[form.key], made.kinds[form.key] = begins, sizes, form.kind
+        at = after
+    return at, MOST_SLOTS
 
 
 def _slot(
@@ -127,13 +147,17 @@ def _slot(
             continue
         if len(rows) != len(left):
             begins, sizes = begins[fits], sizes[fits]
+        if isinstance(made.kinds.get(form.key), int):  # seen before in all records: the last one counts
+            made.kinds[form.key] = np.full(len(stops), made.kinds[form.key], np.uint8)
         if form.key not in made.starts:
             count = len(stops)
             made.starts[form.key] = np.full(count, -1, np.int64)
             made.sizes[form.key] = np.zeros(count, np.int64)
             made.kinds[form.key] = np.zeros(count, np.uint8)
         made.starts[form.key][rows], made.sizes[form.key][rows] = begins, sizes
-        made.kinds[form.key][rows] = form.kind
+        kinds = made.kinds[form.key]
+        assert isinstance(kinds, np.ndarray)
+        kinds[rows] = form.kind
         at[rows] = begins + sizes
         kept.append(rows)
         left = left[:0] if len(rows) == len(left) else left[~fits]

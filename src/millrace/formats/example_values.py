@@ -14,6 +14,8 @@ __all__ = ["byte_values", "float_values", "int_values"]
 
 # A dense column is gathered byte by byte up to this size of a row, and copied row by row above it.
 GATHER = 192
+# Numbers of up to so many bytes are decoded column by column.
+MOST_SINGLE = 4
 
 # A column, with None for the rows that are written in another way and must be parsed by themselves.
 Found = npt.NDArray[Any] | list[Any]
@@ -61,9 +63,27 @@ def float_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
     return made
 
 
+def _single_ints(raw: Bytes, at: Ints, inner: Ints) -> Found | None:
+    """One number of a few bytes in each row; None when that is not so."""
+    most = int(inner.max(initial=0))
+    if not 0 < most <= MOST_SINGLE or int(inner.min()) < 1:
+        return None
+    values, left = np.zeros(len(at), np.int64), inner
+    for n in range(most):
+        byte = raw[at + n].astype(np.int64)
+        here = left > n
+        if not bool(((byte >= 0x80) == (left > n + 1))[here].all()):
+            return None
+        values |= np.where(here, (byte & 0x7F) << (7 * n), 0)
+    return values[:, None]
+
+
 def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
     """Packed varints, those of all rows decoded together."""
     at, inner, plain = _packed(raw, starts, sizes)
+    single = _single_ints(raw, at, inner) if bool(plain.all()) else None
+    if single is not None:
+        return single
     inner = np.where(plain, inner, 0)
     total = int(inner.sum())
     firsts = np.cumsum(inner) - inner

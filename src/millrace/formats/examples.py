@@ -88,6 +88,10 @@ def _column(
     values: Column
     if key in layout.starts:
         starts, kinds = layout.starts[key], layout.kinds[key]
+        if isinstance(kinds, int) and not odd:
+            values = _filled(MAKERS[kinds](raw, starts, layout.sizes[key]), name, kinds, block)
+            return _as_wanted(name, wanted, kinds, values, block)
+        kinds = np.broadcast_to(np.asarray(kinds, np.uint8), starts.shape)
         present = starts >= 0
         if odd:
             present[list(odd)] = True
@@ -99,15 +103,20 @@ def _column(
         if odd:
             values = _with_odd(name, kind, raw, layout, odd, block)
         else:
-            values = MAKERS[kind](raw, starts, layout.sizes[key])
-            if isinstance(values, list) and any(value is None for value in values):
-                values = [
-                    _one(_parsed(block, row).get(name), name, block, row, kind) if value is None else value
-                    for row, value in enumerate(values)
-                ]
+            values = _filled(MAKERS[kind](raw, starts, layout.sizes[key]), name, kind, block)
     else:
         kind, values = _all_odd(name, odd, block)
     return _as_wanted(name, wanted, kind, values, block)
+
+
+def _filled(values: Column, name: str, kind: int, block: Block) -> Column:
+    """The values, with those parsed by themselves that are written in another way."""
+    if isinstance(values, np.ndarray) or all(value is not None for value in values):
+        return values
+    return [
+        _one(_parsed(block, row).get(name), name, block, row, kind) if value is None else value
+        for row, value in enumerate(values)
+    ]
 
 
 def _with_odd(

@@ -68,6 +68,7 @@ class Read(Node):
 
     def details(self) -> dict[str, Any]:
         shown: dict[str, Any] = dict(self.source.arguments())
+        shown.pop("keeps_sampler", None)  # a note for to_json
         if self.sampler is not None:
             shown["sampler"] = self.sampler
         if self.steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from millrace.transforms.base import PyFunc, Transform, name_of
@@ -84,6 +85,10 @@ def _operation(operation: Transform) -> dict[str, Any]:
     if isinstance(operation, PyFunc):
         module = getattr(operation.function, "__module__", None) or type(operation.function).__module__
         return {"tensor_op_name": name_of(operation), "python_module": module}
+    to_text = getattr(operation, "to_json", None)
+    if to_text is not None:
+        made: dict[str, Any] = json.loads(to_text())
+        return made
     fields = {k: v for k, v in vars(operation).items() if not k.startswith("_")}
     return {
         "tensor_op_name": type(operation).__name__,

@@ -163,7 +163,7 @@ class TableSource:
         if found is None:
             raise PlanError(
                 f"PKSampler needs the class of every row: {self.name} has none in column {column!r} (columns: "
-                f"{list(self.columns)})"
+                f"{list(self.columns)}); name the column of the classes with PKSampler(class_column=...)"
             )
         return np.asarray(found)
 

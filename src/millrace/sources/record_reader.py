@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,21 @@ class RecordReader:
     """Reads blocks of rows; the numbers after the last row are the padded ones."""
 
     def __init__(self, reader: MindRecordReader, columns: list[str], padding: dict[str, Any]) -> None:
-        self.reader, self.columns, self.padding = reader, columns, padding
-        schema = reader.schema
+        self.reader, self.padding = reader, padding
+        self.choose(columns)
+        self._ahead = _Ahead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
+
+    def choose(self, columns: Sequence[str]) -> None:
+        """Read these columns only; those nobody wants cost nothing then."""
+        self.columns, schema = list(columns), self.reader.schema
         self._bytes = [name for name in columns if schema[name].type == "bytes"]
         self._texts = [name for name in columns if schema[name].type == "string"]
-        self._ahead = _Ahead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
+        self._blobs = any(schema[name].is_blob for name in columns)
 
     def read(self, indices: Indices) -> dict[str, Column]:
         if self.padding and int(indices.max()) >= len(self.reader):
             return self._read_padded(indices)
-        if self._ahead is not None:
+        if self._ahead is not None and self._blobs:
             self._ahead.tell(indices)
         try:
             found = self.reader.read(indices, self.columns, views=True)

@@ -18,7 +18,7 @@ from millrace.formats.spans import Handles
 from millrace.formats.tfrecord_file import TAIL
 
 from .column_types import column_types
-from .files import FilesDataset, FilesSource, Mode, find_files
+from .files import FilesDataset, FilesSource, Mode, check_shard_options, find_files
 from .images import Cache, NumSamples, NumWorkers
 
 __all__ = ["TFRecordDataset"]
@@ -110,6 +110,7 @@ class TFRecordDataset(FilesDataset):
         described = _described(schema)
         if schema is not None and not num_samples:
             num_samples = _num_rows(schema) or None
+        check_shard_options(num_shards, shard_id)
         if not shard_equal_rows:
             _check_shards(len(dataset_files), num_shards or 1, compression_type and num_samples)
         form = ExampleRows({}, compression_type or "")

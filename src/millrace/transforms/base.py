@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from millrace.core import settings
 from millrace.core.chunk import as_value
 from millrace.core.rng import Draws, fresh_seed, mix
 
-__all__ = ["PyFunc", "Transform", "as_operation", "name_of"]
+__all__ = ["PyFunc", "Transform", "as_operation", "inside", "name_of"]
 
 
 class Transform:
@@ -87,6 +87,13 @@ def as_operation(operation: Any) -> Transform:
     return operation if isinstance(operation, Transform) else PyFunc(operation)
 
 
+def inside(operation: Transform) -> Iterator[Transform]:
+    """The transform and, for one made of others, all that are inside it."""
+    yield operation
+    for part in getattr(operation, "operations", ()):
+        yield from inside(part)
+
+
 def name_of(function: Any) -> str:
     """What to call a function or transform in messages."""
     if isinstance(function, PyFunc):
@@ -100,16 +107,16 @@ class _EagerStream:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._for: int | None = -1
+        self._for: tuple[int | None, int] | None = None
         self._seed = 0
         self._count = itertools.count()
 
     def next(self) -> Draws:
-        seed = settings.current().seed
+        now = settings.current()
         with self._lock:
-            if seed != self._for:
-                self._for, self._count = seed, itertools.count()
-                self._seed = fresh_seed() if seed is None else seed
+            if self._for != (now.seed, now.seed_turn):
+                self._for, self._count = (now.seed, now.seed_turn), itertools.count()
+                self._seed = fresh_seed() if now.seed is None else now.seed
             number = next(self._count)
         return Draws.for_rows(np.array([number], dtype=np.uint64), seed=self._seed, epoch=0, op=mix(0xEA6E))
 

@@ -37,7 +37,11 @@ class ReadStep:
     def _open(self) -> Any:
         with self._opening:
             if self._reader is None:
-                self._reader = self.op.source.open()
+                reader = self.op.source.open()
+                choose = getattr(reader, "choose", None)
+                if choose is not None and self.op.columns is not None:
+                    choose(self.op.columns)  # what nobody asks for is not even read
+                self._reader = reader
             return self._reader
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:

@@ -35,25 +35,28 @@ class Places:
         self.complete = not groups
         self.any_hinted = False
         self._hints: dict[int, PlaceHints | None] = {}
-        self._refused: set[int] = set()
 
     def learn(
-        self, number: int, shard_number: int, shard: Shard, group: Group, data: Any, first: int
+        self,
+        number: int,
+        shard_number: int,
+        shard: Shard,
+        group: Group,
+        data: Any,
+        first: int,
+        by_index: bool = True,
     ) -> None:
         """Find the rows of one group, whose first row is this one."""
-        found = self._from_index(shard_number, shard, group) if number not in self._refused else None
-        self.hinted[number] = found is not None
-        self.any_hinted = self.any_hinted or found is not None
+        found = self._from_index(shard_number, shard, group) if by_index else None
+        hinted = found is not None
         if found is None:
             found = (shard.blob_places if self.blob else shard.raw_places)(data, group)
         self.starts[first : first + group.rows], self.ends[first : first + group.rows] = found
+        # in this order: whoever sees that there is no hint must see the places found without one
+        self.hinted[number] = hinted
+        self.any_hinted = self.any_hinted or hinted
         self.known[number] = True
         self.complete = bool(self.known.all())
-
-    def forget(self, number: int) -> None:
-        """The hint for a group was wrong: find its rows by their lengths next time."""
-        self._refused.add(number)
-        self.known[number] = self.complete = False
 
     def _from_index(self, number: int, shard: Shard, group: Group) -> tuple[Ints, Ints] | None:
         large = self.blob and group.blob_end - group.blob > _LARGE_ROW * group.rows
@@ -70,12 +73,15 @@ class Places:
         good = good and bool((starts[1:] - 8 == ends[:-1]).all()) and bool((starts <= ends).all())
         return (starts, ends) if good else None
 
-    def wrong_hint(self, groups: Ints, maps: Any, starts: list[int], ends: list[int]) -> set[int]:
-        """The groups of rows whose length in the file is not what the index says."""
-        wrong = set()
-        for row in np.flatnonzero(self.hinted[groups]).tolist():
+    @staticmethod
+    def wrong_hints(
+        groups: Ints, hinted: npt.NDArray[np.bool_], maps: Any, starts: list[int], ends: list[int]
+    ) -> dict[int, int]:
+        """Group -> the first of these rows whose length in the file is not what the index says."""
+        wrong: dict[int, int] = {}
+        for row in np.flatnonzero(hinted).tolist():
             if _LENGTH.unpack_from(maps[row], starts[row] - 8)[0] != ends[row] - starts[row]:
-                wrong.add(int(groups[row]))
+                wrong.setdefault(int(groups[row]), row)
         return wrong
 
     def close(self) -> None:

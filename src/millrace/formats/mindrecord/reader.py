@@ -261,6 +261,12 @@ class MindRecordReader:
 
     def _pieces(self, rows: Ints, places: Places) -> Pieces:
         starts, ends = self._places(rows, places)
+        groups = hinted = None
+        if places.any_hinted:
+            groups = np.searchsorted(self._group_starts, rows, "right") - 1
+            hinted = places.hinted[groups]
+            # read again after that: another thread may just have found out that a hint is wrong
+            starts, ends = places.starts[rows], places.ends[rows]
         if len(self._shards) == 1:
             maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
         else:
@@ -268,13 +274,14 @@ class MindRecordReader:
             by_number = {number: self._map(number) for number in set(numbers)}
             maps = [by_number[number] for number in numbers]
         begins, stops = starts.tolist(), ends.tolist()
-        if places.any_hinted:
-            groups = np.searchsorted(self._group_starts, rows, "right") - 1
-            wrong = places.wrong_hint(groups, maps, begins, stops)
+        if groups is not None and hinted is not None:
+            wrong = places.wrong_hints(groups, hinted, maps, begins, stops)
+            for number, row in wrong.items():
+                try:
+                    self._learn(number, places, by_index=False)
+                except FormatError:  # the index is right, and the data file is damaged
+                    raise FormatError("the length of the row is damaged", block_row=row) from None
             if wrong:
-                with self._lock:
-                    for number in wrong:
-                        places.forget(number)
                 return self._pieces(rows, places)
         return Pieces(maps, begins, stops)
 
@@ -285,14 +292,15 @@ class MindRecordReader:
                 self._learn(number, places)
         return places.starts[rows], places.ends[rows]
 
-    def _learn(self, number: int, places: Places) -> None:
+    def _learn(self, number: int, places: Places, by_index: bool = True) -> None:
         with self._lock:
-            if places.known[number]:
+            if places.known[number] and by_index:
                 return
             shard_number, group = self._groups[number]
             data, first = self._map(shard_number), int(self._group_starts[number])
             try:
-                places.learn(number, shard_number, self._shards[shard_number], group, data, first)
+                shard = self._shards[shard_number]
+                places.learn(number, shard_number, shard, group, data, first, by_index)
             except FormatError as error:
                 inside = error.context.get("row", 0)
                 error.context |= {"shard": shard_number, "row_in_file": group.start_row + inside}

@@ -11,7 +11,7 @@ from millrace.core.settings import Settings
 from millrace.plan.node import Node, rewrite
 from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
 from millrace.plan.physical import Regroup, Replace, Segment
-from millrace.transforms.base import PyFunc
+from millrace.transforms.base import PyFunc, inside
 
 __all__ = ["fuse_rows", "is_heavy", "wish_of"]
 
@@ -94,7 +94,7 @@ def is_heavy(segment: Segment) -> bool:
     for op in segment.ops:
         if isinstance(op, Read) and op.source.heavy:
             return True
-        if isinstance(op, Map) and any(transform.heavy for transform in op.operations):
+        if isinstance(op, Map) and any(part.heavy for whole in op.operations for part in inside(whole)):
             return True
     return False
 
@@ -102,4 +102,6 @@ def is_heavy(segment: Segment) -> bool:
 def _has_user_code(op: Node) -> bool:
     if isinstance(op, Batch):
         return op.per_batch_map is not None
-    return isinstance(op, Map) and any(isinstance(transform, PyFunc) for transform in op.operations)
+    return isinstance(op, Map) and any(
+        isinstance(part, PyFunc) for whole in op.operations for part in inside(whole)
+    )

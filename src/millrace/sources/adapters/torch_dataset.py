@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.args import Columns, as_list
+from millrace.core.args import Columns, as_list, checked
 from millrace.core.errors import ArgumentTypeError
 from millrace.sources.generator import GeneratorDataset
+from millrace.sources.images import NumSamples, NumWorkers
 
 __all__ = ["TorchDataset"]
 
@@ -19,7 +20,7 @@ class TorchDataset(GeneratorDataset):
 
     Without ``column_names`` the first row is read once for its keys or its width (``column_0``, ``column_1``...).
     ``dataset.targets`` serves PKSampler, and ``dataset.samples`` names the file in an error. The other arguments
-    are those of GeneratorDataset.
+    are those of GeneratorDataset: with several workers, rows are read in processes.
 
     >>> class Squares:
     ...     def __len__(self):
@@ -34,7 +35,19 @@ class TorchDataset(GeneratorDataset):
 
     _name = "TorchDataset"
 
-    def __init__(self, dataset: Any, column_names: Columns | None = None, **arguments: Any) -> None:
+    @checked
+    def __init__(
+        self,
+        dataset: Any,
+        column_names: Columns | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        python_multiprocessing: bool = True,
+    ) -> None:
         random_access = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
         if not random_access and not hasattr(dataset, "__iter__"):
             raise ArgumentTypeError(
@@ -42,7 +55,17 @@ class TorchDataset(GeneratorDataset):
             )
         names = as_list(column_names) or _names(dataset[0] if random_access else next(iter(dataset)))
         source = _rows(dataset, names) if random_access else Stream(dataset, names)
-        super().__init__(source, names, **arguments)
+        super().__init__(
+            source,
+            names,
+            num_samples=num_samples,
+            num_parallel_workers=num_parallel_workers,
+            shuffle=shuffle,
+            sampler=sampler,
+            num_shards=num_shards,
+            shard_id=shard_id,
+            python_multiprocessing=python_multiprocessing,
+        )
 
 
 def _names(row: Any) -> list[str]:
