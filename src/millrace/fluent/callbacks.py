@@ -38,7 +38,7 @@ class DSCallback:
     row 1
     """
 
-    HOOKS: ClassVar[tuple[str, ...]] = (
+    _HOOKS: ClassVar[tuple[str, ...]] = (
         "ds_begin",
         "ds_epoch_begin",
         "ds_epoch_end",
@@ -90,7 +90,7 @@ class DSCallback:
 defined Callback.
         """
         found = frozenset(
-            name for name in self.HOOKS if getattr(type(self), name) is not getattr(DSCallback, name)
+            name for name in self._HOOKS if getattr(type(self), name) is not getattr(DSCallback, name)
         )
         if not found:
             raise AttributeError(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .spans import Ints
+from .spans import Ints, cut_out
 
 __all__ = ["BYTES", "FLOATS", "INTS", "Layout", "lay_out", "varints"]
 
@@ -46,12 +46,12 @@ class _Form:
         for place, size in lengths:
             mask[place : place + size] = 0x80  # of a length only whether another byte follows
         self.mask, self.want = mask, np.frombuffer(head, np.uint8) & mask
-        self.place = np.arange(len(head))
 
     def match(self, raw: Bytes, at: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:
         """Which of these places look like this form, and how long the list of each is."""
-        seen = raw[at[:, None] + self.place]
-        fits = ((seen & self.mask) == self.want).all(axis=1)
+        seen = cut_out(raw, at, self.width)
+        same = (seen & self.mask) == self.want
+        fits = np.ones(len(at), bool) if bool(same.all()) else same.all(axis=1)
         entry, value, items = (_number(seen, *length) for length in self.lengths)
         (_, entry_size), (_, _), (_, items_size) = self.lengths
         fits &= (entry == items + (self.width - 1 - entry_size)) & (value == items + 1 + items_size)

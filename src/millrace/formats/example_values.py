@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .example_layout import Bytes, varints
-from .spans import Ints
+from .spans import Ints, cut_out
 
 __all__ = ["byte_values", "float_values", "int_values"]
 
-# A dense column is gathered byte by byte up to this size of a row, and copied row by row above it.
-GATHER = 192
 # Numbers of up to so many bytes are decoded column by column.
 MOST_SINGLE = 4
 
@@ -31,18 +29,9 @@ def _packed(raw: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Ints, npt.NDAr
     return at, inner, plain
 
 
-def _dense(raw: Bytes, at: Ints, size: int) -> Bytes:
-    if size <= GATHER:
-        return raw[at[:, None] + np.arange(size)]
-    made = np.empty((len(at), size), np.uint8)
-    for row, place in enumerate(at.tolist()):
-        made[row] = raw[place : place + size]
-    return made
-
-
 def _runs(raw: Bytes, at: Ints, inner: Ints, plain: npt.NDArray[np.bool_], dtype: str) -> Found:
     if bool(plain.all()) and len(at) and bool((inner == inner[0]).all()):
-        return _dense(raw, at, int(inner[0])).view(dtype)
+        return cut_out(raw, at, int(inner[0])).view(dtype)
     return [
         raw[a : a + n].view(dtype).copy() if ok else None
         for a, n, ok in zip(at.tolist(), inner.tolist(), plain.tolist())

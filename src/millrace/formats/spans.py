@@ -6,13 +6,14 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import FormatError
 
-__all__ = ["Block", "Handles", "Ints", "Opener", "Spans", "gather"]
+__all__ = ["Block", "Handles", "Ints", "Opener", "Spans", "cut_out", "gather"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -116,6 +117,19 @@ def _read(number: int, path: str, start: int, stop: int) -> bytes:
             raise FormatError(f"{path} ends at byte {start + len(data)}: it was cut while in use", file=path)
         data += more
     return data
+
+
+def cut_out(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
+    """The ``width`` bytes at each of these places, one row for each; all must lie inside.
+
+    >>> cut_out(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
+    [[5, 6, 7], [0, 1, 2]]
+    """
+    if not width or not len(at):
+        return np.empty((len(at), width), np.uint8)
+    # as items of so many bytes, each beginning one byte after the other, they are copied whole
+    items: npt.NDArray[Any] = np.ndarray((len(raw) - width + 1,), f"V{width}", raw, 0, (1,))
+    return items[at].view(np.uint8).reshape(len(at), width)
 
 
 def gather(

@@ -14,7 +14,7 @@ import numpy as np
 from millrace.core.errors import FormatError
 
 from .crc_rows import masked_rows
-from .spans import Block, Spans
+from .spans import Block, Spans, cut_out
 
 __all__ = ["Unpacked", "check_records", "record_spans"]
 
@@ -82,7 +82,7 @@ def check_records(block: Block) -> None:
     stops = block.stops - TAIL
     crcs = masked_rows(block.data, block.starts, stops)
     raw = np.frombuffer(block.data, np.uint8)
-    stored = raw[stops[:, None] + np.arange(TAIL)].view("<u4")[:, 0]
+    stored = cut_out(raw, stops, TAIL).view("<u4")[:, 0]
     wrong = np.flatnonzero(crcs != stored)
     if len(wrong):
         row = int(wrong[0])

@@ -51,5 +51,6 @@ def encode_error(error: BaseException) -> dict[str, Any]:
     text = re.sub(r"\s+", " ", str(error))[:400]
     text = re.sub(r"<class '(?:mindspore|millrace)\.(?:\w+\.)*(\w+)'>", r"<class '\1'>", text)
     text = re.sub(r"<(?:\w+\.)*(\w+) object at 0x[0-9a-f]+>", r"<\1>", text)
+    text = re.sub(r"object at 0x[0-9a-f]+", "object", text)
     built_in = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
     return {"error": built_in, "message": text}
