@@ -48,7 +48,7 @@ def _plain(data: bytes, starts: Ints, stops: Ints, lengths: Ints) -> U32:
         lane *= 2
     lanes = np.maximum(1, -(-lengths // lane))
     zeros = bytes(lane)
-    parts = []
+    parts: list[bytes] = []
     for a, b, pad in zip(starts.tolist(), stops.tolist(), (lanes * lane - lengths).tolist()):
         parts += (zeros[:pad], data[a:b])
     words = np.frombuffer(b"".join(parts), "<u2").reshape(-1, lane // 2).T

@@ -64,7 +64,7 @@ class CsvRows:
     # --- where the records lie --------------------------------------------------------------------------
 
     def scan(self, path: str) -> Spans:
-        ends, quotes, size = [np.empty(0, np.int64)], 0, 0
+        ends, quotes, size, last = [np.empty(0, np.int64)], 0, 0, 0
         for at, data in blocks_of(path):
             marks = np.flatnonzero((data == NEWLINE) | (data == RETURN))
             inside = np.flatnonzero(data == QUOTE)
@@ -72,10 +72,17 @@ class CsvRows:
                 before = np.searchsorted(inside, marks) + quotes
                 marks = marks[before % 2 == 0]
                 quotes += len(inside)
+                last = int(inside[-1]) + at if len(inside) else last
             ends.append(marks + at)
             size = at + len(data)
         if quotes % 2:
-            raise FormatError(f"{path}: a quote is opened and never closed", file=path)
+            with open(path, "rb") as file:
+                line = file.read(last).count(b"\n") + 1
+            raise FormatError(
+                f"{path}: a quote is opened and never closed; the last one stands in line {line}. A quote stands "
+                "around a whole field, and is doubled inside of one",
+                file=path,
+            )
         marks = np.concatenate(ends)
         starts, stops = np.concatenate(([0], marks + 1)), np.append(marks, size)
         full = stops > starts
@@ -94,7 +101,7 @@ class CsvRows:
         if fields is None:
             raise self._complaint(block, pieces)
         made: dict[str, Column] = {}
-        numbers = {kind: self._numbers(fields, kind, len(block)) for kind in (int, float)}
+        numbers: dict[type, Any] = {kind: self._numbers(fields, kind, len(block)) for kind in (int, float)}
         for number, (name, kind) in enumerate(zip(self.columns, self.types)):
             if name is not None:
                 fast = numbers[kind].get(number) if kind is not str else None

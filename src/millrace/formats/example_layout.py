@@ -67,12 +67,15 @@ def _number(seen: Bytes, place: int, size: int) -> Ints:
 
 def varints(raw: Bytes, at: Ints) -> tuple[Ints, Ints]:
     """The lengths at these places and where they end; one of more than five bytes comes out as -1."""
+    byte = raw[at]
+    if not bool((byte & 0x80).any()):
+        return byte.astype(np.int64), at + 1
     found, after, more = np.zeros(len(at), np.int64), at.copy(), np.ones(len(at), bool)
     for n in range(5):
-        byte = raw[np.minimum(after, len(raw) - 1)].astype(np.int64)
-        found[more] |= (byte[more] & 0x7F) << (7 * n)
+        bytes_here = raw[np.minimum(after, len(raw) - 1)].astype(np.int64)
+        found[more] |= (bytes_here[more] & 0x7F) << (7 * n)
         after[more] += 1
-        more &= byte >= 0x80
+        more &= bytes_here >= 0x80
         if not more.any():
             return found, after
     found[more] = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ __all__ = ["MOST_TEXT", "FileList", "files_in", "folders_in", "lines_of", "progr
 
 # Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
 MOST_TEXT = 2 << 30
+
+_joining = threading.Lock()
 
 _SHOW_AFTER = 1.0
 _SHOW_EVERY = 0.2
@@ -51,10 +54,14 @@ class FileList(Sequence[str]):
         return len(paths)
 
     def _join(self) -> None:
-        if self._new:
-            self._blob = b"".join([self._blob, *self._new])
-            self._ends = np.concatenate([self._ends, *self._new_ends])
-            self._new, self._new_ends = [], []
+        if not self._new:
+            return
+        with _joining:  # threads that read at once
+            if self._new:
+                self._blob = b"".join([self._blob, *self._new])
+                self._ends = np.concatenate([self._ends, *self._new_ends])
+                self._new_ends = []
+                self._new = []
 
     def __len__(self) -> int:
         return len(self._ends) - 1 + sum(map(len, self._new_ends))

@@ -11,30 +11,39 @@ COMMA, MINUS, DOT = 44, 45, 46
 # Digits that an int64 surely holds, and that a double holds exactly.
 MOST_INT, MOST_FLOAT = 18, 15
 
-_DIGIT = np.zeros(256, bool)
-_DIGIT[48:58] = True
+_INT = np.zeros(256, bool)
+_INT[[*range(48, 58), COMMA, MINUS]] = True
+_FLOAT = _INT.copy()
+_FLOAT[DOT] = True
 
 
 def _digits(
     raw: npt.NDArray[np.uint8], dots: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | int] | None:
     """How many digits each number has, and how many of them behind its dot; None when one is no plain number."""
-    digit = _DIGIT[raw]
-    ends = np.append(np.flatnonzero(raw == COMMA), len(raw))
-    before = np.concatenate(([0], np.cumsum(digit)))
-    counts = np.diff(np.concatenate(([0], before[ends])))
-    minus = np.flatnonzero(raw == MINUS)
-    points = np.flatnonzero(raw == DOT) if dots else minus[:0]
-    if int(before[-1]) + len(minus) + len(points) + len(ends) - 1 != len(raw):
-        return None  # another character
-    if len(minus) and not bool(((minus == 0) | (raw[minus - 1] == COMMA)).all()):
+    if not bool((_FLOAT if dots else _INT)[raw].all()):
         return None
+    ends = np.append(np.flatnonzero(raw == COMMA), len(raw))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    counts = ends - starts
+    if not counts.all():
+        return None
+    minus = raw[starts] == MINUS
+    if np.count_nonzero(raw == MINUS) != np.count_nonzero(minus):
+        return None
+    counts -= minus
+    points = np.flatnonzero(raw == DOT) if dots else ends[:0]
+    if not len(points):
+        return counts, 0
+    owner = np.arange(len(ends)) if len(points) == len(ends) else np.searchsorted(ends, points)
     behind = np.zeros(len(ends), np.int64)
-    if len(points):
-        owner = np.searchsorted(ends, points)
-        if len(owner) > 1 and bool((owner[1:] == owner[:-1]).any()):
-            return None
-        behind[owner] = ends[owner] - points - 1
+    behind[owner] = ends[owner] - points - 1
+    # one dot in each of these numbers, and inside of it
+    if not bool(((behind[owner] >= 0) & (points >= starts[owner])).all()):
+        return None
+    if len(points) != len(ends) and bool((owner[1:] == owner[:-1]).any()):
+        return None
+    counts[owner] -= 1
     return counts, behind
 
 

@@ -13,5 +13,6 @@ FAKES = {
     "LJSpeechDataset": fake("LJSpeech()", "metadata.csv", "text"),
     "SpeechCommandsDataset": fake("SpeechCommands()", "cat/ffff_nohash_12.wav", "text"),
     "SpeechCommandsDataset: train": fake("SpeechCommands(usage=train)", "validation_list.txt"),
+    "TedliumDataset": fake("Tedlium(release=release1)", "dev/sph/Cy_1.sph", "cut", differs="waveform"),
     "YesNoDataset": fake("YesNo()", "0_0_0_1_0_1_1_0.wav", "cut", order=[1, 0, 2]),
 }  # fmt: skip

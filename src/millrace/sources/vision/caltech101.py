@@ -43,8 +43,9 @@ class Caltech101Dataset(TableDataset):
     ) -> None:
         wanted = _COLUMNS[target_type or "category"]
         make = partial(_table, dataset_dir=dataset_dir, target_type=target_type or "category", decode=decode)
+        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
         picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode)} | wanted, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode)} | wanted, picks, workers, decode)
 
 
 _CATEGORY, _OUTLINE = {"category": kind("int64")}, {"annotation": kind("float64", 2, None)}
@@ -80,106 +81,15 @@ def _outline(files: FileList, index: int) -> Any:
         raise FormatError("Invalid file, there is no outline (obj_contour) in it", file=path) from None
 
 
-NAMES = [
-    "Faces",
-    "Faces_easy",
-    "Leopards",
-    "Motorbikes",
-    "accordion",
-    "airplanes",
-    "anchor",
-    "ant",
-    "barrel",
-    "bass",
-    "beaver",
-    "binocular",
-    "bonsai",
-    "brain",
-    "brontosaurus",
-    "buddha",
-    "butterfly",
-    "camera",
-    "cannon",
-    "car_side",
-    "ceiling_fan",
-    "cellphone",
-    "chair",
-    "chandelier",
-    "cougar_body",
-    "cougar_face",
-    "crab",
-    "crayfish",
-    "crocodile",
-    "crocodile_head",
-    "cup",
-    "dalmatian",
-    "dollar_bill",
-    "dolphin",
-    "dragonfly",
-    "electric_guitar",
-    "elephant",
-    "emu",
-    "euphonium",
-    "ewer",
-    "ferry",
-    "flamingo",
-    "flamingo_head",
-    "garfield",
-    "gerenuk",
-    "gramophone",
-    "grand_piano",
-    "hawksbill",
-    "headphone",
-    "hedgehog",
-    "helicopter",
-    "ibis",
-    "inline_skate",
-    "joshua_tree",
-    "kangaroo",
-    "ketch",
-    "lamp",
-    "laptop",
-    "llama",
-    "lobster",
-    "lotus",
-    "mandolin",
-    "mayfly",
-    "menorah",
-    "metronome",
-    "minaret",
-    "nautilus",
-    "octopus",
-    "okapi",
-    "pagoda",
-    "panda",
-    "pigeon",
-    "pizza",
-    "platypus",
-    "pyramid",
-    "revolver",
-    "rhino",
-    "rooster",
-    "saxophone",
-    "schooner",
-    "scissors",
-    "scorpion",
-    "sea_horse",
-    "snoopy",
-    "soccer_ball",
-    "stapler",
-    "starfish",
-    "stegosaurus",
-    "stop_sign",
-    "strawberry",
-    "sunflower",
-    "tick",
-    "trilobite",
-    "umbrella",
-    "watch",
-    "water_lilly",
-    "wheelchair",
-    "wild_cat",
-    "windsor_chair",
-    "wrench",
-    "yin_yang",
-]
+_TEXT = """
+Faces Faces_easy Leopards Motorbikes accordion airplanes anchor ant barrel bass beaver binocular bonsai
+brain brontosaurus buddha butterfly camera cannon car_side ceiling_fan cellphone chair chandelier
+cougar_body cougar_face crab crayfish crocodile crocodile_head cup dalmatian dollar_bill dolphin dragonfly
+electric_guitar elephant emu euphonium ewer ferry flamingo flamingo_head garfield gerenuk gramophone
+grand_piano hawksbill headphone hedgehog helicopter ibis inline_skate joshua_tree kangaroo ketch lamp laptop
+llama lobster lotus mandolin mayfly menorah metronome minaret nautilus octopus okapi pagoda panda pigeon
+pizza platypus pyramid revolver rhino rooster saxophone schooner scissors scorpion sea_horse snoopy
+soccer_ball stapler starfish stegosaurus stop_sign strawberry sunflower tick trilobite umbrella watch
+water_lilly wheelchair wild_cat windsor_chair wrench yin_yang
+"""
+NAMES = _TEXT.split()

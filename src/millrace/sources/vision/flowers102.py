@@ -63,10 +63,9 @@ class Flowers102Dataset(TableDataset):
         usage, task = usage or "all", task or "Classification"
         make = partial(_table, dataset_dir=dataset_dir, task=task, usage=usage, decode=decode)
         outline = {"segmentation": image(decode)} if task == "Segmentation" else {}
+        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
         picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make, {"image": image(decode)} | outline | {"label": UINT32}, picks, num_parallel_workers, decode
-        )
+        self._open(make, {"image": image(decode)} | outline | {"label": UINT32}, picks, workers, decode)
 
 
 _PARTS = {"train": ["trnid"], "test": ["tstid"], "valid": ["valid"], "all": ["trnid", "tstid", "valid"]}

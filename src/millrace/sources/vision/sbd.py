@@ -56,8 +56,9 @@ class SBDataset(TableDataset):
         target = (
             kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
         )
+        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
         picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "task": target}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "task": target}, picks, workers, decode)
 
 
 def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:

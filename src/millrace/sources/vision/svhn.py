@@ -54,8 +54,9 @@ class SVHNDataset(TableDataset):
         for part in parts if usage else ():
             check_there(os.path.join(dataset_dir, f"{part}_32x32.mat"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
+        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
         picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, picks, num_parallel_workers)
+        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, picks, workers)
 
 
 def _table(dataset_dir: str, usage: str) -> Table:

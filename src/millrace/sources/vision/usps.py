@@ -13,6 +13,7 @@ from millrace.core.errors import FormatError
 from millrace.core.shuffle import Shuffle
 from millrace.formats.images import Stored
 from millrace.formats.listing import lines_of
+from millrace.sources.files import Mode
 from millrace.sources.images import (
     UINT32,
     Cache,
@@ -43,13 +44,13 @@ class USPSDataset(TableDataset):
         usage: Literal["train", "test", "all"] | None = None,
         num_samples: NumSamples = None,
         num_parallel_workers: NumWorkers = None,
-        shuffle: bool | Shuffle | None = Shuffle.GLOBAL,
+        shuffle: Mode = Shuffle.GLOBAL,
         num_shards: int | None = None,
         shard_id: int | None = None,
         cache: Cache = None,
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        mixed = shuffle not in (None, False, Shuffle.FALSE)
+        mixed = shuffle not in (False, Shuffle.FALSE)
         picks = num_samples, mixed, None, num_shards, shard_id
         self._open(make, {"image": kind("uint8", 16, 16, 1), "label": UINT32}, picks, num_parallel_workers)
 
