@@ -3,6 +3,7 @@
 #   make quickstart   set up and run a first pipeline
 #   make test         set up and run every test
 #   make check        format, lint, types, layering
+#   make interop      Millrace and MindSpore 2.7.0 read each other's record files
 #   make bench        Millrace beside its peers, each in its own environment
 #   make docs         build the documentation into site/, offline
 #   make frameworks   add PyTorch and JAX to the environment, so that their tests run too
@@ -26,7 +27,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test check format bench docs frameworks clean
+.PHONY: help quickstart test check format bench docs interop frameworks clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -87,6 +88,14 @@ $(PEERS)/mindspore/.stamp: | $(PEERS)/mindspore/bin/python
 $(PEERS)/torch/.stamp: | $(PEERS)/torch/bin/python
 	@$(PEERS)/torch/bin/python -m pip --disable-pip-version-check -qq install $(TORCH) numpy && touch $@ || \
 		echo "peer left out: $(TORCH) could not be installed" >&2
+
+# Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
+interop: $(STAMPS)/dev $(PEERS)/mindspore/.stamp
+	@if test -e $(PEERS)/mindspore/.stamp; then \
+		$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install opencv-python-headless pandas; \
+		$(BIN)/python tests/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python; \
+	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 
 bench: $(STAMPS)/run $(PEERS)/mindspore/.stamp $(PEERS)/torch/.stamp
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)

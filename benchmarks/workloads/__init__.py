@@ -25,6 +25,10 @@ NAMES = (
     "import_time",
     "overhead",
     "memory",
+    "mindrecord_scalars",
+    "mindrecord_images",
+    "mindrecord_write",
+    "mindrecord_open",
 )
 
 

@@ -9,6 +9,7 @@ from millrace.core.errors import PlanError
 from millrace.core.log import get_logger
 from millrace.engine.driver import Run
 from millrace.engine.stages.base import END, Signal
+from millrace.plan.ops import HIDDEN_PREFIX
 
 from .convert import converter
 
@@ -49,6 +50,8 @@ class _Iterator:
         self._init_step = _init_step(dataset)
         self._run: Run = dataset._run(self._epochs, state)
         self._rows_in_epoch = 0
+        # columns such as _meta-filename are for ops to use; they are delivered only under another name
+        self._hidden: list[str] | None = None
         # whether the epoch that is under way began with its first row
         self._whole_epoch = state is None and not self._init_step
         if state is None and self._init_step:
@@ -84,6 +87,10 @@ class _Iterator:
                 self._run.close()
             return None
         self._rows_in_epoch += 1
+        if self._hidden is None:
+            self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
+        for name in self._hidden:
+            got.pop(name, None)
         return self._shape(got)
 
     def _shape(self, row: dict[str, Any]) -> Any:

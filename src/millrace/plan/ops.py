@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+# Columns whose names begin so are left out of batches and of what iterators give, unless renamed.
+HIDDEN_PREFIX = "_meta-"
+
 # --------------------------------------------------------------------------------------------------
 # row-wise ops
 
@@ -195,7 +198,7 @@ class Batch(Node):
         before = inputs[0]
         if before is None:
             return None
-        names = list(before)
+        names = [name for name in before if not name.startswith(HIDDEN_PREFIX)]
         for name in self.input_columns or ():
             if name not in names:
                 raise PlanError(

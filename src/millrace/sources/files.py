@@ -8,6 +8,7 @@ shard is a run of neighbouring rows, all shards of equal length, wrapping round 
 
 from __future__ import annotations
 
+import glob
 import inspect
 import os
 import threading
@@ -92,8 +93,6 @@ def check_shard_options(num_shards: int | None, shard_id: int | None) -> None:
 
 def find_files(patterns: str | list[str]) -> list[str]:
     """The files that names or patterns stand for; one that matches nothing is refused."""
-    import glob
-
     found, missing = [], []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         matches = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from millrace.core.errors import ArgumentValueError, DataError, PlanError
 from millrace.core.log import warn_once
-from millrace.fluent.dataset import SAVERS, Dataset
+from millrace.fluent.dataset import Dataset
 from millrace.formats.mindrecord import FileWriter
 from millrace.formats.mindrecord.crypto import current
 from millrace.formats.mindrecord.naming import checked_name, shard_names
@@ -245,7 +245,3 @@ def _tf_schema(columns: dict[str, _Column]) -> dict[str, Any]:
         shape = [-1, *column.inner] if column.rank and column.kind not in "US" else []
         entries[name] = {"type": kind, "rank": len(shape), "shape": shape}
     return {"datasetType": "TF", "columns": entries}
-
-
-_KINDS: dict[str, Callable[..., None]] = {"mindrecord": save_mindrecord, "tfrecord": save_tfrecord}
-SAVERS.update(_KINDS)

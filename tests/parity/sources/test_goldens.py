@@ -29,8 +29,20 @@ DIFFERENT = {
     ("UDPOSDataset", "num_samples"): "MindSpore counts words as rows",
     ("UDPOSDataset", "shard"): "MindSpore cuts sentences between shards",
 } | {
-    (f"{name}Dataset", "shard"): "MindSpore puts the end of a row that another shard reads before the next row"
-    for name in ("AGNews", "AmazonReview", "DBpedia", "SogouNews", "YelpReview", "YahooAnswers", "CSV", "SST2")
+    (
+        f"{name}Dataset",
+        "shard",
+    ): "MindSpore puts the end of a row that another shard reads before the next row"
+    for name in (
+        "AGNews",
+        "AmazonReview",
+        "DBpedia",
+        "SogouNews",
+        "YelpReview",
+        "YahooAnswers",
+        "CSV",
+        "SST2",
+    )
 }
 
 
@@ -103,6 +115,8 @@ def test_json_round_trip(kind: str, tmp_path: Path) -> None:
     saved = ds.serialize(data)
     again = ds.deserialize(saved)
     assert again is not None
-    if "sampler" not in inspect.signature(find(kind)).parameters:  # a mappable source keeps its sampler elsewhere
+    if (
+        "sampler" not in inspect.signature(find(kind)).parameters
+    ):  # a mappable source keeps its sampler elsewhere
         assert ds.serialize(again) == saved
     assert again.get_dataset_size() == data.get_dataset_size()

@@ -9,7 +9,7 @@ import numpy as np
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
-from millrace.plan.ops import Batch, replaced_columns
+from millrace.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
 from millrace.transforms.base import name_of
 
 from .collate import collate_column, pad_columns, unstacked
@@ -58,7 +58,7 @@ class BatchStep:
         return Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
 
     def _one(self, rows: Chunk, info: BatchInfo, failures: Failures) -> dict[str, Any]:
-        columns = dict(rows.columns)
+        columns = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
         try:
             if self.op.pad_info is not None:
                 columns = pad_columns(columns, self.op.pad_info)

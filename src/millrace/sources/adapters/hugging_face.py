@@ -24,6 +24,7 @@ class HuggingFaceDataset(TableDataset):
 
     ``columns`` picks some of them. A streamed dataset (``IterableDataset``) goes to TorchDataset instead.
 
+    >>> import millrace.dataset as ds
     >>> class Two:  # stands in for datasets.Dataset.from_dict({"x": [1, 2]})
     ...     column_names = ["x"]
     ...
@@ -37,7 +38,7 @@ class HuggingFaceDataset(TableDataset):
     ...         return {"x": np.array([1, 2])[rows]}
     >>> [
     ...     row["x"].item()
-    ...     for row in HuggingFaceDataset(Two(), shuffle=False).create_dict_iterator(num_epochs=1)
+    ...     for row in ds.HuggingFaceDataset(Two(), shuffle=False).create_dict_iterator(num_epochs=1)
     ... ]
     [1, 2]
     """

@@ -25,10 +25,11 @@ class ParquetDataset(TableDataset):
     Numbers come as they are, text as text, bytes as uint8, lists as arrays. The row groups that were just read are
     kept, so rows in order cost one reading; a full shuffle of Parquet likes small row groups, or Arrow files.
 
+    >>> import millrace.dataset as ds
     >>> import pytest
     >>> pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     >>> pq.write_table(pa.table({"x": [1, 2], "word": ["a", "b"]}), "a.parquet")
-    >>> data = ParquetDataset("a.parquet", columns=["x"], shuffle=False)
+    >>> data = ds.ParquetDataset("a.parquet", columns=["x"], shuffle=False)
     >>> [row["x"].item() for row in data.create_dict_iterator(num_epochs=1)]
     [1, 2]
     """

@@ -22,13 +22,14 @@ class TorchDataset(GeneratorDataset):
     ``dataset.targets`` serves PKSampler, and ``dataset.samples`` names the file in an error. The other arguments
     are those of GeneratorDataset: with several workers, rows are read in processes.
 
+    >>> import millrace.dataset as ds
     >>> class Squares:
     ...     def __len__(self):
     ...         return 3
     ...
     ...     def __getitem__(self, i):
     ...         return {"x": i, "y": i * i}
-    >>> data = TorchDataset(Squares(), shuffle=False)
+    >>> data = ds.TorchDataset(Squares(), shuffle=False)
     >>> [row["y"].item() for row in data.create_dict_iterator(num_epochs=1)]
     [0, 1, 4]
     """

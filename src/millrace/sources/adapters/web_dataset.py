@@ -37,13 +37,14 @@ class WebDataset(TableDataset):
     Numbers (cls, id, ...) come as int64, txt and json as text, npy as the array, images as bytes, or as pixels
     with ``decode``; everything else as bytes. ``columns`` picks; the column ``__key__`` is the sample's name.
 
+    >>> import millrace.dataset as ds
     >>> import io, tarfile
     >>> with tarfile.open("a.tar", "w") as archive:
     ...     for name, data in (("1.cls", b"7"), ("1.txt", b"a dog")):
     ...         member = tarfile.TarInfo(name)
     ...         member.size = len(data)
     ...         archive.addfile(member, io.BytesIO(data))
-    >>> data = WebDataset("a.tar", ["cls", "txt"])
+    >>> data = ds.WebDataset("a.tar", ["cls", "txt"])
     >>> [(row["cls"].item(), str(row["txt"])) for row in data.create_dict_iterator(1, output_numpy=True)]
     [(7, 'a dog')]
     """

@@ -21,6 +21,7 @@ __all__ = ["CMUArcticDataset"]
 class CMUArcticDataset(TableDataset):
     """English sentences read by the speaker ``name``, with their words.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> from pathlib import Path
     >>> top = Path("cmu_us_aew_arctic")
@@ -30,7 +31,10 @@ class CMUArcticDataset(TableDataset):
     >>> with wave.open("cmu_us_aew_arctic/wav/arctic_a0001.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> [str(row["utterance_id"]) for row in CMUArcticDataset(".").create_dict_iterator(1, output_numpy=True)]
+    >>> [
+    ...     str(row["utterance_id"])
+    ...     for row in ds.CMUArcticDataset(".").create_dict_iterator(1, output_numpy=True)
+    ... ]
     ['a0001']
     """
 

@@ -20,13 +20,17 @@ __all__ = ["GTZANDataset"]
 class GTZANDataset(TableDataset):
     """Half a minute of music per row and its genre; "train", "valid" and "test" are the usual filtered parts.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> from pathlib import Path
     >>> Path("blues").mkdir()
     >>> with wave.open("blues/blues.00029.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> [str(row["label"]) for row in GTZANDataset(".", "train").create_dict_iterator(1, output_numpy=True)]
+    >>> [
+    ...     str(row["label"])
+    ...     for row in ds.GTZANDataset(".", "train").create_dict_iterator(1, output_numpy=True)
+    ... ]
     ['blues']
     """
 

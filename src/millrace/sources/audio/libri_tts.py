@@ -30,6 +30,7 @@ __all__ = ["LibriTTSDataset"]
 class LibriTTSDataset(TableDataset):
     """Books read aloud, sentence by sentence: the sound, the words as written and as spoken, and who reads what.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> from pathlib import Path
     >>> Path("dev-clean/116/288").mkdir(parents=True)
@@ -39,7 +40,7 @@ class LibriTTSDataset(TableDataset):
     >>> with wave.open("dev-clean/116/288/116_288_000003_000000.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> data = LibriTTSDataset(".", "dev-clean")
+    >>> data = ds.LibriTTSDataset(".", "dev-clean")
     >>> [str(row["normalized_text"]) for row in data.create_dict_iterator(1, output_numpy=True)]
     ['Number one!']
     """

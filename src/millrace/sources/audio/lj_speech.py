@@ -21,6 +21,7 @@ __all__ = ["LJSpeechDataset"]
 class LJSpeechDataset(TableDataset):
     """Sentences of seven books read by one person, with the words as written and as spoken.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> from pathlib import Path
     >>> Path("wavs").mkdir()
@@ -28,7 +29,10 @@ class LJSpeechDataset(TableDataset):
     >>> with wave.open("wavs/LJ001-0001.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> [str(row["transcription"]) for row in LJSpeechDataset(".").create_dict_iterator(1, output_numpy=True)]
+    >>> [
+    ...     str(row["transcription"])
+    ...     for row in ds.LJSpeechDataset(".").create_dict_iterator(1, output_numpy=True)
+    ... ]
     ['In 1831']
     """
 

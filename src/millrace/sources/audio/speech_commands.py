@@ -21,13 +21,14 @@ __all__ = ["SpeechCommandsDataset"]
 class SpeechCommandsDataset(TableDataset):
     """Single words by many speakers, in one folder per word; folders that begin with ``_`` (noise) are left out.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> from pathlib import Path
     >>> Path("cat").mkdir()
     >>> with wave.open("cat/0a7c2a8d_nohash_1.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> data = SpeechCommandsDataset(".")
+    >>> data = ds.SpeechCommandsDataset(".")
     >>> [
     ...     (str(row["label"]), str(row["speaker_id"]))
     ...     for row in data.create_dict_iterator(1, output_numpy=True)

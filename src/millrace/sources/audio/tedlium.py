@@ -24,13 +24,14 @@ class TedliumDataset(TableDataset):
 
     Rows come as MindSpore orders them: the first cut of every talk, then the second of every talk, and so on.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("data/sph").mkdir(parents=True), Path("data/stm").mkdir()
     (None, None)
     >>> head = b"NIST_1A\\n   1024\\nsample_rate -i 8\\nend_head\\n".ljust(1024)
     >>> _ = Path("data/sph/Al.sph").write_bytes(head + bytes(32))
     >>> _ = Path("data/stm/Al.stm").write_text("Al 1 Al 0.5 1.5 <o,f0,male> good morning")
-    >>> data = TedliumDataset(".", "release3")
+    >>> data = ds.TedliumDataset(".", "release3")
     >>> [
     ...     (row["waveform"].shape, str(row["transcript"]))
     ...     for row in data.create_dict_iterator(1, output_numpy=True)

@@ -20,11 +20,12 @@ __all__ = ["YesNoDataset"]
 class YesNoDataset(TableDataset):
     """Sixty recordings of one person saying yes (1) or no (0) eight times, in Hebrew.
 
+    >>> import millrace.dataset as ds
     >>> import wave
     >>> with wave.open("0_0_0_1_0_0_0_1.wav", "wb") as file:
     ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
     ...     file.writeframes(bytes(20))
-    >>> [row["label"].tolist() for row in YesNoDataset(".").create_dict_iterator(1, output_numpy=True)]
+    >>> [row["label"].tolist() for row in ds.YesNoDataset(".").create_dict_iterator(1, output_numpy=True)]
     [[0, 0, 0, 1, 0, 0, 0, 1]]
     """
 

@@ -21,10 +21,11 @@ __all__ = ["Caltech101Dataset"]
 class Caltech101Dataset(TableDataset):
     """Objects of 101 kinds; ``target_type`` asks for the "category", the "annotation" (an outline) or "all" of it.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("101_ObjectCategories/ant").mkdir(parents=True)
     >>> _ = Path("101_ObjectCategories/ant/image_0001.jpg").write_bytes(b"...")
-    >>> [row["category"].item() for row in Caltech101Dataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["category"].item() for row in ds.Caltech101Dataset(".").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

@@ -26,10 +26,11 @@ __all__ = ["Caltech256Dataset"]
 class Caltech256Dataset(TableDataset):
     """Objects of 256 kinds and clutter, in one folder per kind: ``001.ak47/001_0001.jpg``.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("objects/001.ak47").mkdir(parents=True)
     >>> _ = Path("objects/001.ak47/001_0001.jpg").write_bytes(b"...")
-    >>> [row["label"].item() for row in Caltech256Dataset("objects").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.Caltech256Dataset("objects").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

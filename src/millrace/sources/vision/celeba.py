@@ -34,12 +34,13 @@ class CelebADataset(TableDataset):
 
     ``usage`` other than "all" needs ``list_eval_partition.txt`` beside it.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("1.jpg").write_bytes(b"...")
     >>> _ = Path("list_attr_celeba.txt").write_text("1\\nBald Smiling\\n1.jpg -1 1\\n")
     >>> [
     ...     row["attr"].tolist()
-    ...     for row in CelebADataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
+    ...     for row in ds.CelebADataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
     ... ]
     [[0, 1]]
     """

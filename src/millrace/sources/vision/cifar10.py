@@ -26,9 +26,10 @@ class Cifar10Dataset(TableDataset):
 
     Where there are no ``.bin`` files, the Python version's are read, by a reader that runs nothing in them.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("test_batch.bin").write_bytes(bytes([3]) + bytes(3072) + bytes([8]) + bytes(3072))
-    >>> data = Cifar10Dataset(".", "test", shuffle=False)
+    >>> data = ds.Cifar10Dataset(".", "test", shuffle=False)
     >>> [(row["image"].shape, row["label"].item()) for row in data.create_dict_iterator(num_epochs=1)]
     [((32, 32, 3), 3), ((32, 32, 3), 8)]
     """

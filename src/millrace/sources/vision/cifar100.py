@@ -24,9 +24,10 @@ __all__ = ["Cifar100Dataset"]
 class Cifar100Dataset(TableDataset):
     """Pictures of 32 x 32 in 100 classes and 20 groups of classes, from the binary version of CIFAR-100.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("test.bin").write_bytes(bytes([3, 31]) + bytes(3072))
-    >>> data = Cifar100Dataset(".", "test")
+    >>> data = ds.Cifar100Dataset(".", "test")
     >>> [
     ...     (row["coarse_label"].item(), row["fine_label"].item())
     ...     for row in data.create_dict_iterator(num_epochs=1)

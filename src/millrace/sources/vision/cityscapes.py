@@ -31,12 +31,13 @@ __all__ = ["CityscapesDataset"]
 class CityscapesDataset(TableDataset):
     """Streets with what ``task`` asks for: "instance", "semantic" or "color" pictures, or "polygon" outlines as JSON.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> for folder in ("leftImg8bit/train/ulm", "gtFine/train/ulm"):
     ...     Path(folder).mkdir(parents=True)
     >>> _ = Path("leftImg8bit/train/ulm/ulm_0_1_leftImg8bit.png").write_bytes(b"...")
     >>> _ = Path("gtFine/train/ulm/ulm_0_1_gtFine_polygons.json").write_text('{"objects": []}')
-    >>> data = CityscapesDataset(".", task="polygon")
+    >>> data = ds.CityscapesDataset(".", task="polygon")
     >>> [str(row["task"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     ['{"objects":[]}']
     """

@@ -30,6 +30,7 @@ class CocoDataset(TableDataset):
 
     ``extra_metadata`` adds the column ``_meta-filename``: the file's name without its ending.
 
+    >>> import millrace.dataset as ds
     >>> import json
     >>> from pathlib import Path
     >>> _ = Path("1.jpg").write_bytes(b"...")
@@ -38,7 +39,7 @@ class CocoDataset(TableDataset):
     >>> _ = Path("boxes.json").write_text(
     ...     json.dumps({"images": images, "annotations": [box], "categories": kinds})
     ... )
-    >>> data = CocoDataset(".", "boxes.json")
+    >>> data = ds.CocoDataset(".", "boxes.json")
     >>> [row["bbox"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     [[[0.0, 1.0, 2.0, 3.0]]]
     """

@@ -26,12 +26,13 @@ __all__ = ["DIV2KDataset"]
 class DIV2KDataset(TableDataset):
     """Pictures in high resolution and the same ones made small by ``downgrade``, ``scale`` times.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> for folder in ("DIV2K_train_HR", "DIV2K_train_LR_bicubic/X2"):
     ...     Path(folder).mkdir(parents=True)
     >>> _ = Path("DIV2K_train_HR/0001.png").write_bytes(b"......")
     >>> _ = Path("DIV2K_train_LR_bicubic/X2/0001x2.png").write_bytes(b"...")
-    >>> [row["lr_image"].shape for row in DIV2KDataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["lr_image"].shape for row in ds.DIV2KDataset(".").create_dict_iterator(num_epochs=1)]
     [(3,)]
     """
 

@@ -16,11 +16,12 @@ __all__ = ["EMnistDataset"]
 class EMnistDataset(TableDataset):
     """Handwritten letters and digits, 28 x 28; ``name`` picks one of the six parts of EMNIST.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> head = bytes([0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28])
     >>> _ = Path("emnist-letters-test-images-idx3-ubyte").write_bytes(head + bytes(784))
     >>> _ = Path("emnist-letters-test-labels-idx1-ubyte").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 1, 26]))
-    >>> [row["label"].item() for row in EMnistDataset(".", "letters").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.EMnistDataset(".", "letters").create_dict_iterator(num_epochs=1)]
     [26]
     """
 

@@ -22,7 +22,8 @@ Positive = Annotated[int, Range(1, INT32_MAX)]
 class FakeImageDataset(TableDataset):
     """Images of random pixels with random labels; row i is always the same for one ``base_seed``.
 
-    >>> data = FakeImageDataset(3, (4, 5, 3), num_classes=2)
+    >>> import millrace.dataset as ds
+    >>> data = ds.FakeImageDataset(3, (4, 5, 3), num_classes=2)
     >>> [row["image"].shape for row in data.create_dict_iterator(num_epochs=1)]
     [(4, 5, 3), (4, 5, 3), (4, 5, 3)]
     """

@@ -17,11 +17,12 @@ class FashionMnistDataset(TableDataset):
 
     Files are mapped, not read into memory. ``usage`` is "train", "test" or "all" (the default).
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> head = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28])
     >>> _ = Path("t10k-images-idx3-ubyte").write_bytes(head + bytes(2 * 784))
     >>> _ = Path("t10k-labels-idx1-ubyte").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 3]))
-    >>> data = FashionMnistDataset(".", usage="test", shuffle=False)
+    >>> data = ds.FashionMnistDataset(".", usage="test", shuffle=False)
     >>> [(row["image"].shape, row["label"].item()) for row in data.create_dict_iterator(num_epochs=1)]
     [((28, 28, 1), 7), ((28, 28, 1), 3)]
     """

@@ -31,10 +31,11 @@ __all__ = ["FlickrDataset"]
 class FlickrDataset(TableDataset):
     """Pictures of Flickr8k or Flickr30k with their captions, from lines of ``1.jpg#0<tab>A dog .``.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("1.jpg").write_bytes(b"...")
     >>> _ = Path("tokens.txt").write_text("1.jpg#0\\tA dog .\\n1.jpg#1\\tA cat .\\n")
-    >>> data = FlickrDataset(".", "tokens.txt")
+    >>> data = ds.FlickrDataset(".", "tokens.txt")
     >>> [row["annotation"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     [['A dog .', 'A cat .']]
     """

@@ -30,6 +30,7 @@ __all__ = ["Flowers102Dataset"]
 class Flowers102Dataset(TableDataset):
     """Flowers of 102 kinds, with their outlines when ``task`` is "Segmentation".
 
+    >>> import millrace.dataset as ds
     >>> import numpy as np
     >>> from pathlib import Path
     >>> from millrace.formats.mat import write_mat
@@ -39,7 +40,7 @@ class Flowers102Dataset(TableDataset):
     >>> write_mat("setid.mat", {"trnid": np.array([[1]], np.uint16)})
     >>> [
     ...     row["label"].item()
-    ...     for row in Flowers102Dataset(".", usage="train").create_dict_iterator(num_epochs=1)
+    ...     for row in ds.Flowers102Dataset(".", usage="train").create_dict_iterator(num_epochs=1)
     ... ]
     [76]
     """

@@ -29,12 +29,13 @@ __all__ = ["Food101Dataset"]
 class Food101Dataset(TableDataset):
     """Dishes of 101 kinds; the label is the name of the dish.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> for folder in ("images/waffles", "meta"):
     ...     Path(folder).mkdir(parents=True)
     >>> _ = Path("images/waffles/7.jpg").write_bytes(b"...")
     >>> _ = Path("meta/train.txt").write_text("waffles/7")
-    >>> data = Food101Dataset(".", "train")
+    >>> data = ds.Food101Dataset(".", "train")
     >>> [str(row["label"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     ['waffles']
     """

@@ -30,11 +30,12 @@ class ImageFolderDataset(TableDataset):
     ``extensions`` keeps the files that end so, ``class_indexing`` the classes it names, with its numbers. Deeper
     folders and files beside the classes are left out.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> for name in ("cat", "dog"):
     ...     _ = Path("pets", name).mkdir(parents=True)
     ...     _ = Path("pets", name, "1.jpg").write_bytes(b"...")
-    >>> data = ImageFolderDataset("pets", shuffle=False)
+    >>> data = ds.ImageFolderDataset("pets", shuffle=False)
     >>> [row["label"].item() for row in data.create_dict_iterator(num_epochs=1)], data.get_class_indexing()
     ([0, 1], {'cat': 0, 'dog': 1})
     """

@@ -30,6 +30,7 @@ __all__ = ["LFWDataset"]
 class LFWDataset(TableDataset):
     """Faces of people ("people": who is it) or pairs of faces ("pairs": the same person, 1, or not, 0).
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("lfw_funneled/Ann").mkdir(parents=True)
     >>> _ = Path("lfw_funneled/Ann/Ann_0001.jpg").write_bytes(b"...")
@@ -37,7 +38,7 @@ class LFWDataset(TableDataset):
     ...     Path("lfw-names.txt").write_text("Ann\\t1"),
     ...     Path("peopleDevTest.txt").write_text("1\\nAnn\\t1"),
     ... )
-    >>> [row["label"].item() for row in LFWDataset(".", usage="test").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.LFWDataset(".", usage="test").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

@@ -29,10 +29,11 @@ __all__ = ["LSUNDataset"]
 class LSUNDataset(TableDataset):
     """Scenes of ten kinds, in the folders ``bedroom_train``, ``bedroom_val`` and so on; folders are numbered by name.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("tower_train").mkdir()
     >>> _ = Path("tower_train/1.jpg").write_bytes(b"...")
-    >>> data = LSUNDataset(".", "train", classes=["tower"])
+    >>> data = ds.LSUNDataset(".", "train", classes=["tower"])
     >>> [row["label"].item() for row in data.create_dict_iterator(num_epochs=1)]
     [0]
     """

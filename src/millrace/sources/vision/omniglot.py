@@ -31,10 +31,11 @@ class OmniglotDataset(TableDataset):
 
     ``background`` chooses between the alphabets to learn from and those to be tested on.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("images_background/Latin/character01").mkdir(parents=True)
     >>> _ = Path("images_background/Latin/character01/0001_01.png").write_bytes(b"...")
-    >>> [row["label"].item() for row in OmniglotDataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.OmniglotDataset(".").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

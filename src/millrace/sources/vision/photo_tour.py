@@ -29,12 +29,13 @@ __all__ = ["PhotoTourDataset"]
 class PhotoTourDataset(TableDataset):
     """Patches of 64 x 64 of photographs of one place: one by one, or ("test") in pairs that match (1) or not (0).
 
+    >>> import millrace.dataset as ds
     >>> import numpy as np, cv2
     >>> from pathlib import Path
     >>> Path("liberty").mkdir()
     >>> _ = cv2.imwrite("liberty/patches0000.bmp", np.zeros((1024, 1024), np.uint8))
     >>> _ = Path("liberty/info.txt").write_text("0 0\\n0 0\\n")
-    >>> [row["image"].shape for row in PhotoTourDataset(".", "liberty").create_dict_iterator(num_epochs=1)]
+    >>> [row["image"].shape for row in ds.PhotoTourDataset(".", "liberty").create_dict_iterator(num_epochs=1)]
     [(64, 64, 1), (64, 64, 1)]
     """
 

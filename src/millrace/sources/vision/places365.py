@@ -30,11 +30,12 @@ __all__ = ["Places365Dataset"]
 class Places365Dataset(TableDataset):
     """Scenes of 365 kinds, as the lists of Places365 name them; ``small`` takes the pictures of 256 x 256.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("val_256").mkdir()
     >>> _ = Path("val_256/1.jpg").write_bytes(b"...")
     >>> _ = Path("places365_val.txt").write_text("1.jpg 165")
-    >>> [row["label"].item() for row in Places365Dataset(".", "val").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.Places365Dataset(".", "val").create_dict_iterator(num_epochs=1)]
     [165]
     """
 

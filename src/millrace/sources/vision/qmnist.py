@@ -27,12 +27,13 @@ class QMnistDataset(TableDataset):
 
     ``compat`` gives the digit as the label; without it the label holds all eight numbers kept of a digit.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> head = bytes([0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28])
     >>> _ = Path("qmnist-train-images-idx3-ubyte").write_bytes(head + bytes(784))
     >>> labels = bytes([0, 0, 12, 2, 0, 0, 0, 1, 0, 0, 0, 8]) + bytes([0, 0, 0, 5]) * 8
     >>> _ = Path("qmnist-train-labels-idx2-int").write_bytes(labels)
-    >>> data = QMnistDataset(".", "train", compat=False)
+    >>> data = ds.QMnistDataset(".", "train", compat=False)
     >>> [row["label"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
     [[5, 5, 5, 5, 5, 5, 5, 5]]
     """

@@ -29,11 +29,15 @@ __all__ = ["RenderedSST2Dataset"]
 class RenderedSST2Dataset(TableDataset):
     """Pictures of sentences of film reviews, negative (0) or positive (1).
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("train/positive").mkdir(parents=True), Path("train/negative").mkdir(parents=True)
     (None, None)
     >>> _ = Path("train/positive/1.png").write_bytes(b"...")
-    >>> [row["label"].item() for row in RenderedSST2Dataset(".", "train").create_dict_iterator(num_epochs=1)]
+    >>> [
+    ...     row["label"].item()
+    ...     for row in ds.RenderedSST2Dataset(".", "train").create_dict_iterator(num_epochs=1)
+    ... ]
     [1]
     """
 

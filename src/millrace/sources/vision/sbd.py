@@ -21,6 +21,7 @@ __all__ = ["SBDataset"]
 class SBDataset(TableDataset):
     """Pictures of the Semantic Boundaries Dataset, with 20 pictures of edges ("Boundaries") or one of segments.
 
+    >>> import millrace.dataset as ds
     >>> import numpy as np
     >>> from pathlib import Path
     >>> from millrace.formats.mat import write_mat
@@ -28,7 +29,7 @@ class SBDataset(TableDataset):
     (None, None)
     >>> _, _ = Path("img/7.jpg").write_bytes(b"..."), Path("val.txt").write_text("7")
     >>> write_mat("cls/7.mat", {"GTcls": {"Segmentation": np.zeros((2, 3), np.uint8)}})
-    >>> data = SBDataset(".", task="Segmentation", usage="val")
+    >>> data = ds.SBDataset(".", task="Segmentation", usage="val")
     >>> [row["task"].shape for row in data.create_dict_iterator(num_epochs=1)]
     [(2, 3)]
     """

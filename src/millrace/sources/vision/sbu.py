@@ -31,12 +31,16 @@ __all__ = ["SBUDataset"]
 class SBUDataset(TableDataset):
     """Photographs of Flickr with captions; those that were not downloaded are left out.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("sbu_images").mkdir()
     >>> _ = Path("sbu_images/m_7_8.jpg").write_bytes(b"...")
     >>> _ = Path("SBU_captioned_photo_dataset_urls.txt").write_text("http://static.flickr.com/7/8.jpg")
     >>> _ = Path("SBU_captioned_photo_dataset_captions.txt").write_text("A dog .")
-    >>> [str(row["caption"]) for row in SBUDataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)]
+    >>> [
+    ...     str(row["caption"])
+    ...     for row in ds.SBUDataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
+    ... ]
     ['A dog .']
     """
 

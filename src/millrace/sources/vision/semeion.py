@@ -29,9 +29,10 @@ __all__ = ["SemeionDataset"]
 class SemeionDataset(TableDataset):
     """Handwritten digits of 16 x 16 dots, 0 or 1, from ``semeion.data``.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("semeion.data").write_text("1.0000 " * 256 + "0 0 0 1 0 0 0 0 0 0")
-    >>> [row["label"].item() for row in SemeionDataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.SemeionDataset(".").create_dict_iterator(num_epochs=1)]
     [3]
     """
 

@@ -30,10 +30,11 @@ __all__ = ["STL10Dataset"]
 class STL10Dataset(TableDataset):
     """Pictures of 96 x 96 in ten classes, mapped and not read into memory; the label of unlabeled ones is -1.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("train_X.bin").write_bytes(bytes(3 * 96 * 96))
     >>> _ = Path("train_y.bin").write_bytes(bytes([10]))
-    >>> [row["label"].item() for row in STL10Dataset(".", "train").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.STL10Dataset(".", "train").create_dict_iterator(num_epochs=1)]
     [9]
     """
 

@@ -29,11 +29,12 @@ __all__ = ["SUN397Dataset"]
 class SUN397Dataset(TableDataset):
     """Scenes of 397 kinds, numbered as ``ClassName.txt`` lists them.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("a/abbey").mkdir(parents=True)
     >>> _ = Path("a/abbey/sun_a.jpg").write_bytes(b"...")
     >>> _ = Path("ClassName.txt").write_text("/a/abbey")
-    >>> [row["label"].item() for row in SUN397Dataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.SUN397Dataset(".").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

@@ -29,12 +29,13 @@ __all__ = ["SVHNDataset"]
 class SVHNDataset(TableDataset):
     """House numbers seen from the street, cropped to one digit of 32 x 32, from the ``.mat`` files of SVHN.
 
+    >>> import millrace.dataset as ds
     >>> import numpy as np
     >>> from millrace.formats.mat import write_mat
     >>> write_mat(
     ...     "test_32x32.mat", {"X": np.zeros((32, 32, 3, 1), np.uint8), "y": np.array([[10]], np.uint8)}
     ... )
-    >>> [row["label"].item() for row in SVHNDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.SVHNDataset(".", "test").create_dict_iterator(num_epochs=1)]
     [0]
     """
 

@@ -31,9 +31,10 @@ __all__ = ["USPSDataset"]
 class USPSDataset(TableDataset):
     """Handwritten digits of 16 x 16 from envelopes, from the text files ``usps`` (train) and ``usps.t`` (test).
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> _ = Path("usps.t").write_text("4 " + " ".join(f"{i}:-1" for i in range(1, 257)))
-    >>> [row["label"].item() for row in USPSDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    >>> [row["label"].item() for row in ds.USPSDataset(".", "test").create_dict_iterator(num_epochs=1)]
     [3]
     """
 

@@ -37,6 +37,7 @@ class VOCDataset(TableDataset):
     by ``class_indexing``; other objects, and pictures left with none, are dropped. ``extra_metadata`` adds the
     column ``_meta-filename``: the picture's name.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
     ...     Path(folder).mkdir(parents=True)
@@ -45,7 +46,7 @@ class VOCDataset(TableDataset):
     ...     Path("JPEGImages/7.jpg").write_bytes(b"..."),
     ...     Path("SegmentationClass/7.png").write_bytes(b"...."),
     ... )
-    >>> [row["target"].shape for row in VOCDataset(".").create_dict_iterator(num_epochs=1)]
+    >>> [row["target"].shape for row in ds.VOCDataset(".").create_dict_iterator(num_epochs=1)]
     [(4,)]
     """
 

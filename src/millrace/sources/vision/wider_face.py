@@ -30,12 +30,13 @@ __all__ = ["WIDERFaceDataset"]
 class WIDERFaceDataset(TableDataset):
     """Pictures with a box around each face and what is known of it; for testing only the pictures.
 
+    >>> import millrace.dataset as ds
     >>> from pathlib import Path
     >>> Path("WIDER_test/images/0--Parade").mkdir(parents=True), Path("wider_face_split").mkdir()
     (None, None)
     >>> _ = Path("WIDER_test/images/0--Parade/1.jpg").write_bytes(b"...")
     >>> _ = Path("wider_face_split/wider_face_test_filelist.txt").write_text("0--Parade/1.jpg")
-    >>> [row["image"].shape for row in WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    >>> [row["image"].shape for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)]
     [(3,)]
     """
 

@@ -1,0 +1,33 @@
+"""Public names that are loaded when they are first asked for, so that an import stays fast."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["lazy"]
+
+
+def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it.
+
+    >>> find = lazy("millrace.core.lazy", {"sqrt": "math"})
+    >>> find("sqrt")(9.0)
+    3.0
+    >>> find("nothing")
+    Traceback (most recent call last):
+    ...
+    AttributeError: module 'millrace.core.lazy' has no attribute 'nothing'
+    """
+
+    def find(name: str) -> Any:
+        place = places.get(name)
+        if place is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(place), name)
+        setattr(sys.modules[module], name, value)  # the next look-up does not come here
+        return value
+
+    return find
