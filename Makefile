@@ -92,7 +92,7 @@ $(PEERS)/torch/.stamp: | $(PEERS)/torch/bin/python
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
 interop: $(STAMPS)/dev $(PEERS)/mindspore/.stamp
 	@if test -e $(PEERS)/mindspore/.stamp; then \
-		$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install opencv-python-headless pandas; \
+		$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install 'opencv-python-headless<5' pandas 'numpy<2'; \
 		$(BIN)/python tests/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python; \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi

@@ -29,6 +29,9 @@ NAMES = (
     "mindrecord_images",
     "mindrecord_write",
     "mindrecord_open",
+    "tfrecord",
+    "csv",
+    "text_lines",
 )
 
 
