@@ -53,7 +53,7 @@ def check_whole(first):
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.filterwarnings("ignore:.*rebuilt from the data file")
-def test_kill_9_while_overwriting(tmp_path, shards):  # 2 x 10
+def test_kill_9_while_overwriting(tmp_path, shards):  # 2 x 20
     path = tmp_path / "x"
     first = path if shards == 1 else tmp_path / "x0"
     body = """
@@ -65,7 +65,7 @@ def test_kill_9_while_overwriting(tmp_path, shards):  # 2 x 10
     """
     draw = random.Random(shards)
     version = 0
-    for _ in range(10):
+    for _ in range(20):
         process = start(body, path, shards, version)
         done = int(process.stdout.readline())
         try:
@@ -84,7 +84,7 @@ def test_kill_9_while_overwriting(tmp_path, shards):  # 2 x 10
 
 
 @pytest.mark.filterwarnings("ignore:.*rebuilt from the data file")
-def test_kill_9_while_appending(tmp_path):  # 6
+def test_kill_9_while_appending(tmp_path):  # 10
     body = """
         path, version = sys.argv[1], int(sys.argv[2])
         if version == 0:
@@ -97,7 +97,7 @@ def test_kill_9_while_appending(tmp_path):  # 6
     """
     draw = random.Random(0)
     version = 0
-    for _ in range(6):
+    for _ in range(10):
         process = start(body, tmp_path / "x", version)
         process.stdout.readline()
         try:

@@ -1,6 +1,6 @@
 """Records what MindSpore gives for every small data set. Run it with the oracle's Python:
 
-/opt/oracle/bin/python -m tests.parity.sources.record [case ...]
+python -m tests.parity.sources.record [case ...]
 
 Each case runs in a process of its own, because MindSpore can hang or die on damaged files.
 """

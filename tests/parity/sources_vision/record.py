@@ -1,6 +1,6 @@
 """Record what MindSpore 2.7.0 reads from the folders that folders.py and audio_folders.py write.
 
-    /opt/oracle/bin/python tests/parity/sources_vision/record.py [part of a case's name ...]
+    python tests/parity/sources_vision/record.py [part of a case's name ...]
 
 Each class runs in a process of its own with a time limit, because the real one can hang.
 """

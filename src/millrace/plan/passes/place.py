@@ -39,8 +39,11 @@ def _workers(segment: Segment, settings: Settings) -> int:
     if settings.num_parallel_workers is not None:
         return settings.num_parallel_workers
     default = min(DEFAULT_WORKERS, available_cores())
+    first = segment.ops[0]
+    reads = isinstance(first, Read)
+    only_stacks = all(isinstance(op, Batch) and op.per_batch_map is None for op in segment.ops[reads:])
+    if isinstance(first, Read):
+        # rows that one thread at a time may read, and then only stacked: a second thread would only wait
+        return 1 if first.source.exclusive and only_stacks else default
     # stacking alone is a copy: two threads saturate the memory bus
-    only_stacks = all(isinstance(op, Batch) and op.per_batch_map is None for op in segment.ops)
-    if only_stacks and not isinstance(segment.ops[0], Read):
-        return min(2, default)
-    return default
+    return min(2, default) if only_stacks else default
