@@ -83,7 +83,9 @@ def test_any_pipeline_gives_the_same_rows_however_it_is_run(
     rows, stream, seed, steps = pipeline
     with settings.override(seed=seed, executor="inline", chunk_rows=1):
         reference = rows_of(build(rows, stream, steps))
-    with settings.override(seed=seed, executor="threads", chunk_rows=chunk_rows, num_parallel_workers=workers):
+    with settings.override(
+        seed=seed, executor="threads", chunk_rows=chunk_rows, num_parallel_workers=workers
+    ):
         assert rows_of(build(rows, stream, steps)) == reference
     with settings.override(seed=seed):
         data = build(rows, stream, steps)
@@ -124,9 +126,9 @@ def test_shards_cover_everything_in_equal_steps(
 ) -> None:
     with settings.override(seed=seed, executor="inline"):
         shards = [
-            ds.NumpySlicesDataset(np.arange(rows), "x", shuffle=shuffle, num_shards=world, shard_id=rank).batch(
-                batch
-            )
+            ds.NumpySlicesDataset(
+                np.arange(rows), "x", shuffle=shuffle, num_shards=world, shard_id=rank
+            ).batch(batch)
             for rank in range(world)
         ]
         parts = [[x for step in rows_of(shard) for x in step] for shard in shards]
@@ -141,7 +143,9 @@ def test_shards_of_a_stream_cover_everything_in_equal_steps(rows: int, world: in
             yield np.array(i)
 
     with settings.override(seed=1, executor="inline"):
-        shards = [ds.GeneratorDataset(generate, "x", num_shards=world, shard_id=rank) for rank in range(world)]
+        shards = [
+            ds.GeneratorDataset(generate, "x", num_shards=world, shard_id=rank) for rank in range(world)
+        ]
         parts = [rows_of(shard) for shard in shards]
     if rows >= world:
         _check(parts, {len(part) for part in parts}, rows, world)

@@ -192,7 +192,9 @@ def main(peer):
         ds.NumpySlicesDataset({"n": np.arange(9), "t": list("abcdefghi")}, shuffle=False).save(
             f"{folders['ours']}/tf", 1, "tfrecord"
         )
-        done = subprocess.run([peer, __file__, "--peer", root], timeout=TIMEOUT, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [peer, __file__, "--peer", root], timeout=TIMEOUT, stderr=subprocess.PIPE, text=True
+        )
         if done.returncode:
             raise SystemExit(f"the peer failed:\n{done.stderr[-2000:]}")
         answer = pickle.loads((Path(root) / "answer").read_bytes())

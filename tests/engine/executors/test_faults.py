@@ -365,5 +365,3 @@ def test_nobody_outlives_a_killed_parent(method):
         assert all(map(alive, family))
         parent.kill()
     wait_until(lambda: not any(map(alive, family)), seconds=20)
-
-
