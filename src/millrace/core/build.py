@@ -23,7 +23,7 @@ class RowsBuilder:
 
     >>> builder = RowsBuilder(["x", "y"], rows=2)
     >>> builder.add((np.zeros(2), 1))
-    ... builder.add((np.ones(2), 2))
+    >>> builder.add((np.ones(2), 2))
     >>> columns = builder.finish()
     >>> columns["x"].tolist(), columns["y"].tolist()
     ([[0.0, 0.0], [1.0, 1.0]], [1, 2])
