@@ -222,6 +222,7 @@ class Bytes:
     """
 
     def __init__(self, limit: int, tight: bool = True) -> None:
+        # tight: the user set the number, so the first chunk goes alone, to learn its size
         self.limit, self.tight = limit, tight
         self.used = 0
         self.peak = 0
@@ -244,10 +245,6 @@ class Bytes:
             self.used += size
             self.peak = max(self.peak, self.used)
             return True
-
-    def limit_is_tight(self) -> bool:
-        """True when the user set a number: then the first chunk goes alone, to learn its size."""
-        return self.tight
 
     def give_back(self, size: int) -> None:
         with self._lock:

@@ -134,15 +134,12 @@ class Lowering:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
         stats.ops = [OpStats(describe(op), op.where, python=wish_of(op) != "any") for op in node.ops]
-        # a segment that reads can name files itself; for others the stage does, so that no source travels for it
-        where = _where(node)
-        own = where if isinstance(first, ops.Read) else None
-        runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings, own)
+        runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
         stats.kind, stats.workers = executor.kind, executor.slots
         limit = self.plan.settings.error_samples_limit
         return SegmentStage(
-            node, up, executor, self.budget, stats, self.ledger.extend, self.wait, limit, where
+            node, up, executor, self.budget, stats, self.ledger.extend, self.wait, limit, _where(node)
         )
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:

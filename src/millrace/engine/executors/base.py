@@ -14,9 +14,8 @@ __all__ = ["Executor", "Runner", "Task"]
 class Runner(Protocol):
     """A segment's work as one callable: pure, thread-safe, picklable by cloudpickle.
 
-    ``clone()`` gives the copy that one worker uses (readers are re-opened there); ``close()`` closes it.
-    A runner returns the result chunk and a small report (seconds per op, ledger entries) that the stage adds
-    to its stats; both cross process borders.
+    Readers are re-opened in each worker process; ``close()`` closes them. A runner returns the result chunk and a
+    small report (seconds per op, ledger entries) that the stage adds to its stats; both cross process borders.
     """
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Any]: ...

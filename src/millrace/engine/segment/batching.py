@@ -43,7 +43,7 @@ class BatchStep:
             if failures.error is not None and len(rows) < size:
                 break  # a row of this batch failed
             try:
-                made.append(self._one(rows, BatchInfo(number + k, epoch), failures))
+                made.append(self._one(rows, BatchInfo(number + k, epoch)))
                 kept.append(start)
             except DataError as error:
                 if failures.batch(error):
@@ -57,7 +57,7 @@ class BatchStep:
         columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
         return Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
 
-    def _one(self, rows: Chunk, info: BatchInfo, failures: Failures) -> dict[str, Any]:
+    def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
         columns = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
         try:
             if self.op.pad_info is not None:
@@ -69,11 +69,7 @@ class BatchStep:
             error.context.setdefault("op", self.name)
             offset = error.context.pop("offset", None)
             if offset is not None:
-                index = int(rows.origin[offset])
-                error.context.setdefault("row", index)
-                file = failures.where(index) if failures.where is not None else None
-                if file is not None:
-                    error.context.setdefault("file", file)
+                error.context.setdefault("row", int(rows.origin[offset]))
             raise
 
     def _map(self, columns: dict[str, Column], info: BatchInfo, rows: int) -> dict[str, Column]:
@@ -87,7 +83,7 @@ class BatchStep:
         try:
             result = op.per_batch_map(*given, info)
         except Exception as error:
-            raise data_error(error, what, op=self.name, row=-1, columns=inputs, file=None) from error
+            raise data_error(error, what, op=self.name, row=-1, columns=inputs) from error
         if not isinstance(result, tuple):
             result = (result,)
         if len(result) != len(outputs):

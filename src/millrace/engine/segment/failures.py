@@ -1,14 +1,13 @@
 """What happens when a row fails: the only place that knows the error policy.
 
 'return' stops the chunk at that row: the rows before it go on and are delivered, then a DataError is raised that
-names op, row, column and file and shows the user's traceback. 'skip' and 'replace' drop the row and write it into
-the ledger (a Replace stage later fills the gap).
+names op, row and column and shows the user's traceback. 'skip' and 'replace' drop the row and write it into the
+ledger (a Replace stage later fills the gap). The file of a row is added by the stage, which knows the source.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +23,21 @@ _PACKAGE = str(Path(__file__).resolve().parents[2])
 class Failures:
     """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
 
-    def __init__(self, policy: str, where: Callable[[int], str | None] | None) -> None:
+    def __init__(self, policy: str) -> None:
         self.policy = policy
-        self.where = where
         self.ledger: list[Entry] = []
         self.error: DataError | None = None
 
     def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""
         index = int(chunk.origin[i])
-        file = self._file(index)
         if self.policy == "return":
-            self.error = data_error(error, what, op=op, row=index, columns=columns, file=file)
+            self.error = data_error(error, what, op=op, row=index, columns=columns)
             self.error.__cause__ = None if self.error is error else error
             return False
         reason = f"{type(error).__name__}: {error}"
         action: Any = self.policy
-        self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
+        self.ledger.append(Entry(op, index, reason[:500], None, ", ".join(columns), action))
         return True
 
     def batch(self, error: DataError) -> bool:
@@ -55,26 +52,15 @@ class Failures:
         )
         return True
 
-    def _file(self, index: int) -> str | None:
-        try:
-            return None if self.where is None else self.where(index)
-        except Exception as error:  # the context of an error must never hide the error
-            return f"(unknown: {error})"
 
-
-def data_error(
-    error: Exception, what: str, *, op: str, row: int, columns: list[str], file: str | None
-) -> DataError:
+def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:
     """The error a user sees, with everything known about where it happened."""
     if isinstance(error, DataError):
-        for key, value in (("op", op), ("row", row), ("column", ", ".join(columns)), ("file", file)):
-            if value is not None:
-                error.context.setdefault(key, value)
+        for key, value in (("op", op), ("row", row), ("column", ", ".join(columns))):
+            error.context.setdefault(key, value)
         return error
     message = f"{what} failed. Error description:\n{type(error).__name__}: {error}"
-    return DataError(
-        message, op=op, row=row, column=", ".join(columns), file=file, traceback=user_traceback(error)
-    )
+    return DataError(message, op=op, row=row, column=", ".join(columns), traceback=user_traceback(error))
 
 
 def user_traceback(error: BaseException) -> str | None:

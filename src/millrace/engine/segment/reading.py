@@ -83,7 +83,7 @@ class ReadStep:
                     break
         if clean:
             # every row alone is fine, together they are not: the source is at fault, not a row
-            raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[], file=None) from error
+            raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[]) from error
         if not parts:
             return chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
         kept = Chunk.concat(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from millrace.core.chunk import Chunk
@@ -49,15 +48,7 @@ class SegmentRunner:
     Returns the chunk and a report.
     """
 
-    def __init__(
-        self,
-        ops: tuple[Node, ...],
-        seed: int,
-        settings: Settings,
-        where: Callable[[int], str | None] | None = None,
-    ) -> None:
-        # the file a row came from, for error messages; None when rows of several sources meet here
-        self.where = where
+    def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
         self.policy = settings.error_samples_mode
         self.names = [describe(op) for op in ops]
         hooks = settings.debug_hooks if settings.debug_mode else ()
@@ -65,7 +56,7 @@ class SegmentRunner:
         self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
-        failures = Failures(self.policy, self.where)
+        failures = Failures(self.policy)
         rows = len(chunk)
         seconds: list[float] = []
         clock = time.perf_counter

@@ -77,7 +77,6 @@ class BucketStage(Through):
                 op=f"bucket_batch_by_length at {self.node.where}",
                 row=int(row.origin[0]),
                 columns=list(self.node.column_names),
-                file=None,
             ) from error
         if length < 0:
             raise DataError(

@@ -44,9 +44,7 @@ class CallbackStage(Through):
                 getattr(callback, event)(context)
             except Exception as error:
                 what = f"map operation: callback {type(callback).__name__}.{event}"
-                raise data_error(
-                    error, what, op=self.step.name, row=self.in_epoch - 1, columns=[], file=None
-                ) from error
+                raise data_error(error, what, op=self.step.name, row=self.in_epoch - 1, columns=[]) from error
 
     def pull(self) -> Pulled:
         if not self._begun:
@@ -72,7 +70,7 @@ class CallbackStage(Through):
         self.done += 1
         self.in_epoch += 1
         self._call("ds_step_begin")
-        failures = Failures(self.policy, None)
+        failures = Failures(self.policy)
         made = self.step(row, failures)
         if failures.error is not None:
             raise failures.error

@@ -64,7 +64,6 @@ class FlatMapStage(Through):
                 op=f"flat_map at {self.node.where}",
                 row=int(row.origin[0]),
                 columns=list(row.columns),
-                file=None,
             ) from error
         node: Any = getattr(made, "_node", None)
         if not isinstance(node, Node):

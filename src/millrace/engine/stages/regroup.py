@@ -144,7 +144,7 @@ class RegroupStage(Through):
             wanted = int(self.size(info))
         except Exception as error:
             what = "batch operation: [batch_size function]"
-            raise data_error(error, what, op=self.name, row=-1, columns=[], file=None) from error
+            raise data_error(error, what, op=self.name, row=-1, columns=[]) from error
         if wanted <= 0:
             raise DataError(
                 "Invalid batch_size function, 'batch_size' function should return an integer greater than 0, "

@@ -108,7 +108,7 @@ class SegmentStage(Stage):
             if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
                 return
             under_way = bool(pending)
-            if under_way and not self._expected and self.budget.limit_is_tight():
+            if under_way and not self._expected and self.budget.tight:
                 return  # the first chunk tells how large chunks are
             if not self.budget.admit(self._expected, must=not under_way):
                 return
@@ -163,17 +163,22 @@ class SegmentStage(Stage):
 
     def _located(self, error: E) -> E:
         """The error with the file of its row, if that is known here and was not there."""
-        if isinstance(error, DataError) and self._where is not None:
-            row = error.context.get("row", -1)
-            file = self._where(row) if row >= 0 and "file" not in error.context else None
+        if isinstance(error, DataError) and "file" not in error.context:
+            file = self._file(error.context.get("row"))
             if file is not None:
                 error.context["file"] = file
         return error
 
     def _entry(self, entry: Entry) -> Entry:
-        if entry.file is None and entry.row is not None and entry.row >= 0 and self._where is not None:
-            return dataclasses.replace(entry, file=self._where(entry.row))
-        return entry
+        return entry if entry.file is not None else dataclasses.replace(entry, file=self._file(entry.row))
+
+    def _file(self, row: int | None) -> str | None:
+        if self._where is None or row is None or row < 0:
+            return None
+        try:
+            return self._where(row)
+        except Exception as error:  # the context of an error must never hide the error
+            return f"(unknown: {error})"
 
     def _check_limit(self, rows: int) -> None:
         """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""

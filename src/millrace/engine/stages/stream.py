@@ -71,7 +71,6 @@ class StreamStage(Stage):
                 op=f"{self.read.label} at {self.read.where}",
                 row=row_number,
                 columns=self.columns,
-                file=None,
             )
             self._failed.__cause__ = error
             if not gathered.count:
