@@ -6,6 +6,8 @@ import inspect
 import json
 import pickle
 import shutil
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,24 @@ from millrace.core import settings
 from millrace.core.errors import MillraceError
 
 from .fake_data import Fake, everything, find
+from .fake_data.damage import Damage
 
 FAKES = everything()
+DAMAGES = [(name, damage) for name, fake in FAKES.items() for damage in fake.damage]
+# Rows that come from memory, from a function or from other datasets; MindRecord has suites of its own.
+NO_FILES = {
+    "ConcatDataset", "Dataset", "FakeImageDataset", "GeneratorDataset", "HuggingFaceDataset",
+    "InMemoryGraphDataset", "MindDataset", "NumpySlicesDataset", "OBSMindDataset", "PaddedDataset",
+    "RandomDataset", "TorchDataset",
+}  # fmt: skip
+BLUNT: list[Callable[[Path], Any]] = [
+    Path.unlink,
+    lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    lambda path: path.write_bytes(b"nothing of the kind\n" * 3),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    lambda path: path.write_bytes(b"\xff" * path.stat().st_size),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -219,13 +237,36 @@ def test_missing_data(case: Case) -> None:
     assert str(case.folder) in str(caught.value)
 
 
-def test_damaged_file(case: Case) -> None:
-    if case.fake.damage is None:
-        pytest.skip("says nothing about damage")
-    part = case.fake.damage(case.folder)
+def test_every_class_and_damage_is_declared() -> None:
+    """A file source without a fake data set, or one that says nothing about damage, is a hole in this suite."""
+    there = {name.partition(":")[0] for name in FAKES}
+    assert {name for name in ds.__all__ if name.endswith("Dataset")} - NO_FILES <= there
+    assert [name for name, fake in FAKES.items() if not fake.damage] == []
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES, ids=[f"{name}, {damage}" for name, damage in DAMAGES])
+def test_damaged_file(name: str, damage: Damage, tmp_path: Path) -> None:
+    """One bad file is an error that names it and says what is wrong."""
+    case = Case(name, FAKES[name], tmp_path)
+    wanted = damage.break_it(tmp_path)
     with pytest.raises(MillraceError) as caught:
         case.rows()
-    assert part in str(caught.value)
+    assert [part for part in wanted if part not in str(caught.value)] == [], str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in FAKES if ":" not in name])
+def test_any_damage_ends_well(name: str, tmp_path: Path, no_leaks: None) -> None:
+    """Whatever happens to whichever file: rows, or an error that names something of the data set; nothing else."""
+    case = Case(name, FAKES[name], tmp_path)
+    files = [path.relative_to(tmp_path) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    for file, act in product(files[:6], BLUNT):
+        whole = (tmp_path / file).read_bytes()
+        act(tmp_path / file)
+        try:
+            case.rows()
+        except MillraceError as error:
+            assert str(tmp_path) in str(error), f"{file}: {error}"  # noqa: PT017  (rows are fine, too)
+        (tmp_path / file).write_bytes(whole)
 
 
 @pytest.mark.parametrize(
@@ -249,6 +290,12 @@ def test_wrong_arguments(case: Case, wrong: dict[str, Any], kind: Any) -> None:
         case.open(**wrong)
     assert isinstance(caught.value, MillraceError)
     assert any(name in str(caught.value) for name in wrong)
+
+
+def test_a_cache_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"[Ll]eave cache out.*save\(") as caught:
+        ds.ImageFolderDataset(str(tmp_path), cache="a cache")
+    assert isinstance(caught.value, MillraceError)
 
 
 def test_docstring_has_an_example(case: Case) -> None:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from millrace.formats.cifar import read_batch, read_cifar
 from millrace.formats.crc32c import crc32c
-from millrace.formats.csv import read_table, typed
+from millrace.formats.csv_table import read_table, typed
+from millrace.formats.example_message import encode_example, parse_example
 from millrace.formats.idx import read_idx
-from millrace.formats.tfrecord import encode_example, parse_example, read_records, write_record
+from millrace.formats.tfrecord import read_records, write_record
 from tests.interop.mind_dataset import python2_batch
 
 
@@ -250,3 +251,9 @@ def test_csv(tmp_path):
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
         with pytest.raises(FormatError, match=message):
             read_table(path)
+
+
+def test_a_quote_inside_a_field_is_a_sign_for_the_converter(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('a,b\n1,5" pipe\n2,x\n')
+    assert read_table(path) == {"a": ["1", "2"], "b": ['5" pipe', "x"]}

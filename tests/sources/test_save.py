@@ -14,8 +14,9 @@ import pytest
 
 import millrace.dataset as ds
 from millrace.core.errors import ArgumentValueError, DataError, FormatError, PlanError
+from millrace.formats.example_message import parse_example
 from millrace.formats.mindrecord import MindRecordReader, set_enc_key
-from millrace.formats.tfrecord import parse_example, read_records
+from millrace.formats.tfrecord import read_records
 from millrace.sources import records
 from tests.formats.mindrecord.helpers import rows_of
 

@@ -86,6 +86,7 @@ def _plain(value: Any) -> Any:
 def _follow(data: bytes) -> Any:
     stack: list[Any] = []
     memo: dict[int, Any] = {}
+    left = len(data)  # text that becomes bytes; each stands in the file once, so there is no more than this
 
     def back_to_mark() -> list[Any]:
         at = len(stack) - 1
@@ -132,19 +133,29 @@ def _follow(data: bytes) -> Any:
             stack[-1].extend(items_)
         elif name == "SETITEM":
             value, key = stack.pop(), stack.pop()
-            stack[-1][key] = value
+            stack[-1][_key(key)] = value
         elif name == "SETITEMS":
             pairs = back_to_mark()
-            stack[-1].update(zip(pairs[0::2], pairs[1::2]))
+            stack[-1].update(zip(map(_key, pairs[0::2]), pairs[1::2]))
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
             stack.append(_call(function, arguments))
+            left -= len(stack[-1]) if isinstance(stack[-1], bytes) else 0
+            if left < 0:
+                raise ValueError("it makes more bytes than it has")
         elif name == "BUILD":
             state = stack.pop()
             stack[-1].build(state)
         else:
             raise ValueError(f"it uses {name}, which a data file has no need of")
     raise ValueError("it does not end")
+
+
+def _key(value: Any) -> str | bytes:
+    """Text alone: a tuple of tuples of tuples takes for ever to hash."""
+    if not isinstance(value, (str, bytes)):
+        raise ValueError(f"a key of the type {type(value).__name__}")
+    return value
 
 
 def _raw(text: Any) -> bytes:

@@ -1,7 +1,8 @@
 """Records of a CSV file by their offsets, split and typed for many rows at once.
 
 The grammar is that of MindSpore's reader: a field is quoted as a whole or not at all, a quote inside quotes is
-doubled, newlines and carriage returns outside quotes end a record, empty records are left out.
+doubled, newlines and carriage returns outside quotes end a record, empty records are left out. (csv_table.py reads as
+pandas does, for the converter.)
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
 
-from .lines import blocks_of, text_column
+from .lines import SPARE, SPREAD, blocks_of, text_column
 from .numbers import plain_floats, plain_ints
-from .spans import Block, Spans
+from .spans import Block, Spans, cut_out
 
 __all__ = ["CsvRows", "header_of"]
 
@@ -59,6 +60,7 @@ class CsvRows:
         skip: int = 0,
     ) -> None:
         self.columns, self.types, self.delimiter, self.skip = list(columns), list(types), delimiter, skip
+        self.typed = any(kind is not str for name, kind in zip(self.columns, self.types) if name is not None)
         self.kind = f"csv, {skip} skipped"
 
     # --- where the records lie --------------------------------------------------------------------------
@@ -94,8 +96,13 @@ class CsvRows:
         width = len(self.columns)
         pieces = block.pieces()
         joined = b"\n".join(pieces)
+        quoted = b'"' in joined
+        if not quoted and not self.typed and joined.isascii():
+            texts = self._ascii(joined, len(block))
+            if texts is not None:
+                return texts
         try:
-            fields = self._plain(joined, len(block)) if b'"' not in joined else self._quoted(block)
+            fields = self._quoted(block) if quoted else self._plain(joined, len(block))
         except UnicodeDecodeError:
             fields = None
         if fields is None:
@@ -107,6 +114,31 @@ class CsvRows:
                 fast = numbers[kind].get(number) if kind is not str else None
                 made[name] = self._typed(block, fields[number::width], kind) if fast is None else fast
         return made
+
+    def _ascii(self, joined: bytes, rows: int) -> dict[str, Column] | None:
+        """Columns of plain text, cut out of the bytes all at once; None where they cannot be."""
+        width, delimiter = len(self.columns), self.delimiter.encode()
+        if len(delimiter) > 1 or not rows:
+            return None
+        raw = np.frombuffer(joined, np.uint8)
+        stops = np.flatnonzero((raw == delimiter[0]) | (raw == NEWLINE))
+        if len(stops) != rows * width - 1 or not bool((raw[stops[width - 1 :: width]] == NEWLINE).all()):
+            return None
+        stops = np.append(stops, len(raw))
+        starts = np.concatenate(([0], stops[:-1] + 1))
+        lengths = stops - starts
+        longest = np.maximum(1, lengths.reshape(rows, width).max(axis=0))
+        wide = int(longest.max())
+        if wide * len(starts) > SPREAD * len(raw) + SPARE:
+            return None  # one long field would make all of them so wide
+        signs = cut_out(np.frombuffer(joined + bytes(wide), np.uint8), starts, wide)
+        signs[np.arange(wide) >= lengths[:, None]] = 0
+        table = signs.reshape(rows, width, wide)
+        return {
+            name: table[:, number, :most].astype(np.uint32).view(f"U{most}")[:, 0]
+            for number, (name, most) in enumerate(zip(self.columns, longest.tolist()))
+            if name is not None
+        }
 
     def _numbers(self, fields: list[str], kind: type, rows: int) -> dict[int, npt.NDArray[Any]]:
         """The columns of one type at once, where all their fields are plain numbers; else nothing."""

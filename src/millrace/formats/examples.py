@@ -13,11 +13,12 @@ from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
 
 from .example_layout import BYTES, FLOATS, INTS, MARGIN, Layout, lay_out
+from .example_message import parse_example
 from .example_values import byte_values, float_values, int_values
 from .lines import text_column
 from .spans import Block, Spans
-from .tfrecord import parse_example
-from .tfrecord_file import TAIL, Unpacked, check_records, record_spans
+from .tfrecord import TAIL, check_records, record_spans
+from .unpacking import Unpacked
 
 __all__ = ["ExampleRows", "Wanted", "first_example"]
 
@@ -36,7 +37,8 @@ class Wanted:
 class ExampleRows:
     """Records of Examples. ``columns`` says which features make the columns, and what they must be.
 
-    >>> from .tfrecord import encode_example, write_record
+    >>> from .example_message import encode_example
+    >>> from .tfrecord import write_record
     >>> with open("t.tfrecord", "wb") as file:
     ...     write_record(file, encode_example({"n": [1, 2]}))
     >>> len(ExampleRows({"n": Wanted()}).scan("t.tfrecord"))

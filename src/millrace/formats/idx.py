@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from millrace.core.errors import FormatError
 
+from .unpacking import most_unpacked
+
 __all__ = ["map_idx", "read_idx"]
 
 _TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-_MOST = 1 << 32
 
 
 def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArray[Any]:
@@ -27,7 +28,7 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
     >>> read_idx("labels-idx1-ubyte").tolist()
     [7, 5]
     """
-    name = str(path)
+    name, size = str(path), os.path.getsize(path)
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     try:
@@ -41,16 +42,18 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
             shape = [int.from_bytes(sizes[4 * n : 4 * n + 4], "big") for n in range(head[3])]
             dtype = np.dtype(_TYPES[head[2]])
             wanted = math.prod(shape) * dtype.itemsize
-            if len(sizes) < 4 * head[3] or wanted > _MOST:
-                raise FormatError(f"the dimensions {shape} are damaged", file=name)
-            # one byte more than is needed tells whether something follows
-            data = (
-                b"".join(iter(lambda: file.read(min(1 << 20, wanted + 1)), b"")) if wanted else file.read(1)
-            )
+            if len(sizes) < 4 * head[3] or wanted > (most_unpacked(size) if packed else size):
+                raise FormatError(f"the dimensions {shape} are damaged: the file has {size} bytes", file=name)
+            parts, left = list[bytes](), wanted + 1  # one byte more tells whether something follows
+            while left and (part := file.read(min(1 << 20, left))):
+                parts.append(part)
+                left -= len(part)
+            data = b"".join(parts)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"the file is damaged: {error}", file=name) from error
     if len(data) != wanted:
-        raise FormatError(f"the file holds {len(data)} bytes, {shape} needs {wanted}", file=name)
+        found = f"{len(data)}" if len(data) < wanted else f"more than {wanted}"
+        raise FormatError(f"the file holds {found} bytes, {shape} needs {wanted}", file=name)
     return np.frombuffer(data, dtype).reshape(shape)
 
 

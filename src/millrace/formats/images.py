@@ -14,7 +14,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import DataError, FormatError
 from millrace.core.order import Indices
 
-__all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp"]
+__all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp", "read_file"]
 
 
 class Part(Protocol):
@@ -89,7 +89,7 @@ class Loaded(Part):
     def read(self, indices: Indices) -> Column:
         with self._turn:
             if self._arrays is None:
-                self._arrays = [load() for load in self.loads]
+                self._arrays = [self._loaded(number) for number in range(len(self.loads))]
         arrays = self._arrays
         part = np.searchsorted(self.ends, indices, side="right")
         places = indices - np.concatenate([[0], self.ends[:-1]])[part]
@@ -102,6 +102,14 @@ class Loaded(Part):
                 rows[part == number] = arrays[number][places[part == number]]
         return np.ascontiguousarray(rows if self.view is None else self.view(rows))
 
+    def _loaded(self, number: int) -> npt.NDArray[Any]:
+        found, wanted = self.loads[number](), int(np.diff(self.ends, prepend=0)[number])
+        if len(found) != wanted:
+            raise FormatError(
+                f"Invalid data, {len(found)} rows, but {wanted} labels", file=self.files[number]
+            )
+        return found
+
     def all(self) -> Column:
         return self.read(np.arange(self.ends[-1]))
 
@@ -109,16 +117,44 @@ class Loaded(Part):
         return self.files[int(np.searchsorted(self.ends, index, side="right"))]
 
 
+def read_file(path: str) -> npt.NDArray[np.uint8]:
+    """The bytes of a file. numpy's fromfile does the same through a stream of C, at twice the price.
+
+    >>> with open("four.bin", "wb") as file:
+    ...     _ = file.write(bytes(range(4)))
+    >>> read_file("four.bin").tolist()
+    [0, 1, 2, 3]
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(handle).st_size
+        data = np.empty(size, np.uint8)
+        room: Any = data  # numpy's stubs know no buffers
+        filled = 0
+        while filled < size:
+            got = os.readv(handle, [memoryview(room)[filled:]])
+            if not got:  # cut short while it was read
+                return data[:filled].copy()
+            filled += got
+        return data
+    finally:
+        os.close(handle)
+
+
 class FileBytes(Part):
-    """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one."""
+    """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one.
+
+    ``listed`` names the list that the files come from: a file that is not there may be a mistake in the list.
+    """
 
     def __init__(
         self,
         files: Sequence[str] | Any,
         decode: Callable[[Any], Any] | None = None,
         fetch: Callable[[str], Any] | None = None,
+        listed: str | None = None,
     ) -> None:
-        self.files, self.decode, self.fetch = files, decode, fetch
+        self.files, self.decode, self.fetch, self.listed = files, decode, fetch, listed
 
     def __len__(self) -> int:
         return len(self.files)
@@ -132,10 +168,11 @@ class FileBytes(Part):
             if self.fetch is not None:
                 data = np.frombuffer(self.fetch(path), np.uint8).copy()
             else:
-                data = np.fromfile(path, np.uint8)
+                data = read_file(path)
             return data if self.decode is None else self.decode(data)
         except OSError as error:
-            failed = FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path)
+            reason = f"{error.strerror}; {self.listed} names it" if self.listed else error.strerror
+            failed = FormatError(f"Invalid file, failed to open: {path} ({reason})", file=path)
         except DataError as error:
             failed = FormatError(error.message, file=path)
         failed.row_index = index  # type: ignore[attr-defined]

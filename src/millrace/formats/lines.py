@@ -68,11 +68,16 @@ class Lines:
     >>> spans = Lines("text").scan("t.txt")
     >>> spans.starts.tolist(), spans.stops.tolist()
     ([0, 5], [3, 8])
+
+    ``paired`` lines belong to those of another file by their number: they are left out where both are empty.
     """
 
-    def __init__(self, column: str, keep_blank: bool = False, strip: bool = False) -> None:
-        self.column, self.keep_blank, self.strip = column, keep_blank, strip
-        self.kind = "lines, blank too" if keep_blank else "lines"
+    def __init__(
+        self, column: str, keep_blank: bool = False, strip: bool = False, paired: bool = False
+    ) -> None:
+        self.column, self.keep_blank, self.strip = column, keep_blank or paired, strip
+        self.blank_together = paired
+        self.kind = "lines, blank too" if self.keep_blank else "lines"
 
     def scan(self, path: str) -> Spans:
         spans = line_spans(path)
@@ -86,16 +91,17 @@ class Lines:
         try:
             texts = b"\n".join(pieces).decode().split("\n")
         except UnicodeDecodeError:
-            raise _bad_line(block, pieces) from None
+            raise _bad_line(block, pieces, self.keep_blank and not self.blank_together) from None
         return {self.column: text_column([text.strip() for text in texts] if self.strip else texts)}
 
 
-def _bad_line(block: Block, pieces: list[bytes]) -> Exception:
+def _bad_line(block: Block, pieces: list[bytes], all_counted: bool) -> Exception:
+    counted = "" if all_counted else " (empty lines are not counted)"
     for row, piece in enumerate(pieces):
         try:
             piece.decode()
         except UnicodeDecodeError as error:
-            found = block.error(row, f"this is no text in UTF-8: {error}", "line")
+            found = block.error(row, f"this is no text in UTF-8{counted}: {error}", "line")
             found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
             return found
     return block.error(0, "this is no text in UTF-8", "line")

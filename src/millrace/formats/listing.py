@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from millrace.core.errors import FormatError
 
-__all__ = ["MOST_TEXT", "FileList", "files_in", "folders_in", "lines_of", "progress"]
+from .progress import progress
+
+__all__ = ["MOST_TEXT", "SHOW_AFTER", "FileList", "files_in", "folders_in", "lines_of"]
 
 # Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
 MOST_TEXT = 2 << 30
 
+_JOINED = 1 << 15
 _joining = threading.Lock()
 
-_SHOW_AFTER = 1.0
-_SHOW_EVERY = 0.2
+# A listing that takes longer than these seconds is shown.
+SHOW_AFTER = 1.0
 
 
 class FileList(Sequence[str]):
@@ -42,16 +43,20 @@ class FileList(Sequence[str]):
         self._new_ends: list[Any] = []
         self._at = 0
 
-    def extend(self, folder: str | bytes, names: Iterable[bytes]) -> int:
+    def extend(self, folder: str | bytes, names: Sequence[bytes]) -> int:
         """Add the files of one folder below the root; returns how many."""
         start = os.fsencode(folder) + b"/" if folder else b""
-        paths = [start + name for name in names]
-        ends = np.cumsum(np.fromiter(map(len, paths), np.int64, len(paths))) + self._at
-        if len(paths):
+        ends = np.fromiter(map(len, names), np.int64, len(names))
+        if len(names):
+            ends += len(start)
+            np.cumsum(ends, out=ends)
+            ends += self._at
             self._at = int(ends[-1])
-            self._new.append(b"".join(paths))
+            # the folder goes before each name; join() takes 80 bytes a name while it works, hence in parts
+            for at in range(0, len(names), _JOINED):
+                self._new.append(start.join([b"", *names[at : at + _JOINED]]))
             self._new_ends.append(ends)
-        return len(paths)
+        return len(names)
 
     def _join(self) -> None:
         if not self._new:
@@ -89,36 +94,14 @@ class FileList(Sequence[str]):
         return len(self._blob) + self._ends.nbytes
 
 
-class progress:
-    """Tells a terminal how far a long listing has come; says nothing elsewhere, or when it is quick."""
-
-    def __init__(self, what: str) -> None:
-        self.what, self.count = what, 0
-        self._next = time.monotonic() + _SHOW_AFTER
-        self._shown = False
-
-    def add(self, count: int) -> None:
-        self.count += count
-        now = time.monotonic()
-        if now >= self._next and sys.stderr is not None and sys.stderr.isatty():
-            self._next, self._shown = now + _SHOW_EVERY, True
-            sys.stderr.write(f"\rlisting {self.what}: {self.count:,} files")
-            sys.stderr.flush()
-
-    def __enter__(self) -> progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            sys.stderr.write(f"\rlisting {self.what}: {self.count:,} files, done\n")
-
-
 def files_in(
     folder: str | bytes | os.PathLike[str],
     extensions: Collection[str] | None = None,
-    shown: progress | None = None,
+    shown: Callable[[int], None] | None = None,
 ) -> list[bytes]:
     """The names of the files in a folder, sorted; with extensions only those that end so (case counts).
+
+    ``shown`` is told how many are found; without it, a terminal sees a bar of its own when it takes long.
 
     >>> import pathlib
     >>> for name in ("b.jpg", "a.jpg", "c.txt"):
@@ -126,20 +109,27 @@ def files_in(
     >>> files_in(".", [".jpg"])
     [b'a.jpg', b'b.jpg']
     """
+    if shown is None:
+        with progress(f"listing {os.fsdecode(folder)}", after=SHOW_AFTER) as shown:
+            return files_in(folder, extensions, shown)
     wanted = tuple(os.fsencode(e) for e in extensions) if extensions else None
     found: list[bytes] = []
     told = 0
     for entry in _entries(folder):
         name = entry.name
-        if (wanted is None or name.endswith(wanted)) and entry.is_file():
+        if (wanted is None or name.endswith(wanted)) and _is_file(entry):
             found.append(name)
-            if shown is not None and len(found) - told >= 4096:
-                shown.add(len(found) - told)
+            if len(found) - told >= 4096:
+                shown(len(found) - told)
                 told = len(found)
-    if shown is not None:
-        shown.add(len(found) - told)
+    shown(len(found) - told)
     found.sort()
     return found
+
+
+def _is_file(entry: os.DirEntry[bytes]) -> bool:
+    """A link that leads nowhere counts: reading it is an error that names it, leaving it out would be silent."""
+    return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
 
 
 def folders_in(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
@@ -165,8 +155,16 @@ def _entries(folder: str | bytes | os.PathLike[str]) -> Iterator[os.DirEntry[byt
         ) from error
 
 
-def lines_of(path: str | os.PathLike[str], *, most: int = MOST_TEXT, keep_empty: bool = False) -> list[str]:
+def lines_of(
+    path: str | os.PathLike[str],
+    *,
+    most: int = MOST_TEXT,
+    keep_empty: bool = False,
+    may_be_empty: bool = False,
+) -> list[str]:
     """The lines of a text file in UTF-8, without their ends and without empty ones.
+
+    A file without any line is refused unless it ``may_be_empty``; so is a NUL byte, which no name can hold.
 
     >>> with open("list.txt", "w") as file:
     ...     _ = file.write("a\\n\\nb\\r\\n")
@@ -178,12 +176,19 @@ def lines_of(path: str | os.PathLike[str], *, most: int = MOST_TEXT, keep_empty:
         if os.path.getsize(name) > most:
             raise FormatError(f"a list of more than {most} bytes is not read", file=name)
         with open(name, "rb") as file:
-            lines = file.read().decode("utf-8").split("\n")
+            text = file.read().decode("utf-8")
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
     except UnicodeDecodeError as error:
         raise FormatError(f"the text is not UTF-8: {error}", file=name) from error
-    lines = [line.removesuffix("\r") for line in lines]
-    if keep_empty:
-        return lines[:-1] if lines and not lines[-1] else lines
-    return [line for line in lines if line.strip()]
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FormatError(f"line {line} holds a NUL byte: this is no text", file=name)
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if not keep_empty:
+        lines = [line for line in lines if line.strip()]
+    elif not lines[-1]:
+        lines.pop()
+    if not lines and not may_be_empty:
+        raise FormatError("the file is empty", file=name)
+    return lines

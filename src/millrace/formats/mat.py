@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from millrace.core.errors import FormatError
 
+from .unpacking import inflated
+
 __all__ = ["MOST_BYTES", "read_mat", "write_mat"]
 
-# Of a file, and of what one compressed variable may unfold to.
 MOST_BYTES = 8 << 30
+_MOST_SPARSE = 1 << 27  # elements; what is real has the size of a picture
 _DEEPEST = 16
 
 _TYPES = {
@@ -63,7 +65,7 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
         raise FormatError("a MATLAB 7.3 file (HDF5) is not read: save it with -v7", file=name)
     if len(data) < 128 or bytes(data[126:128]) not in (b"IM", b"MI"):
         raise FormatError("Invalid file, this is no MATLAB 5 file", file=name)
-    reader = _Reader("<" if bytes(data[126:128]) == b"IM" else ">", names)
+    reader = _Reader(name, "<" if bytes(data[126:128]) == b"IM" else ">", names)
     try:
         return reader.variables(data[128:])
     except (
@@ -79,8 +81,8 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
 
 
 class _Reader:
-    def __init__(self, order: str, names: list[str] | None) -> None:
-        self.order, self.names = order, names
+    def __init__(self, path: str, order: str, names: list[str] | None) -> None:
+        self.path, self.order, self.names = path, order, names
 
     def element(self, data: memoryview, at: int) -> tuple[int, memoryview, int]:
         """(type, payload, where the next begins) of the element at this place."""
@@ -98,11 +100,7 @@ class _Reader:
         while at < len(data):
             kind, payload, at = self.element(data, at)
             if kind == _COMPRESSED:
-                worker = zlib.decompressobj()
-                unfolded = worker.decompress(payload, MOST_BYTES)
-                if worker.unconsumed_tail or not worker.eof:
-                    raise ValueError("a compressed variable is cut short or too large")
-                kind, payload, _ = self.element(memoryview(unfolded), 0)
+                kind, payload, _ = self.element(memoryview(inflated(payload, self.path)), 0)
             if kind != _MATRIX:
                 continue
             name, value = self.matrix(payload, 0)
@@ -174,11 +172,11 @@ class _Reader:
         rows, at = self.numbers(data, at)
         ends, at = self.numbers(data, at)
         values, at = self.numbers(data, at)
-        if len(shape) != 2 or len(ends) != shape[1] + 1 or math.prod(shape) * 8 > MOST_BYTES:
+        if len(shape) != 2 or len(ends) != shape[1] + 1 or math.prod(shape) > _MOST_SPARSE:
             raise ValueError(f"a sparse matrix of the shape {shape} is not read")
         used = int(ends[-1])
         columns = np.repeat(np.arange(shape[1]), np.diff(ends))
-        if len(values) < used or len(columns) != used or len(rows) < used:
+        if len(values) < used or len(columns) != used or len(rows) < used or (rows[:used] < 0).any():
             raise ValueError("the sparse matrix's parts do not fit together")
         dense = np.zeros(shape, np.float64)
         dense[rows[:used], columns] = values[:used]

@@ -95,7 +95,7 @@ def _save(entry: Path, belongs: dict[str, object], found: Spans) -> None:
     temporary = ""
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
-        number, temporary = tempfile.mkstemp(dir=entry.parent)
+        number, temporary = tempfile.mkstemp(prefix=f"millrace-index-{os.getpid()}-", dir=entry.parent)
         with os.fdopen(number, "wb") as file:
             file.write(head.ljust(HEAD, b"\0"))
             file.write(body)

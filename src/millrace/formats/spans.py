@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 from collections.abc import Callable
@@ -22,6 +23,9 @@ Opener = Callable[[str], int]
 
 # Neighbours no further apart than this are read together with what lies between them.
 GAP = 4096
+# Many small runs are cut out of a map of the file: a read for each would cost more than the bytes.
+SMALL_RUN, MANY_RUNS = 16 << 10, 8
+PAGE = mmap.PAGESIZE
 MOST_OPEN = 128
 
 
@@ -76,17 +80,12 @@ class Handles:
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
+        self._maps: dict[str, mmap.mmap] = {}
         self._turn = threading.Lock()
 
     def read(self, path: str, start: int, stop: int, opener: Opener | None = None) -> bytes:
         """These bytes; a file that has become shorter is an error. ``opener`` opens what is not read as it is."""
-        number = self._open.get(path)
-        if number is not None:
-            return _read(number, path, start, stop)
-        with self._turn:
-            if path not in self._open and (opener is not None or len(self._open) < MOST_OPEN):
-                self._open[path] = _open(path) if opener is None else opener(path)
-            number = self._open.get(path)
+        number = self._number(path, opener)
         if number is not None:
             return _read(number, path, start, stop)
         number = _open(path)  # many files: this one is opened for this read only
@@ -95,8 +94,43 @@ class Handles:
         finally:
             os.close(number)
 
+    def _number(self, path: str, opener: Opener | None) -> int | None:
+        """The descriptor that is kept for a path; None when there are too many already."""
+        number = self._open.get(path)
+        if number is not None:
+            return number
+        with self._turn:
+            if path not in self._open and (opener is not None or len(self._open) < MOST_OPEN):
+                self._open[path] = _open(path) if opener is None else opener(path)
+            return self._open.get(path)
+
+    def cut(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> bytes:
+        """The bytes of many small runs, one after the other.
+
+        >>> with open("t.txt", "w") as file:
+        ...     _ = file.write("hello")
+        >>> handles = Handles()
+        >>> handles.cut("t.txt", np.array([3, 0]), np.array([5, 1]))
+        b'loh'
+        >>> handles.close()
+        """
+        number = self._number(path, opener)
+        if number is None or len(low) < MANY_RUNS or int((high - low).max()) > SMALL_RUN:
+            return b"".join([self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())])
+        size, most = os.fstat(number).st_size, int(high.max())
+        if most > size:
+            raise FormatError(f"{path} ends at byte {size}: it was cut while in use", file=path)
+        found = self._maps.get(path)
+        if found is None or len(found) < most:
+            found = self._maps[path] = mmap.mmap(number, size, prot=mmap.PROT_READ)
+        # One byte of each page, in the order of the file and without the GIL: others work while a disk is slow.
+        pages = np.unique(np.concatenate((low // PAGE, np.maximum(high - 1, low) // PAGE))) * PAGE
+        np.frombuffer(found, np.uint8).take(pages[pages < size])
+        return b"".join([found[a:b] for a, b in zip(low.tolist(), high.tolist())])
+
     def close(self) -> None:
         with self._turn:
+            self._maps.clear()
             for number in self._open.values():
                 os.close(number)
             self._open.clear()
@@ -146,7 +180,6 @@ def gather(
     firsts = np.concatenate(([0], ends + 1))
     lasts = np.append(ends, len(starts) - 1)
     low, high = starts[firsts], stops[lasts]
-    parts = [handles.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
     sizes = high - low
     moved = np.cumsum(sizes) - sizes - low
-    return b"".join(parts), starts + np.repeat(moved, lasts - firsts + 1)
+    return handles.cut(path, low, high, opener), starts + np.repeat(moved, lasts - firsts + 1)

@@ -16,11 +16,13 @@ from .spans import Block, Spans
 __all__ = ["Segments", "Untagged"]
 
 MOST_BYTES = 1 << 30
+# What MindSpore takes for a tag; any other line is text, though it may begin with "<".
+_TAGS = tuple(b"<url <keywords <talkid <description <reviewer <translator <title <speaker <doc </doc".split())
 _SEGMENT = re.compile(rb"<seg\b[^<>]{0,200}>([^<]*)</seg>")
 
 
 class Untagged:
-    """Lines that do not begin with a tag, without the space around them.
+    """Lines that do not begin with a tag, without the space around them; the nth of one language is that of the other.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("<title>x</title>\\n one \\n")
@@ -28,19 +30,24 @@ class Untagged:
     1
     """
 
-    kind = "untagged lines"
+    kind = "untagged lines, blank too"
+    blank_together = True
 
     def __init__(self, column: str) -> None:
         self.column = column
 
     def scan(self, path: str) -> Spans:
         spans = line_spans(path)
-        with open(path, "rb") as file:
-            data = np.frombuffer(file.read(), np.uint8)
         full = spans.stops > spans.starts
-        starts, stops = spans.starts[full], spans.stops[full]
-        keep = data[starts] != ord("<") if len(starts) else full[:0]
-        return Spans(starts[keep], stops[keep])
+        if not full.any():
+            return spans
+        data = np.memmap(path, np.uint8, "r")
+        first = data[np.where(full, spans.starts, 0)]
+        keep = np.ones(len(spans), bool)
+        for row in np.flatnonzero(full & ((first == ord("<")) | (first == ord(" ")) | (first == ord("\t")))):
+            line = data[spans.starts[row] : spans.stops[row]].tobytes()
+            keep[row] = not line.lstrip().startswith(_TAGS)
+        return Spans(spans.starts[keep], spans.stops[keep])
 
     def rows(self, block: Block) -> dict[str, Column]:
         return {self.column: text_column([text.strip() for text in _decoded(block)])}

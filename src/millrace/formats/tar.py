@@ -61,11 +61,15 @@ def _walk(file: BinaryIO, end: int, path: str) -> Iterator[tuple[str, int, int]]
             continue
         name = long_name or pax.get("path") or _name(head)
         if "size" in pax:
+            if not pax["size"].isdecimal() or data + int(pax["size"]) > end:
+                raise FormatError(f"the archive is damaged: {name} has the size {pax['size']}", file=path)
             size = int(pax["size"])
             at = data + (size + _BLOCK - 1) // _BLOCK * _BLOCK
         long_name, pax = "", {}
         if kind in (b"0", b"\0", b"7"):
             yield name, data, size
+    if at != end:
+        raise FormatError(f"the archive is cut short: it ends at byte {end}, inside a block", file=path)
 
 
 def _check(head: bytes, path: str) -> int:

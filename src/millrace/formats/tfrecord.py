@@ -1,4 +1,4 @@
-"""TFRecord files: framed records with checksums, and the Example messages inside. No TensorFlow needed.
+"""TFRecord files: where the records lie, whether they are whole, and how they are written.
 
 A record is: length (u64), its masked CRC-32C, the bytes, their masked CRC-32C; all little-endian.
 """
@@ -7,26 +7,92 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace.core.errors import FormatError
 
-from .crc32c import masked
+from .crc32c import masked, masked_rows
+from .spans import Block, Handles, Spans, cut_out, gather
 
-__all__ = ["encode_example", "parse_example", "read_records", "write_record"]
+__all__ = ["check_records", "read_records", "record_spans", "write_record"]
 
-_HEAD = struct.Struct("<QI")
-_TAIL = struct.Struct("<I")
-_MAX_FEATURES = 100_000
-
-Feature = npt.NDArray[Any] | list[bytes]
+STEP = 8 << 20
+HEAD, TAIL = 12, 4
 
 
-def read_records(path: str | os.PathLike[str], verify: bool = True) -> Iterator[bytes]:
+def record_spans(file: BinaryIO, path: str) -> Spans:
+    """Each record with the checksum behind it; the checksums of the lengths are compared here."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    starts: list[int] = []
+    lengths: list[int] = []
+    heads: list[bytes] = []
+    at = base = 0
+    data = file.read(STEP)
+    unpack = struct.Struct("<Q").unpack_from
+    while at < size:
+        inside = at - base
+        if inside + HEAD > len(data):
+            file.seek(at)
+            base, inside, data = at, 0, file.read(STEP)
+            if len(data) < HEAD:
+                raise _bad(path, starts, heads, at, "the file is cut short")
+        (length,) = unpack(data, inside)
+        starts.append(at + HEAD)
+        lengths.append(length)
+        heads.append(data[inside : inside + HEAD])
+        at += HEAD + length + TAIL
+    if at > size:
+        raise _bad(
+            path, starts, heads, int(starts[-1]) - HEAD, "the file is cut short, or a length is damaged"
+        )
+    _check_heads(path, heads)
+    first = np.array(starts, np.int64)
+    return Spans(first, first + np.array(lengths, np.int64) + TAIL)
+
+
+def _check_heads(path: str, heads: list[bytes]) -> None:
+    places = np.arange(len(heads), dtype=np.int64) * HEAD
+    joined = b"".join(heads)
+    stored = np.frombuffer(joined, "<u4")[2::3]
+    wrong = np.flatnonzero(masked_rows(joined, places, places + 8) != stored) if heads else places
+    if len(wrong):
+        raise FormatError(
+            f"Invalid file. {path} is not a valid TFRecordDataset file: record {int(wrong[0]) + 1}: the checksum "
+            "of its length is wrong",
+            file=path,
+        )
+
+
+def _bad(path: str, starts: list[int], heads: list[bytes], at: int, text: str) -> FormatError:
+    try:
+        _check_heads(path, heads)
+    except FormatError as error:
+        return error
+    return FormatError(
+        f"Invalid file. {path} is not a valid TFRecordDataset file: record {len(starts)} at byte {at}: {text}",
+        file=path,
+    )
+
+
+def check_records(block: Block) -> None:
+    """Compare the checksum of every record with what stands behind it."""
+    stops = block.stops - TAIL
+    crcs = masked_rows(block.data, block.starts, stops)
+    raw = np.frombuffer(block.data, np.uint8)
+    stored = cut_out(raw, stops, TAIL).view("<u4")[:, 0]
+    wrong = np.flatnonzero(crcs != stored)
+    if len(wrong):
+        row = int(wrong[0])
+        error = block.error(row, "the checksum of the record is wrong: the file is damaged", "record")
+        error.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+        raise error
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """The records of one file, in order; a damaged or cut one is an error that names its number.
 
     >>> with open("x.tfrecord", "wb") as file:
@@ -35,203 +101,25 @@ def read_records(path: str | os.PathLike[str], verify: bool = True) -> Iterator[
     >>> list(read_records("x.tfrecord"))
     [b'one', b'two']
     """
-    size, number = os.path.getsize(path), 0
-    with open(path, "rb") as file:
-        while head := file.read(12):
-            length, check = _HEAD.unpack(head) if len(head) == 12 else (0, -1)
-            left = size - file.tell()
-            if len(head) < 12 or length + 4 > left:
-                raise FormatError("the file is cut short, or a length is damaged", file=str(path), row=number)
-            if verify and check != masked(head[:8]):
-                raise FormatError("the checksum of a length is wrong", file=str(path), row=number)
-            data, tail = file.read(length), file.read(4)
-            if len(data) != length or len(tail) != 4:
-                raise FormatError("the file is cut short", file=str(path), row=number)
-            if verify and _TAIL.unpack(tail)[0] != masked(data):
-                raise FormatError("the checksum of a record is wrong", file=str(path), row=number)
-            yield data
-            number += 1
+    name = os.fspath(path)
+    with open(name, "rb") as file:
+        spans = record_spans(file, name)
+    handles, at = Handles(), 0
+    try:
+        while at < len(spans):
+            end = max(at + 1, int(np.searchsorted(spans.stops, spans.starts[at] + STEP, "right")))
+            starts, stops = spans.starts[at:end], spans.stops[at:end]
+            data, places = gather(handles, name, starts, stops)
+            block = Block(data, places, places + (stops - starts), name, np.arange(at, end))
+            check_records(block)
+            yield from (piece[:-TAIL] for piece in block.pieces())
+            at = end
+    finally:
+        handles.close()
 
 
 def write_record(file: BinaryIO, data: bytes) -> None:
     """Add one record."""
     length = len(data).to_bytes(8, "little")
-    file.write(length + _TAIL.pack(masked(length)) + data + _TAIL.pack(masked(data)))
-
-
-# --- Example messages -----------------------------------------------------------------------------------------
-
-
-class _Bad(Exception):
-    pass
-
-
-def parse_example(data: bytes, file: str = "", row: int = 0) -> dict[str, Feature]:
-    """The features of a serialised tf.train.Example: int64 and float32 arrays, lists of bytes.
-
-    >>> made = parse_example(encode_example({"n": [1, -2], "x": [0.5], "s": b"hi"}))
-    >>> made["n"].tolist(), made["x"].tolist(), made["s"]
-    ([1, -2], [0.5], [b'hi'])
-    """
-    found: dict[str, Feature] = {}
-    view = memoryview(data)
-    try:
-        for number, features in _fields(view):
-            if number == 1:
-                for inner, entry in _fields(_message(features)):
-                    if inner == 1:
-                        name, feature = _entry(_message(entry))
-                        found[name] = feature
-                        if len(found) > _MAX_FEATURES:
-                            raise _Bad(f"more than {_MAX_FEATURES} features")
-    except (_Bad, UnicodeDecodeError) as error:
-        raise FormatError(f"the record is no Example: {error}", file=file or None, row=row) from None
-    return found
-
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-        shift += 7
-    raise _Bad("a number is cut short")
-
-
-def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """(field number, value): an int for a varint, a view for the rest."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = _varint(data, at)
-            yield key >> 3, value
-            continue
-        if kind == 2:
-            size, at = _varint(data, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-        else:
-            raise _Bad(f"wire type {kind}")
-        if size > len(data) - at:
-            raise _Bad("a field reaches past its end")
-        yield key >> 3, data[at : at + size]
-        at += size
-
-
-def _message(value: Any) -> memoryview:
-    if not isinstance(value, memoryview):
-        raise _Bad("a number stands where a message must")
-    return value
-
-
-def _entry(data: memoryview) -> tuple[str, Feature]:
-    name, feature = "", memoryview(b"")
-    for number, value in _fields(data):
-        if number == 1:
-            name = bytes(_message(value)).decode()
-        elif number == 2:
-            feature = _message(value)
-    made: Feature = []
-    for number, value in _fields(feature):
-        if number == 1:
-            made = [bytes(_message(item)) for n, item in _fields(_message(value)) if n == 1]
-        elif number == 2:
-            made = _floats(_message(value))
-        elif number == 3:
-            made = _ints(_message(value))
-    return name, made
-
-
-def _floats(data: memoryview) -> npt.NDArray[np.float32]:
-    parts = []
-    for number, value in _fields(data):
-        if number == 1:
-            if len(_message(value)) % 4:
-                raise _Bad("a list of floats of another length")
-            parts.append(np.frombuffer(value, "<f4"))
-    return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)
-
-
-def _ints(data: memoryview) -> npt.NDArray[np.int64]:
-    parts: list[npt.NDArray[np.uint64]] = []
-    for number, value in _fields(data):
-        if number == 1:
-            parts.append(np.array([value], np.uint64) if isinstance(value, int) else _packed_ints(value))
-    return np.concatenate(parts).view(np.int64) if parts else np.empty(0, np.int64)
-
-
-def _packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
-    """All varints of a packed list at once."""
-    raw = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(raw < 0x80)
-    if len(raw) and (not len(ends) or ends[-1] != len(raw) - 1):
-        raise _Bad("a number is cut short")
-    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
-    if len(ends) and int((ends - starts).max()) > 9:
-        raise _Bad("a number of more than ten bytes")
-    owner = np.repeat(np.arange(len(ends)), ends - starts + 1)
-    shifts = ((np.arange(len(raw)) - starts[owner]) * 7).astype(np.uint64)
-    found = np.zeros(len(ends), np.uint64)
-    np.bitwise_or.at(found, owner, (raw & 0x7F).astype(np.uint64) << shifts)
-    return found
-
-
-def encode_example(features: Mapping[str, Any]) -> bytes:
-    """A serialised tf.train.Example of ints, floats, text and bytes, one or a flat list of each.
-
-    Nothing is rounded: a float that float32 does not hold, or an int beyond int64, is refused.
-
-    >>> encode_example({"a": 1})
-    b'\\n\\x0c\\n\\n\\n\\x01a\\x12\\x05\\x1a\\x03\\n\\x01\\x01'
-    """
-    entries = []
-    for name, value in features.items():
-        entries.append(_tagged(1, _tagged(1, name.encode()) + _tagged(2, _feature(name, value))))
-    return _tagged(1, b"".join(entries))
-
-
-def _tagged(number: int, data: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _as_varint(len(data)) + data
-
-
-def _as_varint(value: int) -> bytes:
-    made = bytearray()
-    value &= 0xFFFFFFFFFFFFFFFF
-    while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
-
-
-def _feature(name: str, value: Any) -> bytes:
-    if isinstance(value, (str, bytes)):
-        value = [value]
-    if isinstance(value, list) and value and all(isinstance(item, (str, bytes)) for item in value):
-        texts = [item.encode() if isinstance(item, str) else item for item in value]
-        return _tagged(1, b"".join(_tagged(1, text) for text in texts))
-    array = np.asarray(value)
-    if array.dtype.kind in "SU":
-        return _feature(name, array.ravel().tolist())
-    if array.dtype.kind not in "biuf":
-        raise ArgumentTypeError(
-            f"'{name}': {array.dtype} has no place in an Example: ints, floats or bytes do"
-        )
-    flat = array.ravel()
-    if array.dtype.kind in "biu":
-        if array.dtype == np.uint64 and flat.size and int(flat.max()) > 2**63 - 1:
-            raise ArgumentValueError(f"'{name}': {int(flat.max())} is beyond int64")
-        packed = b"".join(map(_as_varint, flat.astype(np.int64).tolist()))
-        return _tagged(3, _tagged(1, packed))
-    with np.errstate(over="ignore"):
-        narrow = flat.astype("<f4")
-    lost = (narrow.astype(flat.dtype) != flat) & ~np.isnan(flat)
-    if bool(lost.any()):
-        text = f"'{name}': {flat[lost][0]} is no float32; round it with astype(np.float32) first"
-        raise ArgumentValueError(text)
-    return _tagged(2, _tagged(1, narrow.tobytes()))
+    tail = masked(data).to_bytes(4, "little")
+    file.write(length + masked(length).to_bytes(4, "little") + data + tail)

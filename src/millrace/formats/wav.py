@@ -51,7 +51,8 @@ def read_audio(path: str) -> tuple[Wave, int]:
 
 def read_wav(path: str) -> tuple[Wave, int]:
     """Samples and sample rate of a WAV file: PCM of 8 to 32 bits or floats, any number of channels."""
-    if os.path.getsize(path) > MOST_SOUND:
+    whole = os.path.getsize(path)
+    if whole > MOST_SOUND:
         raise FormatError(f"a sound file of more than {MOST_SOUND} bytes is not read", file=path)
     with open(path, "rb") as file:
         head = file.read(12)
@@ -74,7 +75,7 @@ def read_wav(path: str) -> tuple[Wave, int]:
             elif kind == b"data":
                 if layout is None:
                     raise FormatError("the WAV file's samples come before their description", file=path)
-                return _samples(file.read(size), size, layout, path), layout[2]
+                return _samples(file.read(min(size, whole)), size, layout, path), layout[2]
             else:
                 file.seek(size + size % 2, os.SEEK_CUR)
 
@@ -135,10 +136,12 @@ def read_sphere(path: str, start: float = 0.0, end: float | None = None) -> tupl
                 f"a SPHERE file of {width} bytes a sample, coded {coding!r}, is not read", file=path
             )
         order = ">" if fields.get("sample_byte_format", "01").strip() == "10" else "<"
+        if not 0 < rate < 1 << 31 or not 0 <= start <= (start if end is None else end) < 1 << 31:
+            raise FormatError(f"seconds {start} to {end} at {rate} Hz cannot be cut out", file=path)
         low = int(start * rate) * 2 * channels
         file.seek(size + low)
         wanted = MOST_SOUND if end is None else int(end * rate) * 2 * channels - low
-        data = file.read(wanted)
+        data = file.read(min(wanted, os.fstat(file.fileno()).st_size))
     if end is not None and len(data) < wanted:
         raise FormatError(f"the SPHERE file ends before second {end}", file=path)
     flat = np.frombuffer(data[: len(data) // (2 * channels) * 2 * channels], order + "i2")

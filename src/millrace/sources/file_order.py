@@ -52,7 +52,7 @@ class FileSampler(RecordSampler):
         by_files: bool = False,
     ) -> None:
         self.source, self.by_files = source, by_files and num_shards > 1
-        super().__init__(shuffle, [], 1, num_samples, num_shards, shard_id)
+        super().__init__(shuffle, [], 1, num_samples, num_shards, shard_id, by_block=True)
         del self.files, self.row_bytes
 
     def __getattr__(self, name: str) -> Any:
@@ -83,12 +83,6 @@ class FileSampler(RecordSampler):
             order = Composed(Permutation(order.size, key), order)
         count = self._count(size, labels)
         return order if count == order.size else Composed(RangeOrder(count), order)
-
-    def _dealt(self, size: int, key: int, share: int) -> Order:
-        whole = self._whole(size, key)
-        if self.num_shards == 1:
-            return whole
-        return Composed(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
 
 
 class PartsOrder:

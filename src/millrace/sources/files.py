@@ -123,6 +123,7 @@ class FilesSource:
     wish = "any"
     exclusive = False
     heavy = False
+    reopens = True
 
     def __init__(
         self,
@@ -161,10 +162,26 @@ class FilesSource:
                     "data set have been unpacked into the folder given, under their usual names."
                 )
         found = tuple(spans_of(path, form.kind, form.scan) for path, form in part)
+        paired = any(getattr(form, "blank_together", False) for _, form in part)
+        if paired:  # empty lines at the end of one file stand for nothing in the other
+            least = min(map(len, found))
+            found = tuple(
+                spans
+                if (spans.stops > spans.starts)[least:].any()
+                else Spans(spans.starts[:least], spans.stops[:least])
+                for spans in found
+            )
         sizes = {path: len(spans) for (path, _), spans in zip(part, found)}
         if len(set(sizes.values())) > 1:
             shown = " and ".join(f"{path} has {size}" for path, size in sizes.items())
-            raise FormatError(f"{self.name}: files that belong together differ in their rows: {shown}")
+            raise FormatError(
+                f"{self.name}: files that belong together differ in their rows: {shown}. Each line of one stands for "
+                "the same line of the other; find where they part",
+                file=part[0][0],
+            )
+        if paired:
+            full = np.logical_or.reduce([spans.stops > spans.starts for spans in found])
+            found = tuple(Spans(spans.starts[full], spans.stops[full]) for spans in found)
         return found
 
     def sizes(self) -> list[int]:

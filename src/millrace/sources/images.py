@@ -21,7 +21,8 @@ from millrace.fluent.checks import NoCache, Samples, Workers
 from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.source import SourceDataset
 from millrace.formats.images import FileBytes, Part
-from millrace.formats.listing import FileList, files_in, folders_in, progress
+from millrace.formats.listing import SHOW_AFTER, FileList, files_in, folders_in
+from millrace.formats.progress import progress
 
 from .arguments import choose_sampler
 
@@ -84,9 +85,14 @@ def check_there(path: str) -> None:
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
 
 
-def pictures(files: Any, decode: bool | None, decrypt: Callable[[str], Any] | None = None) -> FileBytes:
-    """A column of image files; decoded by the kernel of ``vision.Decode``."""
-    return FileBytes(files, _decode if decode else None, decrypt)
+def pictures(
+    files: Any,
+    decode: bool | None,
+    decrypt: Callable[[str], Any] | None = None,
+    listed: str | None = None,
+) -> FileBytes:
+    """A column of image files; decoded by the kernel of ``vision.Decode``. ``listed``: the list that names them."""
+    return FileBytes(files, _decode if decode else None, decrypt, listed)
 
 
 def _decode(data: npt.NDArray[np.uint8]) -> Any:
@@ -119,6 +125,7 @@ class TableSource:
     random_access = True
     wish = "any"
     exclusive = False
+    reopens = True
 
     def __init__(
         self, name: str, make: partial[Table], columns: Mapping[str, ColumnType], heavy: bool
@@ -233,7 +240,7 @@ def class_folders(
     check_type(root, (str,), "dataset_dir")
     numbers = chosen or {os.fsdecode(name): n for n, name in enumerate(folders_in(root))}
     files, labels = FileList(root), []
-    with progress(root) as shown:
+    with progress(f"listing {root}", after=SHOW_AFTER) as shown:
         for name in sorted(numbers, key=os.fsencode):
             folder = os.path.join(root, name)
             if not os.path.isdir(folder):

@@ -86,5 +86,8 @@ def _table(dataset_file: str, usage: str, class_indexing: dict[str, int] | None,
         column: Any = np.array([label[0] for label in labels], np.int32)
     else:
         column = [label[0] if len(label) == 1 else label for label in labels]
-    parts = {"image": pictures([path for path, _ in listed], decode), "label": Stored(column)}
+    parts = {
+        "image": pictures([path for path, _ in listed], decode, listed=dataset_file),
+        "label": Stored(column),
+    }
     return Table(len(listed), parts, classes=numbers, num_classes=len(numbers))

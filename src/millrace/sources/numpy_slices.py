@@ -29,6 +29,7 @@ class ArraySource:
     random_access = True
     wish = "any"
     exclusive = False
+    reopens = False
     heavy = False
     # MindSpore builds it on its GeneratorDataset, and its JSON says so
     json_name = "GeneratorDataset"

@@ -34,6 +34,7 @@ class RandomSource:
     random_access = True
     wish = "any"
     exclusive = False
+    reopens = False
     heavy = False
 
     def __init__(self, rows: int, columns: dict[str, tuple[Any, tuple[int, ...]]]) -> None:

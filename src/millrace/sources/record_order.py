@@ -31,8 +31,14 @@ PARTIAL_ROWS = 1_000_000
 class RecordSampler(BuiltinSampler):
     """Rows of files of these sizes in one of the modes of Shuffle, whole or one shard of several.
 
-    ``row_bytes`` is what a row takes on average, and decides how many rows make a block.
+    ``row_bytes`` is what a row takes on average, and decides how many rows make a block. Without a shuffle of all
+    rows a shard takes every so many rows, or, ``by_block``, a run of neighbours.
 
+    >>> [
+    ...     RecordSampler(Shuffle.FALSE, [5], 1, None, 2, k, True).order(5, key=0).at(0, 3).tolist()
+    ...     for k in (0, 1)
+    ... ]
+    [[0, 1, 2], [3, 4, 0]]
     >>> RecordSampler(Shuffle.FILES, [2, 3]).order(5, key=2).at(0, 5).tolist()
     [2, 3, 4, 0, 1]
     >>> shards = [RecordSampler(Shuffle.GLOBAL, [6], num_shards=2, shard_id=k) for k in (0, 1)]
@@ -40,7 +46,7 @@ class RecordSampler(BuiltinSampler):
     [0, 1, 2, 3, 4, 5]
     """
 
-    _fields: ClassVar[tuple[str, ...]] = ("shuffle", "num_samples", "num_shards", "shard_id")
+    _fields: ClassVar[tuple[str, ...]] = ("shuffle", "num_samples", "num_shards", "shard_id", "by_block")
 
     def __init__(
         self,
@@ -50,10 +56,11 @@ class RecordSampler(BuiltinSampler):
         num_samples: int | None = None,
         num_shards: int = 1,
         shard_id: int = 0,
+        by_block: bool = False,
     ) -> None:
         super().__init__(num_samples)
         self.shuffle, self.files, self.row_bytes = shuffle, files, max(1, row_bytes)
-        self.num_shards, self.shard_id = num_shards, shard_id
+        self.num_shards, self.shard_id, self.by_block = num_shards, shard_id, by_block
 
     def _share(self, size: int) -> int:
         return -(-size // self.num_shards)
@@ -83,10 +90,12 @@ class RecordSampler(BuiltinSampler):
         return Composed(WindowOrder(share, window, mix(key, 1)), Composed(mine, blocks))
 
     def _dealt(self, size: int, key: int, share: int) -> Order:
-        """Every so many rows, as MindSpore deals them; they wrap round at the end."""
+        """Every so many rows, or a run of them, as MindSpore deals them; they wrap round at the end."""
         whole = self._whole(size, key)
         if self.num_shards == 1:
             return whole
+        if self.by_block:
+            return Composed(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
         return Composed(RangeOrder(share, self.shard_id, self.num_shards, max(1, size)), whole)
 
     def _whole(self, size: int, key: int) -> Order:
@@ -118,6 +127,8 @@ class RecordSampler(BuiltinSampler):
         made = super().to_dict()
         if self.num_shards == 1:
             del made["num_shards"], made["shard_id"]
+        if not self.by_block:
+            del made["by_block"]
         return made
 
 

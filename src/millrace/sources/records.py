@@ -18,7 +18,7 @@ from millrace.fluent.checks import NoCache, Samples, Workers
 from millrace.fluent.pipeline_json import REBUILD
 from millrace.fluent.source import SourceDataset
 from millrace.formats.mindrecord import Cipher, MindRecordReader
-from millrace.formats.mindrecord.remote import is_remote, remote_exists, remote_glob
+from millrace.formats.mindrecord.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace.samplers import (
     BuiltinSampler,
     DistributedSampler,
@@ -34,7 +34,7 @@ from . import save as _save  # noqa: F401  (teaches dataset.save() its file type
 from .record_order import RecordSampler
 from .record_reader import RecordReader, padded_values
 
-__all__ = ["MindDataset", "RecordSource"]
+__all__ = ["MindDataset", "RecordSource", "shuffle_mode"]
 
 _SAMPLERS = (
     SubsetRandomSampler, SubsetSampler, PKSampler, DistributedSampler, RandomSampler, SequentialSampler,
@@ -45,7 +45,6 @@ _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 class RecordSource:
     """The rows of a set of MindRecord files, then the padded ones; opened anew in every process."""
 
-    name = "MindDataset"
     random_access = True
     wish = "any"
     exclusive = False
@@ -53,13 +52,16 @@ class RecordSource:
 
     def __init__(
         self,
-        files: str | list[str],
+        files: str | list[str] | list[RemotePath],
         columns: list[str] | None,
-        padded_sample: dict[str, Any] | None,
-        num_padded: int,
+        padded_sample: dict[str, Any] | None = None,
+        num_padded: int = 0,
+        name: str = "MindDataset",
     ) -> None:
+        self.name, self.files = name, files
+        names = [files] if isinstance(files, str) else files
+        self.reopens = all(isinstance(name, str) and "://" not in name for name in names)
         with MindRecordReader(files) as reader:
-            self.files = files
             self.cipher: Cipher = reader.cipher
             self.sizes = list(reader.shard_sizes)
             self.rows, self.num_padded = len(reader), num_padded
@@ -82,7 +84,7 @@ class RecordSource:
         if len(set(columns)) != len(columns):
             twice = next(name for name in columns if columns.count(name) > 1)
             raise PlanError(
-                "MindDataset: 'columns_list' : Invalid parameter, duplicate column names are not allowed: "
+                f"{self.name}: 'columns_list' : Invalid parameter, duplicate column names are not allowed: "
                 + twice
             )
         return list(columns)
@@ -131,7 +133,8 @@ class RecordSource:
             return reader.where(index)
 
     def arguments(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"dataset_files": self.files, "columns_list": self.columns}
+        files = self.files if isinstance(self.files, str) else list(map(str, self.files))
+        made: dict[str, Any] = {"dataset_files": files, "columns_list": self.columns}
         made["keeps_sampler"] = True
         return made | ({"num_padded": self.num_padded} if self.num_padded else {})
 
@@ -147,8 +150,9 @@ class MindDataset(SourceDataset):
 
     A file name stands for the whole set it belongs to; a list (or a pattern such as ``"train*.mindrecord"``)
     for exactly those files. The files may lie behind any fsspec address, ``s3://`` for one. Shuffled by
-    default: see :class:`Shuffle` for the ways. ``bytes`` come as arrays of one element of the type ``S``;
-    their ``tobytes()`` is what was written.
+    default: see :class:`Shuffle` for the ways. Without a shuffle a shard takes every so many rows, or a run of
+    neighbours where the environment has ``MS_DEV_MINDRECORD_SHARD_BY_BLOCK=True``. ``bytes`` come as arrays of one
+    element of the type ``S``; their ``tobytes()`` is what was written.
 
     >>> import millrace.dataset as ds
     >>> from millrace.mindrecord import FileWriter
@@ -180,7 +184,7 @@ class MindDataset(SourceDataset):
         files = _files(dataset_files)
         _check_sampling(sampler, shuffle, num_shards, shard_id, num_samples)
         _check_padding(padded_sample, num_padded, columns_list)
-        mode = _mode(shuffle)
+        mode = shuffle_mode(shuffle)
         if num_samples and mode in (Shuffle.FILES, Shuffle.INFILE):
             raise ArgumentValueError(
                 "'Shuffle.FILES' or 'Shuffle.INFILE' and 'num_samples' cannot be specified at the same time."
@@ -196,7 +200,13 @@ class MindDataset(SourceDataset):
             )
         if sampler is None:
             chosen: BuiltinSampler = RecordSampler(
-                mode, source.sizes, source.row_bytes, num_samples or None, num_shards or 1, shard_id or 0
+                mode,
+                source.sizes,
+                source.row_bytes,
+                num_samples or None,
+                num_shards or 1,
+                shard_id or 0,
+                _by_block(),
             )
         else:
             chosen = _of_files(sampler, source)
@@ -254,7 +264,8 @@ def _one(name: Any) -> str:
     return name
 
 
-def _mode(shuffle: Any) -> Shuffle:
+def shuffle_mode(shuffle: Any) -> Shuffle:
+    """The mode that True, False, None or a mode stands for."""
     if shuffle is None or shuffle is True:
         return Shuffle.ADAPTIVE
     if shuffle is False:
@@ -305,6 +316,14 @@ def _check_padding(
 def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
     """The sampler itself, or one that knows the files where the mode needs them."""
     mode = sampler.get_shuffle_mode()
+    if (
+        isinstance(sampler, DistributedSampler)
+        and _by_block()
+        and sampler.offset < 0
+        and not sampler.get_child()
+    ):
+        number = sampler.num_samples, sampler.num_shards, sampler.shard_id
+        return RecordSampler(mode, source.sizes, source.row_bytes, *number, by_block=True)
     if mode not in _MODES or sampler.get_child() is not None:
         return sampler
     made = RecordSampler(mode, source.sizes, source.row_bytes, sampler.num_samples)
@@ -318,6 +337,11 @@ def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
     if getattr(sampler, "replacement", False):
         raise ArgumentValueError(f"replacement=True draws from all rows: it does not go with {mode}")
     return made
+
+
+def _by_block() -> bool:
+    """MindSpore's switch: a shard is a run of neighbouring rows, and not every so many rows."""
+    return os.environ.get("MS_DEV_MINDRECORD_SHARD_BY_BLOCK", "").lower() == "true"
 
 
 def _rebuild(saved: dict[str, Any]) -> MindDataset:

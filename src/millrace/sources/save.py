@@ -17,11 +17,12 @@ import numpy as np
 from millrace.core.errors import ArgumentValueError, DataError, PlanError
 from millrace.core.log import warn_once
 from millrace.fluent.dataset import Dataset
+from millrace.formats.example_message import encode_example
 from millrace.formats.mindrecord import FileWriter
 from millrace.formats.mindrecord.crypto import current
 from millrace.formats.mindrecord.naming import checked_name, shard_names
-from millrace.formats.mindrecord.progress import progress
-from millrace.formats.tfrecord import encode_example, write_record
+from millrace.formats.progress import progress
+from millrace.formats.tfrecord import write_record
 
 __all__ = ["save_mindrecord", "save_tfrecord"]
 
@@ -194,7 +195,8 @@ def save_tfrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
 
     >>> import millrace.dataset as ds
     >>> save_tfrecord(ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False), "saved.tfrecord", 1)
-    >>> from millrace.formats.tfrecord import parse_example, read_records
+    >>> from millrace.formats.example_message import parse_example
+    >>> from millrace.formats.tfrecord import read_records
     >>> [parse_example(record)["x"].tolist() for record in read_records("saved.tfrecord")]
     [[1], [2]]
     """

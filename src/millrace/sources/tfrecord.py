@@ -15,7 +15,7 @@ from millrace.core.shuffle import Shuffle
 from millrace.fluent.schema import Schema
 from millrace.formats.examples import ExampleRows, Wanted, first_example
 from millrace.formats.spans import Handles
-from millrace.formats.tfrecord_file import TAIL
+from millrace.formats.tfrecord import TAIL
 
 from .column_types import column_types
 from .files import FilesDataset, FilesSource, Mode, check_shard_options, find_files
@@ -71,9 +71,11 @@ class TFRecordDataset(FilesDataset):
 
     Without a ``schema`` (a ``ds.Schema`` or its JSON file) the columns are the features of the first record: int64,
     float32, and bytes as uint8, all flat. ``columns_list`` picks some. Shards get whole files unless
-    ``shard_equal_rows``. ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``.
+    ``shard_equal_rows``. ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is unpacked into a
+    temporary one (``TMPDIR``), and refused where that would take more than 200 times its own size and 256 MB.
 
-    >>> from millrace.formats.tfrecord import encode_example, write_record
+    >>> from millrace.formats.example_message import encode_example
+    >>> from millrace.formats.tfrecord import write_record
     >>> with open("t.tfrecord", "wb") as file:
     ...     for n in range(3):
     ...         write_record(file, encode_example({"n": [n, n + 1], "name": b"x"}))

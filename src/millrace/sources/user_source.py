@@ -133,6 +133,7 @@ class UserSource:
         self._schema = schema
         self.random_access = is_random_access(source)
         self.exclusive = not processes
+        self.reopens = False
         self.wish = "processes" if processes and self.random_access else "threads"
         self.maker = RowMaker(list(schema), types, name)
         self._kept: list[Any] = []

@@ -16,6 +16,8 @@ from typing import Any
 import millrace.dataset
 import millrace.sources
 
+from .damage import Damage
+
 
 @dataclass(frozen=True)
 class Fake:
@@ -24,17 +26,17 @@ class Fake:
     ``write(folder)`` writes the files and returns the arguments of the class (without ``shuffle``). ``rows`` are
     the rows in the order of ``shuffle=False``: per column a str, a number, an array, or a function of the value
     (for images that are lossy, say) that returns True when it is right. ``types`` gives the numpy type of each
-    column, "str" for text. ``shapes`` gives the shape of columns where it must be checked by itself. ``damage``
-    breaks one file of the folder and returns the part of its name that the error must show. ``shards``: "rows"
-    (the default: each shard gets its part of the rows, padded to equal length), "files", or "none" where this data
-    set cannot be cut in two.
+    column, "str" for text. ``damage`` lists ways to break a file of the folder, at least one: each must end in an
+    error that names the file. ``shapes`` gives the shape of columns where it must be checked by itself. ``shards``:
+    "rows" (the default: each shard gets its part of the rows, padded to equal length), "files", or "none" where
+    this data set cannot be cut in two.
     """
 
     write: Callable[[Path], dict[str, Any]]
     rows: list[dict[str, Any]]
     types: dict[str, str]
+    damage: list[Damage]
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    damage: Callable[[Path], str] | None = None
     shards: str = "rows"
     # class index of each class name, where the class has get_class_indexing()
     classes: dict[str, Any] | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import Fake
-from .recorded import damage
+from .damage import cut, gone, words
 
 ROWS = [{"__key__": f"{n:03d}", "cls": n % 3, "txt": f"text of {n}"} for n in range(5)]
 TABLE = [{"x": n, "word": f"word {n}"} for n in range(7)]
@@ -35,9 +35,14 @@ def write_parquet(folder: Path) -> dict[str, Any]:
 
 FAKES = {
     "WebDataset": Fake(
-        write_tar, ROWS, {"__key__": "str", "cls": "int64", "txt": "str"}, damage=damage("a.tar", "text")
+        write_tar,
+        ROWS,
+        {"__key__": "str", "cls": "int64", "txt": "str"},
+        [words("a.tar"), cut("a.tar", keep=1500), gone("a.tar")],
     )
 }
 if importlib.util.find_spec("pyarrow"):
     types = {"x": "int64", "word": "str"}
-    FAKES["ParquetDataset"] = Fake(write_parquet, TABLE, types, damage=damage("a.parquet", "cut"))
+    FAKES["ParquetDataset"] = Fake(
+        write_parquet, TABLE, types, [cut("a.parquet"), words("a.parquet"), gone("a.parquet")]
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from tests.parity.sources_vision.record import GOLDENS, all_cases, encode, filled
 
 from . import Fake
+from .damage import Damage
 
 RECORDED = json.loads(GOLDENS.read_text())
 CASES = all_cases()
@@ -29,28 +30,11 @@ class Wanted:
         return str(self.encoded)
 
 
-def damage(name: str, how: str) -> Any:
-    """Break one file: "cut" takes half of it away, "gone" all of it, "text" puts words in its place."""
-
-    def act(folder: Path) -> str:
-        path = folder / name
-        if how == "gone":
-            path.unlink()
-        else:
-            data = path.read_bytes()
-            path.write_bytes(data[: len(data) // 2] if how == "cut" else b"nothing of the kind\n" * 3)
-        return path.name
-
-    return act
-
-
 def anything(got: Any) -> bool:
     return True
 
 
-def fake(
-    case: str, broken: str = "", how: str = "gone", order: list[int] | None = None, differs: str = ""
-) -> Fake:
+def fake(case: str, *damage: Damage, order: list[int] | None = None, differs: str = "") -> Fake:
     """The fake of a recorded case; ``order`` says where MindSpore's order is not ours, ``differs`` which column."""
     _, maker, arguments = CASES[case]
     golden = RECORDED[case]
@@ -69,6 +53,6 @@ def fake(
         write=write,
         rows=rows,
         types={name: value["type"] for name, value in golden["rows"][0].items()},
-        damage=damage(broken, how) if broken else None,
+        damage=list(damage),
         classes=classes if classes and "error" not in classes else None,
     )

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from millrace.core.errors import ArgumentValueError, DataError, FormatError
+from millrace.formats.example_message import encode_example
 from millrace.formats.mindrecord import MindRecordReader
-from millrace.formats.tfrecord import encode_example, write_record
+from millrace.formats.tfrecord import write_record
 from millrace.mindrecord import (
     SUCCESS,
     Cifar10ToMR,

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from millrace.core.dtype import int32, string
 from millrace.core.errors import FormatError, PlanError
 from millrace.fluent.schema import Schema
-from millrace.formats.crc_rows import masked_rows
-from millrace.formats.tfrecord import parse_example
+from millrace.formats.crc32c import masked_rows
+from millrace.formats.example_message import parse_example
 from millrace.sources.tfrecord import TFRecordDataset
 from tests.parity.sources.tf_bytes import example, masked, record, records
 

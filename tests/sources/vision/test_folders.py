@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import millrace.dataset as ds
 from millrace.core import settings
 from millrace.core.errors import DataError, FormatError
-from millrace.formats.listing import FileList, files_in, progress
+from millrace.formats.listing import FileList, files_in
 from millrace.sources.vision.celeba import CelebADataset
 from millrace.sources.vision.cifar10 import Cifar10Dataset
 from millrace.sources.vision.div2k import DIV2KDataset
@@ -263,10 +264,28 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_sees_progress(monkeypatch):
-    monkeypatch.setattr("millrace.formats.listing._SHOW_AFTER", 0)
-    for terminal, shown in ((Terminal(), True), (io.StringIO(), False)):
+def test_a_terminal_sees_progress(monkeypatch, tmp_path):
+    for number in range(5000):
+        (tmp_path / f"{number}.jpg").touch()
+    for after, terminal, shown in (
+        (0, Terminal(), True),
+        (0, io.StringIO(), False),
+        (1000, Terminal(), False),
+    ):
+        monkeypatch.setattr("millrace.formats.listing.SHOW_AFTER", after)
         monkeypatch.setattr(sys, "stderr", terminal)
-        with progress("/data") as told:
-            told.add(5000)
-        assert ("5,000 files" in terminal.getvalue()) is shown
+        assert len(files_in(tmp_path)) == 5000
+        assert ("listing /" in terminal.getvalue()) is shown
+        assert ("5000" in terminal.getvalue()) is shown
+
+
+def test_a_list_of_many_files_is_small(tmp_path):
+    """No object per file: names lie in one block."""
+    files = FileList(tmp_path)
+    tracemalloc.start()
+    files.extend("folder", [b"image_%08d.jpg" % n for n in range(100_000)])
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert files[99_999] == str(tmp_path / "folder" / "image_00099999.jpg")
+    assert kept < 100_000 * 40
+    assert peak < 100_000 * 150

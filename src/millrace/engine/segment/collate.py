@@ -22,8 +22,7 @@ def unstacked(column: Column) -> list[Any]:
 def collate_column(column: Column, name: str, position: int) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts)."""
     if isinstance(column, np.ndarray):
-        # text is as wide as the widest of the batch, whatever chunk it came in
-        return np.array(column.tolist()) if column.dtype.kind in "US" else column
+        return _narrow(column) if column.dtype.kind in "US" else column
     dense = stack_rows(column)
     if dense is not None:
         return dense
@@ -34,6 +33,19 @@ def collate_column(column: Column, name: str, position: int) -> Any:
     if dense is None:
         raise _mismatch(values, name, position)
     return dense
+
+
+def _narrow(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Text as wide as the widest of the batch, whatever chunk it came in."""
+    whole = np.ascontiguousarray(column)
+    each = 4 if column.dtype.kind == "U" else 1
+    width = wide = whole.dtype.itemsize // each
+    if not whole.size or not width:
+        return whole
+    signs = whole.reshape(-1).view(np.uint32 if each == 4 else np.uint8).reshape(-1, width)
+    while wide > 1 and not signs[:, wide - 1].any():
+        wide -= 1
+    return whole if wide == width else whole.astype(f"{column.dtype.kind}{wide}")
 
 
 def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:

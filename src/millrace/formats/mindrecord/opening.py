@@ -17,6 +17,8 @@ __all__ = ["open_all"]
 
 
 def _path(name: Any) -> Any:
+    if isinstance(name, RemotePath):
+        return name
     return RemotePath(str(name)) if is_remote(name) else Path(name)
 
 
@@ -26,7 +28,7 @@ def _finish(path: Any) -> bool:
 
 def open_all(given: Any, cipher: crypto.Cipher) -> list[Shard]:
     """The shards, in order, of what a reader was given; they must belong together."""
-    if isinstance(given, (str, os.PathLike)):
+    if isinstance(given, (str, os.PathLike, RemotePath)):
         shards = _open_set(_path(given), cipher)
     else:
         if not given:

@@ -22,6 +22,7 @@ from .blobs import Pieces, blob_columns, join
 from .msgpack import decode_columns
 from .opening import open_all
 from .places import Places
+from .remote import RemotePath
 from .schema import RecordSchema
 from .shard import Shard
 
@@ -51,12 +52,12 @@ class MindRecordReader:
 
     def __init__(
         self,
-        files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        files: str | os.PathLike[str] | RemotePath | Sequence[str | os.PathLike[str] | RemotePath],
         *,
         check_index: bool = True,
         cipher: crypto.Cipher | None = None,
     ) -> None:
-        self._given = files if isinstance(files, (str, os.PathLike)) else list(files)
+        self._given = files if isinstance(files, (str, os.PathLike, RemotePath)) else list(files)
         self._cipher = crypto.current().copy() if cipher is None else cipher
         self._lock = threading.RLock()
         self._maps: OrderedDict[int, mmap.mmap] = OrderedDict()

@@ -11,12 +11,11 @@ import ctypes
 import mmap
 import os
 import re
-import shutil
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ import numpy as np
 
 from millrace.core.errors import DataError, FormatError
 from millrace.core.log import get_logger
+from millrace.core.scratch import Scratch
 
 __all__ = ["RemoteFile", "RemotePath", "RemoteSet", "is_remote", "remote_exists", "remote_glob"]
 
@@ -54,10 +54,12 @@ class RemotePath:
     >>> path = RemotePath("s3://bucket/train/x0")
     >>> path.name, str(path.parent / "x1")
     ('x0', 's3://bucket/train/x1')
+
+    ``options`` are those of its file system (endpoint, keys); nothing prints them.
     """
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, options: Mapping[str, Any] | None = None) -> None:
+        self.address, self.options = address, dict(options or {})
 
     @property
     def name(self) -> str:
@@ -65,16 +67,16 @@ class RemotePath:
 
     @property
     def parent(self) -> RemotePath:
-        return RemotePath(self.address.rpartition("/")[0])
+        return RemotePath(self.address.rpartition("/")[0], self.options)
 
     def __truediv__(self, name: str) -> RemotePath:
-        return RemotePath(f"{self.address}/{name}")
+        return RemotePath(f"{self.address}/{name}", self.options)
 
     def __str__(self) -> str:
         return self.address
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RemotePath) and other.address == self.address
+        return isinstance(other, RemotePath) and vars(other) == vars(self)
 
     def __hash__(self) -> int:
         return hash(self.address)
@@ -122,18 +124,20 @@ def _said(error: Exception) -> str:
 RETRIES = Retries()
 
 
-def _file_system(address: str) -> tuple[Any, str]:
+def _file_system(address: str | RemotePath) -> tuple[Any, str]:
+    options = address.options if isinstance(address, RemotePath) else {}
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
+        found: tuple[Any, str] = fsspec.core.url_to_fs(str(address), **options)
     except (ImportError, ValueError) as error:
-        raise FormatError(f"no way to reach this address: {error}", file=address) from error
+        hint = "; pip install 'millrace[s3]'" if str(address).startswith(("s3:", "s3a:")) else ""
+        raise FormatError(f"no way to reach this address: {error}{hint}", file=str(address)) from error
     return found
 
 
-def remote_exists(address: str) -> bool:
+def remote_exists(address: str | RemotePath) -> bool:
     """Whether there is a file at the address."""
     fs, path = _file_system(address)
-    return RETRIES("looking for the file", address, lambda: bool(fs.isfile(path)))
+    return RETRIES("looking for the file", str(address), lambda: bool(fs.isfile(path)))
 
 
 def remote_glob(pattern: str) -> list[str]:
@@ -154,12 +158,12 @@ class RemoteFile:
     b'234'
     """
 
-    def __init__(self, address: str, block: int = BLOCK, most: int | None = None) -> None:
-        self.address, self.block = address, block
+    def __init__(self, address: str | RemotePath, block: int = BLOCK, most: int | None = None) -> None:
+        self.address, self.block = str(address), block
         self.fs, self.path = _file_system(address)
-        info = RETRIES("opening the file", address, lambda: self.fs.info(self.path))
+        info = RETRIES("opening the file", self.address, lambda: self.fs.info(self.path))
         if info.get("type") == "directory" or info.get("size") is None:
-            raise FormatError("this is a folder, not a MindRecord file", file=address)
+            raise FormatError("this is a folder, not a MindRecord file", file=self.address)
         self.size = int(info["size"])
         self._blocks = -(-self.size // block)
         self._limit = max(8, (CACHE_BYTES if most is None else most) // block)
@@ -285,9 +289,10 @@ class RemoteSet:
 
     def __init__(self, address: str) -> None:
         self.parent = RemotePath(address).parent
-        self.folder = Path(tempfile.mkdtemp(prefix="millrace-upload-"))
+        self.scratch = Scratch("upload")
+        self.folder = self.scratch.path
         self.fs, self._root = _file_system(str(self.parent))
-        self.remove = weakref.finalize(self, shutil.rmtree, self.folder, True)
+        self.remove = self.scratch.close
 
     def address(self, name: str) -> str:
         return str(self.parent / name)

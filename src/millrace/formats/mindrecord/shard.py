@@ -231,7 +231,7 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> Shard:
     """Read and check the header of a data file; an encrypted one is decrypted into a nameless file."""
     if isinstance(path, RemotePath):
-        return RemoteShard(path, RemoteFile(str(path)), cipher)
+        return RemoteShard(path, RemoteFile(path), cipher)
     try:
         source = path.open("rb")
     except FileNotFoundError:

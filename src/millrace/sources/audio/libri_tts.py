@@ -89,8 +89,14 @@ def _table(dataset_dir: str, usage: str) -> Table:
                 folder = os.path.join(part, speaker, chapter)
                 path = os.fsdecode(os.path.join(files.root, folder, speaker + b"_" + chapter + b".trans.tsv"))
                 lines = [line.split("\t") for line in lines_of(path)]
-                if any(len(line) != 3 for line in lines):
-                    raise FormatError("Invalid data, a line has not three parts", file=path)
+                wrong = next((n for n, line in enumerate(lines, 1) if len(line) != 3), None)
+                if wrong is not None:
+                    text = f"Invalid data, line {wrong} has not three parts: name, text, normalized text"
+                    raise FormatError(text, file=path)
+                if not (speaker.isdigit() and chapter.isdigit()):
+                    raise FormatError(
+                        "Invalid data, the folders of a speaker and a chapter are numbers", file=path
+                    )
                 files.extend(folder, [os.fsencode(f"{line[0]}.wav") for line in lines])
                 rows += [(line[1], line[2], int(speaker), int(chapter), line[0]) for line in lines]
     names = ("original_text", "normalized_text", "speaker_id", "chapter_id", "utterance_id")

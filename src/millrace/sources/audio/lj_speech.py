@@ -57,8 +57,10 @@ class LJSpeechDataset(TableDataset):
 def _table(dataset_dir: str) -> Table:
     path = os.path.join(dataset_dir, "metadata.csv")
     rows = [line.split("|") for line in lines_of(path)]
-    if any(len(row) != 3 for row in rows):
-        raise FormatError("Invalid data, a line has not three parts", file=path)
+    wrong = next((number for number, row in enumerate(rows, 1) if len(row) != 3), None)
+    if wrong is not None:
+        text = f"Invalid data, line {wrong} has not three parts: name|transcription|normalized"
+        raise FormatError(text, file=path)
     files = FileList(os.path.join(dataset_dir, "wavs"))
     files.extend("", [os.fsencode(f"{row[0]}.wav") for row in rows])
     texts = [Stored(np.array([row[place] for row in rows])) for place in (1, 2)]

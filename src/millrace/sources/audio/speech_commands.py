@@ -67,7 +67,7 @@ _NAME = re.compile(rb"(.+)_nohash_(\d+)\.wav")
 
 def _table(dataset_dir: str, usage: str) -> Table:
     lists = [os.path.join(dataset_dir, f"{name}_list.txt") for name in _LISTS[usage]]
-    listed = {os.fsencode(line.strip()) for path in lists for line in lines_of(path)}
+    listed = {os.fsencode(line.strip()) for path in lists for line in lines_of(path, may_be_empty=True)}
     files, rows = FileList(dataset_dir), []
     for word in folders_in(dataset_dir):
         if word.startswith(b"_"):

@@ -11,7 +11,8 @@ import numpy as np
 from millrace.core.args import checked
 from millrace.core.errors import PlanError
 from millrace.formats.images import Stored
-from millrace.formats.listing import FileList, files_in, progress
+from millrace.formats.listing import SHOW_AFTER, FileList, files_in
+from millrace.formats.progress import progress
 from millrace.formats.text_files import FileTexts
 from millrace.sources.files import TrainTest
 from millrace.sources.images import (
@@ -61,7 +62,7 @@ class IMDBDataset(TableDataset):
 
 def _table(dataset_dir: str, usage: str) -> Table:
     files, labels = FileList(dataset_dir), []
-    with progress(dataset_dir) as shown:
+    with progress(f"listing {dataset_dir}", after=SHOW_AFTER) as shown:
         for part in ("train", "test") if usage == "all" else (usage,):
             for label, mood in ((1, "pos"), (0, "neg")):
                 folder = os.path.join(dataset_dir, part, mood)

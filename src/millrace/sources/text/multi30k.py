@@ -36,6 +36,9 @@ class _Pair:
 class Multi30kDataset(FilesDataset):
     """Multi30k, from ``training/train.en``, ``training/train.de`` and the like: columns ``text`` and ``translation``.
 
+    Line n of one file is paired with line n of the other, also where one of them is empty; where both are, there is no
+    row. Files of different length are refused.
+
     >>> import os
     >>> os.makedirs("training", exist_ok=True)
     >>> for language, line in (("en", "Two men."), ("de", "Zwei Männer.")):
@@ -61,6 +64,6 @@ class Multi30kDataset(FilesDataset):
     ) -> None:
         one, two = language_pair or ("en", "de")
         stems = by_usage(dataset_dir, usage, FILES)
-        forms = (Lines("text"), Lines("translation"))
+        forms = (Lines("text", paired=True), Lines("translation", paired=True))
         parts = [[(f"{stem}.{one}", forms[0]), (f"{stem}.{two}", forms[1])] for stem in stems]
         self._open_files(parts, texts("text", "translation"), locals())

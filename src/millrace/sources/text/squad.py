@@ -51,4 +51,7 @@ def _file(folder: str, usage: str) -> str:
         path = os.path.join(folder, f"{usage}-{version}.json")
         if os.path.isfile(path):
             return path
-    raise PlanError(f"Invalid path, failed to find SQuAD {usage} data file: {folder}")
+    raise PlanError(
+        f"Invalid path, failed to find SQuAD {usage} data file: {folder} has neither {usage}-v1.1.json nor "
+        f"{usage}-v2.0.json"
+    )

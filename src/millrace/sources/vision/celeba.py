@@ -87,15 +87,17 @@ def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool | N
     if usage != "all":
         partition = os.path.join(dataset_dir, "list_eval_partition.txt")
         if not os.path.isfile(partition):
-            raise PlanError("Partition file can not be found when usage is not 'all'.")
-        part = dict(line.split()[:2] for line in lines_of(partition))
+            raise PlanError(f"Partition file can not be found when usage is not 'all': {partition}")
+        part = {fields[0]: fields[-1] for fields in map(str.split, lines_of(partition))}
         rows = [row for row in rows if part.get(row[0]) == _PARTS[usage]]
     rows = [row for row in rows if not extensions or row[0].endswith(tuple(extensions))]
     width = len(header.split())
-    if any(len(row) != width + 1 for row in rows):
-        raise FormatError(f"Invalid data, a row has not the {width} attributes of the header", file=path)
+    wrong = next((row for row in rows if len(row) != width + 1), None)
+    if wrong is not None:
+        text = f"Invalid data, {wrong[0]} has {len(wrong) - 1} attributes, but the header {width}"
+        raise FormatError(text, file=path)
     files = FileList(dataset_dir)
     files.extend("", [os.fsencode(row[0]) for row in rows])
     attributes = np.array([[value == "1" for value in row[1:]] for row in rows], np.uint8)
-    parts = {"image": pictures(files, decode, decrypt), "attr": Stored(attributes, np.uint32)}
+    parts = {"image": pictures(files, decode, decrypt, path), "attr": Stored(attributes, np.uint32)}
     return Table(len(files), parts)

@@ -29,7 +29,10 @@ def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> Table:
         raise FormatError(f"Invalid cifar folder, cifar(.bin) files are missing under {folder}", file=folder)
     width = len(labels) + PIXELS
     loads = [partial(map_file, path, (width,)) for path in paths]
-    ends = np.cumsum([len(load()) for load in loads]).tolist()
+    sizes = [len(load()) for load in loads]
+    if 0 in sizes:
+        raise FormatError("the file is empty", file=paths[sizes.index(0)])
+    ends = np.cumsum(sizes).tolist()
     parts: dict[str, Any] = {"image": Loaded(loads, paths, ends, partial(_pixels, skip=len(labels)))}
     for number, column in enumerate(labels):
         parts[column] = Loaded(loads, paths, ends, partial(_label, place=number))

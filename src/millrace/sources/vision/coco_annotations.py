@@ -25,6 +25,7 @@ COLUMNS: dict[str, dict[str, ColumnType]] = {
     "Panoptic": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER, "area": _NUMBER},
     "Captioning": {"captions": kind("str", None, 1)},
 }
+_MOST_POINTS = 1 << 26
 _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
 
 
@@ -48,7 +49,7 @@ def coco_table(
         text = f"Invalid annotation, {type(error).__name__} for the task {task}: {error}"
         raise FormatError(text, file=annotation_file) from error
     files = [os.path.join(dataset_dir, name) for name, _ in images]
-    parts: dict[str, Any] = {"image": pictures(files, decode, decrypt)}
+    parts: dict[str, Any] = {"image": pictures(files, decode, decrypt, annotation_file)}
     parts |= {column: Stored(values) for column, values in columns.items()}
     if extra_metadata:
         parts["_meta-filename"] = Stored([os.path.splitext(os.path.basename(name))[0] for name, _ in images])
@@ -72,7 +73,10 @@ def _outlines(notes: list[dict[str, Any]]) -> npt.NDArray[np.float32]:
     for note in notes:
         outline = note["segmentation"]
         rows += [outline["counts"]] if isinstance(outline, dict) else outline
-    made = np.full((len(rows), max(map(len, rows), default=0)), -1, np.float32)
+    shape = len(rows), max(map(len, rows), default=0)
+    if shape[0] * shape[1] > _MOST_POINTS:
+        raise ValueError(f"the outlines of one picture would fill an array of {shape[0]} x {shape[1]}")
+    made = np.full(shape, -1, np.float32)
     for row, outline in zip(made, rows):
         row[: len(outline)] = outline
     return made

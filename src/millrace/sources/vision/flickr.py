@@ -79,4 +79,6 @@ def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table
     files = FileList(dataset_dir)
     files.extend("", sorted(captions))
     values = [np.array(captions[name]) for name in sorted(captions)]
-    return Table(len(files), {"image": pictures(files, decode), "annotation": Stored(values)})
+    return Table(
+        len(files), {"image": pictures(files, decode, listed=annotation_file), "annotation": Stored(values)}
+    )

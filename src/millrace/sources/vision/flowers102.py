@@ -79,8 +79,10 @@ def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Tabl
         labels = read_mat(path, ["labels"])["labels"].ravel().astype(np.int64) - 1
         found = read_mat(parts_path, _PARTS[usage])
         numbers = np.concatenate([found[name].ravel() for name in _PARTS[usage]]).astype(np.int64)
+        if len(numbers) and numbers.min() < 1:
+            raise IndexError(f"there is no picture {numbers.min()}")
         chosen = labels[numbers - 1].astype(np.uint32)
-    except (KeyError, AttributeError, IndexError) as error:
+    except (KeyError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise FormatError(
             f"Invalid file, no labels or lists of pictures: {error}", file=parts_path
         ) from error

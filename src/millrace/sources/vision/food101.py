@@ -60,10 +60,12 @@ class Food101Dataset(TableDataset):
 
 
 def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
-    names: list[str] = []
-    for part in ("train", "test") if usage == "all" else (usage,):
-        names += [line.strip() for line in lines_of(os.path.join(dataset_dir, "meta", f"{part}.txt"))]
+    parts = ("train", "test") if usage == "all" else (usage,)
+    lists = [os.path.join(dataset_dir, "meta", f"{part}.txt") for part in parts]
+    names = [line.strip() for path in lists for line in lines_of(path)]
     files = FileList(os.path.join(dataset_dir, "images"))
     files.extend("", [os.fsencode(f"{name}.jpg") for name in names])
     labels = np.array([name.split("/")[0] for name in names])
-    return Table(len(files), {"image": pictures(files, decode), "label": Stored(labels)})
+    return Table(
+        len(files), {"image": pictures(files, decode, listed=" or ".join(lists)), "label": Stored(labels)}
+    )

@@ -94,7 +94,7 @@ def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
 
 def _boxes(path: str) -> Any:
     try:
-        rows = [line.split() for line in lines_of(path)]
+        rows = [line.split() for line in lines_of(path, may_be_empty=True)]
         found = [[KINDS.index(row[0]), *map(float, row[1:15])] for row in rows]
         return np.array(found, np.float64).reshape(len(rows), 15)
     except ValueError as error:

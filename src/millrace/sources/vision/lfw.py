@@ -76,6 +76,7 @@ class LFWDataset(TableDataset):
 
 
 _FOLDERS = {"original": "lfw", "funneled": "lfw_funneled", "deepfunneled": "lfw-deepfunneled"}
+_MOST_FACES = 10_000
 _LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTest"], "10fold": [""]}
 
 
@@ -96,6 +97,8 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
                 for n, line in enumerate(lines_of(os.path.join(dataset_dir, "lfw-names.txt")))
             }
             people = [row for row in rows if len(row) == 2]
+            if any(int(row[1]) > _MOST_FACES for row in people):
+                raise ValueError(f"more than {_MOST_FACES} pictures of one person")
             sides = [[(row[0], n) for row in people for n in range(1, int(row[1]) + 1)]]
             labels = [numbers[name] for name, _ in sides[0]]
     except (KeyError, ValueError) as error:
@@ -106,5 +109,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
     for number, side in enumerate(sides):
         files = FileList(os.path.join(dataset_dir, _FOLDERS[image_set]))
         files.extend("", [os.fsencode(f"{name}/{name}_{n:04d}.jpg") for name, n in side])
-        parts["image" if len(sides) == 1 else f"image{number + 1}"] = pictures(files, decode)
+        parts["image" if len(sides) == 1 else f"image{number + 1}"] = pictures(
+            files, decode, listed=" or ".join(lists)
+        )
     return Table(len(labels), parts | {"label": Stored(np.array(labels, np.uint32))})

@@ -70,7 +70,13 @@ _SIDE, _ACROSS = 64, 16
 def _table(dataset_dir: str, name: str, usage: str) -> Table:
     folder = os.path.join(dataset_dir, name)
     files = FileList(folder)
-    files.extend("", [found for found in files_in(folder, [".bmp"]) if found.startswith(b"patches")])
+    sheets = [found for found in files_in(folder, [".bmp"]) if found.startswith(b"patches")]
+    for number, sheet in enumerate(sheets):
+        wanted = f"patches{number:04d}.bmp"
+        if sheet != wanted.encode():
+            text = f"Invalid file, failed to open: {wanted} (there is no such file, but {os.fsdecode(sheet)})"
+            raise FormatError(text, file=os.path.join(folder, wanted))
+    files.extend("", sheets)
     count = len(lines_of(os.path.join(folder, "info.txt")))
     if usage == "train":
         return Table(count, {"image": EachRow(partial(_patch, files, None))})
@@ -88,10 +94,12 @@ def _table(dataset_dir: str, name: str, usage: str) -> Table:
 def _patch(files: FileList, numbers: Any, index: int) -> Any:
     number = index if numbers is None else int(numbers[index])
     sheet, place = divmod(number, _ACROSS * _ACROSS)
-    if sheet >= len(files):
-        raise FormatError(
-            f"Invalid data, there is no sheet of patches for patch {number}", file=files[len(files) - 1]
+    if not 0 <= sheet < len(files):
+        folder = os.fsdecode(files.root)
+        text = (
+            f"Invalid data, there is no sheet of patches for patch {number}: {len(files)} sheets in {folder}"
         )
+        raise FormatError(text, file=os.path.join(folder, f"patches{sheet:04d}.bmp"))
     row, column = (_SIDE * at for at in divmod(place, _ACROSS))
     pixels = map_grey_bmp(files[sheet])
     return np.array(pixels[row : row + _SIDE, column : column + _SIDE, None])

@@ -71,4 +71,4 @@ def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> Ta
     files = FileList(os.path.join(dataset_dir, folder))
     files.extend("", [os.fsencode(name) for name, _ in rows])
     labels = np.array([number for _, number in rows], np.uint32)
-    return Table(len(files), {"image": pictures(files, decode), "label": Stored(labels)})
+    return Table(len(files), {"image": pictures(files, decode, listed=path), "label": Stored(labels)})

@@ -63,14 +63,13 @@ class SBDataset(TableDataset):
 
 
 def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
-    names: list[str] = []
-    for part in ("train", "val") if usage == "all" else (usage,):
-        names += [line.strip() for line in lines_of(os.path.join(dataset_dir, f"{part}.txt"))]
+    parts = ("train", "val") if usage == "all" else (usage,)
+    lists = [os.path.join(dataset_dir, f"{part}.txt") for part in parts]
+    names = [line.strip() for path in lists for line in lines_of(path)]
     images = [os.path.join(dataset_dir, "img", f"{name}.jpg") for name in names]
     targets = [os.path.join(dataset_dir, "cls", f"{name}.mat") for name in names]
-    return Table(
-        len(names), {"image": pictures(images, decode), "task": EachRow(partial(_target, targets, task))}
-    )
+    image = pictures(images, decode, listed=" or ".join(lists))
+    return Table(len(names), {"image": image, "task": EachRow(partial(_target, targets, task))})
 
 
 def _target(files: list[str], task: str, index: int) -> Any:

@@ -71,7 +71,7 @@ def _table(dataset_dir: str, decode: bool | None) -> Table:
     start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
     addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
     if len(addresses) != len(captions):
-        text = f"Invalid data, {len(addresses)} addresses and {len(captions)} captions"
+        text = f"Invalid data, {len(addresses)} addresses in {start}urls.txt, but {len(captions)} captions"
         raise FormatError(text, file=f"{start}captions.txt")
     files = FileList(os.path.join(dataset_dir, "sbu_images"))
     there = set(files_in(files.root))

@@ -55,8 +55,13 @@ class SemeionDataset(TableDataset):
 
 def _table(dataset_dir: str) -> Table:
     path = os.path.join(dataset_dir, "semeion.data")
+    texts = [line.split() for line in lines_of(path)]
+    wrong = next((number for number, text in enumerate(texts, 1) if len(text) != 266), None)
+    if wrong is not None:
+        text = f"Invalid data, row {wrong} has {len(texts[wrong - 1])} numbers, not 256 dots and 10 marks"
+        raise FormatError(text, file=path)
     try:
-        rows = np.array([line.split() for line in lines_of(path)], np.float32).reshape(-1, 266)
+        rows = np.array(texts, np.float32)
     except ValueError as error:
         raise FormatError(f"Invalid data, a row has not 256 dots and 10 marks: {error}", file=path) from error
     images = rows[:, :256].astype(np.uint8).reshape(-1, 16, 16)

@@ -72,9 +72,11 @@ def _table(dataset_dir: str, usage: str) -> Table:
         if part == "unlabeled":
             labels.append(np.full(size, -1, np.int32))
         else:
-            labels.append(map_file(path.replace("_X.bin", "_y.bin"), ()).astype(np.int32) - 1)
-        if len(labels[-1]) != size:
-            raise FormatError(f"Invalid data, {len(labels[-1])} labels for {size} images", file=path)
+            beside = path.removesuffix("_X.bin") + "_y.bin"
+            labels.append(map_file(beside, ()).astype(np.int32) - 1)
+            if len(labels[-1]) != size:
+                text = f"Invalid data, {len(labels[-1])} labels for the {size} images of {path}"
+                raise FormatError(text, file=beside)
     image = Loaded(loads, paths, np.cumsum(sizes).tolist(), _upright)
     return Table(sum(sizes), {"image": image, "label": Stored(np.concatenate(labels))})
 

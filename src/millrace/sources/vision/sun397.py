@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.args import checked
+from millrace.core.errors import FormatError
 from millrace.formats.images import Stored
 from millrace.formats.listing import FileList, files_in, lines_of
 from millrace.sources.images import (
@@ -58,8 +59,12 @@ class SUN397Dataset(TableDataset):
 
 def _table(dataset_dir: str, decode: bool | None) -> Table:
     files, labels = FileList(dataset_dir), []
-    for number, line in enumerate(lines_of(os.path.join(dataset_dir, "ClassName.txt"))):
+    path = os.path.join(dataset_dir, "ClassName.txt")
+    for number, line in enumerate(lines_of(path)):
         folder = line.strip().lstrip("/")
+        if not os.path.isdir(os.path.join(dataset_dir, folder)):
+            text = f"Invalid data, line {number + 1}: {line.strip()!r} is no folder of {dataset_dir}"
+            raise FormatError(text, file=path)
         names = [n for n in files_in(os.path.join(dataset_dir, folder), [".jpg"]) if n.startswith(b"sun_")]
         labels += [number] * files.extend(folder, names)
     return Table(len(files), {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))})

@@ -66,7 +66,7 @@ def _table(dataset_dir: str, usage: str) -> Table:
     labels = []
     for path in paths:
         found = read_mat(path, ["y"]).get("y")
-        if found is None:
+        if not isinstance(found, np.ndarray):
             raise FormatError("Invalid file, there are no labels (y) in it", file=path)
         labels.append(found.ravel().astype(np.uint32) % 10)
     ends = np.cumsum([len(part) for part in labels]).tolist()
@@ -76,6 +76,6 @@ def _table(dataset_dir: str, usage: str) -> Table:
 
 def _images(path: str) -> Any:
     found = read_mat(path, ["X"]).get("X")
-    if found is None or found.shape[:3] != (32, 32, 3):
+    if not isinstance(found, np.ndarray) or found.ndim != 4 or found.shape[:3] != (32, 32, 3):
         raise FormatError("Invalid file, there are no images of 32 x 32 x 3 (X) in it", file=path)
     return found.transpose(3, 0, 1, 2)

@@ -69,12 +69,15 @@ def _table(dataset_dir: str, usage: str) -> Table:
 
 def _read(path: str) -> Any:
     images, labels = [], []
-    try:
-        for line in lines_of(path):
+    for number, line in enumerate(lines_of(path), 1):
+        try:
             label, *values = line.split()
             labels.append(int(label) - 1)
+            if len(values) != 256 or not 0 <= labels[-1] < 10:
+                raise ValueError(f"the label {label} and {len(values)} values")
             images.append([float(value.partition(":")[2]) for value in values])
-        dots = np.array(images, np.float32).reshape(-1, 16, 16, 1).astype(np.float64)
-    except ValueError as error:
-        raise FormatError(f"Invalid data, a row has not 256 dots: {error}", file=path) from error
+        except ValueError as error:
+            text = f"Invalid data, row {number} has not a label from 1 to 10 and 256 dots: {error}"
+            raise FormatError(text, file=path) from error
+    dots = np.array(images, np.float32).reshape(-1, 16, 16, 1).astype(np.float64)
     return ((dots + 1) / 2 * 255).astype(np.uint8), np.array(labels, np.uint32)

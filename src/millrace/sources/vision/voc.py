@@ -98,18 +98,20 @@ def _table(
     extra_metadata: bool,
     decrypt: Any,
 ) -> Table:
-    listed = lines_of(os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt"))
-    names = [line.split()[0] for line in listed]
+    path = os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt")
+    names = [line.split()[0] for line in lines_of(path)]
     parts: dict[str, Any] = {}
     numbers: Any = "Only 'Detection' support get_class_indexing."
     if task == "Detection":
-        names, boxes, numbers = read_boxes(os.path.join(dataset_dir, "Annotations"), names, class_indexing)
+        names, boxes, numbers = read_boxes(
+            os.path.join(dataset_dir, "Annotations"), names, class_indexing, path
+        )
         parts = {column: Stored(values) for column, values in boxes.items()}
     else:
         targets = [os.path.join(dataset_dir, "SegmentationClass", f"{name}.png") for name in names]
-        parts = {"target": pictures(targets, decode, decrypt)}
+        parts = {"target": pictures(targets, decode, decrypt, path)}
     images = [os.path.join(dataset_dir, "JPEGImages", f"{name}.jpg") for name in names]
-    parts = {"image": pictures(images, decode, decrypt)} | parts
+    parts = {"image": pictures(images, decode, decrypt, path)} | parts
     if extra_metadata:
         parts["_meta-filename"] = Stored(np.array(names))
     return Table(len(names), parts, classes=numbers)

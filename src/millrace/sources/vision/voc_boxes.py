@@ -18,10 +18,15 @@ BOX_COLUMNS = {"bbox": kind("float32", None, 4), "label": _NUMBER, "difficult": 
 
 
 def read_boxes(
-    folder: str, names: list[str], chosen: dict[str, int] | None
+    folder: str, names: list[str], chosen: dict[str, int] | None, listed: str
 ) -> tuple[list[str], dict[str, list[Any]], dict[str, int]]:
-    """(the pictures that have boxes, a list per column, the classes' numbers)."""
-    boxes = [_objects(os.path.join(folder, f"{name}.xml")) for name in names]
+    """(the pictures that have boxes, a list per column, the classes' numbers); ``listed`` is where names stand."""
+    boxes = []
+    for name in names:
+        path = os.path.join(folder, f"{name}.xml")
+        if not os.path.isfile(path):
+            raise FormatError(f"Invalid file, failed to open: {path} (there is no such file)", file=listed)
+        boxes.append(_objects(path))
     numbers = chosen or {name: n for n, name in enumerate(sorted({b[0] for found in boxes for b in found}))}
     kept = [(name, [box for box in found if box[0] in numbers]) for name, found in zip(names, boxes)]
     kept = [(name, found) for name, found in kept if found]
@@ -46,6 +51,8 @@ def _objects(path: str) -> list[tuple[str, tuple[float, ...], int, int]]:
             if not (0 < left < right and 0 < top < bottom):
                 raise ValueError(f"the box {left, top, right, bottom} is impossible")
             flags = (int(one.get("difficult") or 0), int(one.get("truncated") or 0))
+            if not (isinstance(one["name"], str) and all(0 <= flag < 2**32 for flag in flags)):
+                raise ValueError(f"name {one['name']!r:.80}, difficult and truncated {flags}")
             made.append((one["name"], (left, top, right - left, bottom - top), *flags))
         return made
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
-from millrace.formats.mindrecord.progress import progress
 from millrace.formats.mindrecord.writer import FileWriter, MSRStatus
+from millrace.formats.progress import progress
 
 __all__ = ["Converter", "check_partitions", "check_path", "in_parallel", "jpeg", "write_set"]
 

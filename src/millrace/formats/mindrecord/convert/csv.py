@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError, DataError
-from millrace.formats.csv import read_table, typed
+from millrace.formats.csv_table import read_table, typed
 from millrace.formats.mindrecord.writer import MSRStatus
 
 from .base import Converter, check_partitions, check_path, write_set

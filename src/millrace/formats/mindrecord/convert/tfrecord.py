@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import ArgumentValueError, FormatError
+from millrace.formats.example_message import parse_example
 from millrace.formats.mindrecord.writer import MSRStatus
-from millrace.formats.tfrecord import parse_example, read_records
+from millrace.formats.tfrecord import read_records
 
 from .base import Converter, check_path, write_set
 
@@ -30,7 +31,8 @@ class TFRecordToMR(Converter):
     A feature is a ``tf.io.FixedLenFeature`` or anything with ``shape`` and ``dtype``, or a pair of them:
     ``{"label": ([], "int64")}``. Of the text features, those in ``bytes_fields`` stay bytes.
 
-    >>> from millrace.formats.tfrecord import encode_example, write_record
+    >>> from millrace.formats.example_message import encode_example
+    >>> from millrace.formats.tfrecord import write_record
     >>> with open("x.tfrecord", "wb") as file:
     ...     write_record(file, encode_example({"n": 3, "x": [0.5, 1.5]}))
     >>> TFRecordToMR("x.tfrecord", "x.mindrecord", {"n": ([], "int64"), "x": ([2], "float32")}).transform()

@@ -1,4 +1,9 @@
-"""CSV files as typed columns: whole numbers, numbers, truth values, or text, as pandas tells them apart."""
+"""CSV files as typed columns, as pandas reads them: whole numbers, numbers, truth values, or text.
+
+The converter to MindRecord follows pandas, where a quote inside an unquoted field is a sign like any other: such a file
+has to be read from its start. The dataset (csv_rows.py) follows MindSpore's own reader, which refuses it, and so can
+find its records without reading them.
+"""
 
 from __future__ import annotations
 
