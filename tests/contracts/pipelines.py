@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset as ds
+import millrace.dataset.vision as vision
 from millrace.transforms.base import Transform
 
 ROWS = 23
@@ -90,6 +91,25 @@ def slices(**options: Any) -> ds.Dataset:
     return ds.NumpySlicesDataset(data, **options)
 
 
+class Pictures:
+    """JPEG files of several sizes, in memory."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return vision.encode_jpeg(picture(80 + index % 5, 90 + index % 7)), index
+
+    def __len__(self) -> int:
+        return ROWS
+
+
+def picture(height: int, width: int) -> Any:
+    steps = np.arange(height * width * 3, dtype=np.uint32).reshape(height, width, 3)
+    return (steps * 2654435761 >> 24).astype(np.uint8)
+
+
+def pictures(*operations: Any) -> ds.Dataset:
+    return ds.GeneratorDataset(Pictures(), ["image", "label"]).map(list(operations), "image").batch(4)
+
+
 def streamed() -> ds.Dataset:
     return ds.GeneratorDataset(stream, ["x", "y"])
 
@@ -145,4 +165,9 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
     "split": lambda: squares(shuffle=False).split([0.5, 0.5])[1].map(Noise(), "x").batch(4),
     "split of a stream": lambda: streamed().split([10, 13])[1].batch(4),
     "rename and project": lambda: squares().rename("x", "image").project(["image"]).shuffle(3).batch(4),
+    "pictures, part decoded": lambda: pictures(
+        vision.Decode(), vision.RandomResizedCrop(72), vision.Normalize([1.0], [2.0]), vision.HWC2CHW()
+    ),
+    "pictures, resized": lambda: pictures(vision.Decode(), vision.Resize(99), vision.CenterCrop(75)),
+    "pictures, with a function": lambda: pictures(vision.RandomCropDecodeResize(72), double),
 }

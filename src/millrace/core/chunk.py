@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .gather import in_place, side_by_side
 from .log import warn_once
 
 __all__ = ["Chunk", "Column", "as_value", "column_of", "nbytes_of", "owned", "stack_rows"]
@@ -196,6 +197,8 @@ def owned(value: Any, inputs: tuple[Any, ...] = (), others: int = 3) -> Any:
     elif type(base) is np.ndarray:
         if base.base is None and sys.getrefcount(base) <= 3 and sys.getrefcount(value) <= others:
             return value
+        if in_place(value):
+            return value
     elif type(base) is bytes:
         return value
     for given in inputs:
@@ -254,4 +257,7 @@ def stack_rows(values: Iterable[Any]) -> npt.NDArray[Any] | None:
             return None
     if shape == ():
         return np.array(rows, dtype)
+    whole = side_by_side(rows)
+    if whole is not None:
+        return whole
     return np.concatenate(rows).reshape(len(rows), *shape)

@@ -7,6 +7,7 @@ finaliser of splitmix64; vector and scalar paths are the same numpy code.
 
 from __future__ import annotations
 
+import functools
 import secrets
 from typing import Any
 
@@ -65,6 +66,11 @@ def fresh_seed() -> int:
     return secrets.randbits(32)
 
 
+@functools.lru_cache(maxsize=256)
+def _slot_keys(slots: range) -> U64:
+    return np.array([mix(slot) for slot in slots], np.uint64)
+
+
 class Draws:
     """The random numbers of one op for one chunk: one independent stream per row.
 
@@ -101,6 +107,11 @@ class Draws:
     def uniform(self, slot: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
         """Floats in [low, high)."""
         return low + (self.bits(slot) >> _S11).astype(np.float64) * (_TO_UNIT * (high - low))
+
+    def uniforms(self, slots: range, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
+        """uniform() of several slots at once, a column for each."""
+        bits = _scramble(self.keys[:, None] + _slot_keys(slots))
+        return low + (bits >> _S11).astype(np.float64) * (_TO_UNIT * (high - low))
 
     def integers(self, slot: int, low: int, high: int) -> npt.NDArray[np.int64]:
         """Integers in [low, high)."""

@@ -3,7 +3,8 @@
 Threads that run plain Python cannot run at the same time; they take turns at the GIL and lose a third of the
 throughput to it. Threads that only copy memory share one bus. Whether that is so cannot be known beforehand, but
 it can be measured: when the workers together use about one core, or when chunks are over in no time, one worker
-alone is tried for a few chunks, and kept if it does clearly better.
+alone is tried for a few chunks, and kept if it does clearly better. A busy machine can deceive, so one worker alone is
+put to the test again later, at longer and longer intervals.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ SECONDS = 0.03
 BETTER = 1.1
 # Processor seconds below which a chunk is little more than a copy.
 QUICK = 0.001
+# Seconds until one worker is put to the test again; doubled each time.
+AGAIN = 5.0
 
 
 class Concurrency:
@@ -35,12 +38,17 @@ class Concurrency:
         self._began: float | None = None
         self._phase = "all"
         self._rate_of_all = 0.0
+        self._again, self._interval = float("inf"), AGAIN
 
     def finished(self, rows: int, cpu: float, waited: bool) -> None:
         """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
-        if self.decided:
+        if self.decided and self._again == float("inf"):
             return
         now = time.perf_counter()
+        if self.decided:
+            if now >= self._again:
+                self._retry(now)
+            return
         if self._began is None or not waited:
             self._restart(now)
             return
@@ -68,6 +76,13 @@ class Concurrency:
             self.decided = True
             if self._rows / elapsed < BETTER * self._rate_of_all:
                 self.use(self.workers)
+            else:
+                self._again, self._interval = now + self._interval, self._interval * 2
+        self._restart(now)
+
+    def _retry(self, now: float) -> None:
+        self.decided, self._again, self._phase = False, float("inf"), "all"
+        self.use(self.workers)
         self._restart(now)
 
     def _restart(self, now: float) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import PlanError
+from millrace.core.rng import mix
 from millrace.core.schema import ColumnType, Schema
 from millrace.transforms.base import Transform, name_of
 
@@ -63,6 +64,14 @@ class Map(Node):
     workers: int | None = None
     processes: bool = False
     callbacks: tuple[Any, ...] = ()
+    # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
+    keys: tuple[int, ...] = ()
+    # the rows of the batch that results are on their way into, when they are written straight into it
+    gather: int = 0
+
+    def draws_from(self) -> tuple[int, ...]:
+        """A number for each operation as the user wrote them, so that joining two changes no random number."""
+        return self.keys or tuple(mix(self.op, number) for number in range(len(self.operations)))
 
     def inputs_of(self, columns: list[str]) -> list[str]:
         if self.input_columns is None:

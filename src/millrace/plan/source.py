@@ -44,6 +44,8 @@ class Source(Protocol):
     exclusive: bool
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows
     heavy: bool
+    # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
+    reopens: bool
 
     def schema(self) -> Schema: ...
 

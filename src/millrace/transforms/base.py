@@ -16,8 +16,9 @@ import numpy as np
 from millrace.core import settings
 from millrace.core.chunk import as_value
 from millrace.core.rng import Draws, fresh_seed, mix
+from millrace.core.settings import Settings
 
-__all__ = ["PyFunc", "Transform", "as_operation", "inside", "name_of"]
+__all__ = ["Joined", "PyFunc", "Transform", "as_operation", "inside", "is_ordered", "name_of"]
 
 
 class Transform:
@@ -41,6 +42,10 @@ class Transform:
     random: ClassVar[bool] = False
     # a heavy row (decoding an image) wants few rows per chunk, so that one batch can use all workers
     heavy: ClassVar[bool] = False
+    # each row needs the one before: one worker runs them in turn, and each run has a copy of its own
+    ordered: ClassVar[bool] = False
+    # modules that it needs and that must not be imported while other threads work; see kernels/vision/libraries.py
+    libraries: ClassVar[tuple[str, ...]] = ()
     # `batch(xs, *params)` on a dense column, equal to the rows one by one; None when there is no such path
     batch: ClassVar[Callable[..., Any] | None] = None
 
@@ -60,6 +65,18 @@ class Transform:
         drawn = self.params(draws)
         return lambda i, *values: self.row(*values, *(p[i] for p in drawn))
 
+    def result_type(self, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """(shape, type) of a row's result, where ``write`` can put it into an array of the engine's; else None."""
+        return None
+
+    def write(self, out: np.ndarray[Any, Any], *values: Any) -> None:
+        """row(), with the result written into ``out``."""
+        raise TypeError(f"{type(self).__name__} does not define write()")
+
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        """This transform and the first of ``following`` as one that does less work for the same result, or None."""
+        return None
+
     def __call__(self, *values: Any) -> Any:
         draws = _eager_draws() if self.random else None
         return self.rows(draws)(0, *[as_value(v) for v in values])
@@ -67,6 +84,24 @@ class Transform:
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_"))
         return f"{type(self).__name__}({fields})"
+
+
+class Joined(Transform):
+    """Several transforms that a pass made one; each part keeps the random numbers it had alone."""
+
+    def __init__(self, parts: Sequence[Transform]) -> None:
+        self.operations = tuple(parts)
+
+    @property
+    def heavy(self) -> bool:  # type: ignore[override]
+        return any(part.heavy for part in self.operations)
+
+    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+        """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
+        raise TypeError(f"{type(self).__name__} does not define rows_of()")
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.operations))
 
 
 class PyFunc(Transform):
@@ -94,8 +129,15 @@ def inside(operation: Transform) -> Iterator[Transform]:
         yield from inside(part)
 
 
+def is_ordered(operation: Transform) -> bool:
+    """Whether it, or what is inside it, needs the rows one after the other."""
+    return any(part.ordered for part in inside(operation))
+
+
 def name_of(function: Any) -> str:
     """What to call a function or transform in messages."""
+    if isinstance(function, Joined):
+        return "+".join(name_of(part) for part in function.operations)
     if isinstance(function, PyFunc):
         function = function.function
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ __all__ = ["ImageOperation", "Operation", "fresh"]
 
 class Operation(Transform):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
+
+    # several columns (an image and its mask) each go through it with the same random parameters
+    alike: ClassVar[bool] = False
 
     @checked
     def device(self, device_target: Device = "CPU") -> Operation:
@@ -40,6 +43,8 @@ class Operation(Transform):
 
         def call(i: int, *values: Any) -> Any:
             try:
+                if self.alike and len(values) > 1:
+                    return tuple([row(value, *[p[i] for p in drawn]) for value in values])
                 return row(*values, *[p[i] for p in drawn]) if drawn else row(*values)
             except Exception as error:
                 if not hasattr(error, "millrace_op"):
@@ -94,6 +99,8 @@ class Operation(Transform):
 
 class ImageOperation(Operation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
+
+    libraries = ("cv2",)
 
     def take(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) or is_pil(value):

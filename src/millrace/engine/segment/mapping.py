@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 
 from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value, owned
 from millrace.core.errors import PlanError
-from millrace.core.rng import Draws, mix
+from millrace.core.gather import Slots
+from millrace.core.rng import Draws
 from millrace.plan.ops import Map, replaced_columns
-from millrace.transforms.base import PyFunc, Transform, name_of
+from millrace.transforms.base import Joined, PyFunc, Transform, inside, name_of
 
 from .failures import Failures
 
 __all__ = ["MapStep", "row_values"]
+
+# (takes the row number, function) for each operation
+Calls = list[tuple[bool, Callable[..., Any]]]
 
 
 def row_values(column: Column) -> Sequence[Any]:
@@ -28,8 +33,11 @@ def row_values(column: Column) -> Sequence[Any]:
 class MapStep:
     def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = ()) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
-        inside = ", ".join(name_of(t) for t in op.operations)
-        self.name = f"map({inside}) at {op.where}"
+        self.keys = op.draws_from()
+        self.slots = Slots(op.gather) if op.gather else None
+        self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
+        for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
+            importlib.import_module(library)
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         names = list(chunk.columns)
@@ -37,6 +45,8 @@ class MapStep:
         outputs = self.op.outputs_of(names)
         columns = [row_values(chunk.columns[name]) for name in inputs]
         calls = self._calls(chunk)
+        if self.slots is not None:
+            self._place(self.slots, chunk, outputs, calls)
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
@@ -68,24 +78,30 @@ class MapStep:
         after = replaced_columns(names, inputs, outputs)
         return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
 
-    def _calls(self, chunk: Chunk) -> list[tuple[bool, Callable[..., Any]]]:
-        """(takes the row number, function) for each operation, its random numbers drawn for this chunk."""
-        calls: list[tuple[bool, Callable[..., Any]]] = []
-        for number, operation in enumerate(self.op.operations):
+    def _calls(self, chunk: Chunk) -> Calls:
+        """The operations, their random numbers drawn for this chunk."""
+        calls: Calls = []
+        keys = iter(self.keys)
+        for operation in self.op.operations:
+            if isinstance(operation, Joined):
+                draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
+                calls.append((True, operation.rows_of(draws)))
+                continue
+            key = next(keys)
             if isinstance(operation, PyFunc):
                 calls.append((False, operation.function))
             else:
-                calls.append((True, operation.rows(self._draws(chunk, number, operation))))
+                calls.append((True, operation.rows(self._draws(chunk, key, operation))))
         if self.hooks:
             calls = [(False, self._hook("INPUT", 0)), *calls]
             for number in range(len(self.op.operations), 0, -1):
                 calls.insert(number + 1, (False, self._hook("OUTPUT", number - 1)))
         return calls
 
-    def _draws(self, chunk: Chunk, number: int, operation: Transform) -> Draws | None:
+    def _draws(self, chunk: Chunk, key: int, operation: Transform) -> Draws | None:
         if not operation.random:
             return None
-        return Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=mix(self.op.op, number))
+        return Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=key)
 
     def _hook(self, side: str, number: int) -> Callable[..., Any]:
         name = name_of(self.op.operations[number])
@@ -99,10 +115,31 @@ class MapStep:
 
         return call
 
+    def _place(self, slots: Slots, chunk: Chunk, outputs: list[str], calls: Calls) -> None:
+        """Let the last operation write into the batch, or else copy what it returns there."""
+        last = self.op.operations[-1]
+        compute = calls[-1][1]
+
+        def write(i: int, *values: Any) -> Any:
+            kind = last.result_type(*values)
+            out = kind and slots.place(outputs[0], chunk.epoch, chunk.start + i, *kind)
+            if out is None:
+                return compute(i, *values)
+            last.write(out, *values)
+            return out
+
+        def copy(i: int, *made: Any) -> Any:
+            at = chunk.start + i
+            put = [slots.put(name, chunk.epoch, at, value) for name, value in zip(outputs, made)]
+            return put[0] if len(made) == 1 else tuple(put)
+
+        if type(last).write is not Transform.write:
+            calls[-1] = (True, write)
+        else:
+            calls.append((True, copy))
+
     @staticmethod
-    def _one_column(
-        values: Sequence[Any], start: int, calls: list[tuple[bool, Callable[..., Any]]], results: list[Any]
-    ) -> None:
+    def _one_column(values: Sequence[Any], start: int, calls: Calls, results: list[Any]) -> None:
         if len(calls) == 1 and not calls[0][0]:
             function = calls[0][1]
             for given in values[start:] if start else values:
@@ -113,12 +150,7 @@ class MapStep:
             results.append(_through(calls, i, (values[i],)))
 
     @staticmethod
-    def _many_columns(
-        columns: list[Sequence[Any]],
-        start: int,
-        calls: list[tuple[bool, Callable[..., Any]]],
-        results: list[Any],
-    ) -> None:
+    def _many_columns(columns: list[Sequence[Any]], start: int, calls: Calls, results: list[Any]) -> None:
         for i in range(start, len(columns[0])):
             results.append(_through(calls, i, tuple(column[i] for column in columns)))
 
@@ -150,7 +182,7 @@ class MapStep:
     def close(self) -> None: ...
 
 
-def _through(calls: list[tuple[bool, Callable[..., Any]]], i: int, given: tuple[Any, ...]) -> Any:
+def _through(calls: Calls, i: int, given: tuple[Any, ...]) -> Any:
     """One row through every operation; a tuple becomes the arguments of the next one."""
     values: Any = given
     made: Any = None

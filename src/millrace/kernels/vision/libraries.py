@@ -15,23 +15,27 @@ class Lazy:
     2
     """
 
-    def __init__(self, name: str) -> None:
-        self.__dict__["_name"] = name
+    def __init__(self, name: str, after: str = "") -> None:
+        self.__dict__.update(_name=name, _after=after)
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
+        if self._after:
+            importlib.import_module(self._after)
         value = getattr(importlib.import_module(self._name), attribute)
         self.__dict__[attribute] = value
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Lazy, (self._name,))
+        return (Lazy, (self._name, self._after))
 
 
 # Any: each stands for a module
 cv2: Any = Lazy("cv2")
-simplejpeg: Any = Lazy("simplejpeg")
+# Importing OpenCV sets an environment variable, libjpeg-turbo reads some in each new thread, and C's environment is not
+# safe for threads: decoding while another thread imports OpenCV can crash. So OpenCV comes first.
+simplejpeg: Any = Lazy("simplejpeg", after="cv2")
 Image: Any = Lazy("PIL.Image")
 ImageEnhance: Any = Lazy("PIL.ImageEnhance")
 ImageOps: Any = Lazy("PIL.ImageOps")

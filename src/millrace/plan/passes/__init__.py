@@ -9,6 +9,8 @@ from millrace.plan.node import Node
 
 from .drop_noops import drop_noops
 from .fuse_rows import fuse_rows
+from .gather_rows import gather_rows
+from .join_transforms import join_transforms
 from .place import place
 from .prune_columns import prune_columns
 from .push_order import push_order
@@ -21,6 +23,8 @@ PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
     ("push order down", push_order),
     ("prune columns", prune_columns),
     ("fuse rows", fuse_rows),
+    ("join transforms", join_transforms),
     ("place", place),
+    ("gather rows", gather_rows),
     ("size chunks", size_chunks),
 )

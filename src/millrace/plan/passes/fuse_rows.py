@@ -2,7 +2,8 @@
 
 A batch joins the segment too when chunks can be cut along batch borders (a random-access source and nothing
 between that drops rows): then stacking runs in parallel and no barrier is needed. Heavy rows (decoding) are
-the exception: one batch should use all workers, so its rows travel in small chunks and are regrouped.
+the exception: one batch should use all workers, so its rows travel in small chunks and are regrouped. Not so where
+there are many processes: each makes batches of its own, which then cross to the user's process without a copy.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from millrace.core.settings import Settings
 from millrace.plan.node import Node, rewrite
 from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
 from millrace.plan.physical import Regroup, Replace, Segment
-from millrace.transforms.base import PyFunc, inside
 
-__all__ = ["fuse_rows", "is_heavy", "wish_of"]
+from .spread import is_heavy, spreads, wish_of
+
+__all__ = ["fuse_rows"]
+
+# Larger batches are made by all workers together: one alone would take too long, and hold too much.
+MOST_ROWS = 256
 
 
 def fuse_rows(root: Node, settings: Settings) -> Node:
@@ -71,37 +76,10 @@ def _can_align(segment: Segment, batch: Batch, settings: Settings) -> bool:
         return False
     if settings.chunk_rows is not None and settings.chunk_rows % batch.batch_size:
         return False
-    return not is_heavy(segment) and _agree(segment, batch)
+    alone = not is_heavy(segment) or (spreads(segment, settings) and batch.batch_size <= MOST_ROWS)
+    return alone and _agree(segment, batch)
 
 
 def _agree(segment: Segment, op: Node) -> bool:
     wishes = {wish_of(o) for o in (*segment.ops, op)} - {"any"}
     return len(wishes) <= 1
-
-
-def wish_of(op: Node) -> str:
-    """Where an op wants to run: 'any', or what the user asked for."""
-    if isinstance(op, Read):
-        return op.source.wish
-    if isinstance(op, (Map, Batch)):
-        if op.processes:
-            return "processes"
-        return "threads" if _has_user_code(op) else "any"
-    return "threads" if isinstance(op, Filter) else "any"
-
-
-def is_heavy(segment: Segment) -> bool:
-    for op in segment.ops:
-        if isinstance(op, Read) and op.source.heavy:
-            return True
-        if isinstance(op, Map) and any(part.heavy for whole in op.operations for part in inside(whole)):
-            return True
-    return False
-
-
-def _has_user_code(op: Node) -> bool:
-    if isinstance(op, Batch):
-        return op.per_batch_map is not None
-    return isinstance(op, Map) and any(
-        isinstance(part, PyFunc) for whole in op.operations for part in inside(whole)
-    )

@@ -13,7 +13,7 @@ from millrace.plan.node import Node, rewrite, schema_of
 from millrace.plan.ops import Batch, Read
 from millrace.plan.physical import Segment
 
-from .fuse_rows import is_heavy
+from .spread import is_heavy
 
 __all__ = ["CHUNK_BYTES", "size_chunks"]
 

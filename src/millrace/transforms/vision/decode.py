@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError
-from millrace.core.rng import Draws
+from millrace.core.settings import Settings
 from millrace.kernels.vision import codec
-from millrace.kernels.vision.enums import Inter
 from millrace.kernels.vision.image import is_pil
-from millrace.transforms.checks import PositiveInt
+from millrace.transforms.base import Joined, Transform
 from millrace.transforms.operation import ImageOperation
 
-from .checks import CropSize, Ratio, Scale, as_pair
-from .crops import crop_and_resize, draw_box, pick_box
+from .crops import RandomResizedCrop, crop_and_resize, pick_box
+from .decode_part import is_encoded, join_decode
 
 __all__ = ["Decode", "RandomCropDecodeResize"]
 
@@ -47,6 +47,9 @@ class Decode(ImageOperation):
             return codec.Image.fromarray(x) if self.to_pil else x
         return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
 
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        return None if self.to_pil else join_decode(self, following, now)
+
     def take(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return np.frombuffer(value, np.uint8)
@@ -55,8 +58,11 @@ class Decode(ImageOperation):
         return value
 
 
-class RandomCropDecodeResize(ImageOperation):
+class RandomCropDecodeResize(RandomResizedCrop):
     """Decode, then RandomResizedCrop: the same pixels as those two, drawn from the same numbers.
+
+    Of a JPEG only the part that is cut out is decoded; damage to the picture below that part is not noticed, but an
+    end that is missing is.
 
     >>> import millrace.dataset.vision as vision
     >>> png = vision.encode_png(np.zeros((20, 30, 3), np.uint8))
@@ -64,29 +70,24 @@ class RandomCropDecodeResize(ImageOperation):
     (8, 8, 3)
     """
 
-    random = True
     heavy = True
-
-    @checked
-    def __init__(
-        self,
-        size: CropSize,
-        scale: Scale = (0.08, 1.0),
-        ratio: Ratio = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Inter = Inter.BILINEAR,
-        max_attempts: PositiveInt = 10,
-    ) -> None:
-        self.size, self.scale, self.ratio = as_pair(size), tuple(scale), tuple(ratio)
-        self.interpolation, self.max_attempts = interpolation, max_attempts
-
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (draw_box(draws, self.scale, self.ratio, self.max_attempts),)
 
     def row(self, x: Any, drawn: Any) -> Any:
         name = "RandomCropDecodeResize"
-        image = x if isinstance(x, np.ndarray) and x.ndim == 3 else codec.decode(x, name)
-        box = pick_box(drawn, self.ratio, image.shape[0], image.shape[1])
-        return crop_and_resize(image, box, self.size, self.interpolation, name)
+
+        def cut(image: Any) -> Any:
+            box = pick_box(drawn, self.ratio, *image.shape[:2])
+            return crop_and_resize(image, box, self.size, self.interpolation, name)
+
+        return (
+            codec.decode_part(x, lambda *size: pick_box(drawn, self.ratio, *size), cut, name)
+            if is_encoded(x)
+            else cut(x)
+        )
+
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        # alone it decodes its part; joined, it may decode it smaller, where that is allowed
+        return join_decode(self, (), now) if now.decode_tolerance else None
 
     def take(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):

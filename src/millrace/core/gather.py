@@ -1,0 +1,145 @@
+"""Rows of a batch that lie side by side from the start: each is copied into its place while it is still in the cache.
+
+A worker that has made a row knows which batch it will be part of. It writes it into that batch's array, and stacking
+the batch later is no work at all. When a row ends up elsewhere after all (rows before it failed, another shape), the
+batch is stacked as always: where rows lie never changes what they hold.
+
+The memory of a batch that nobody holds any longer becomes that of a later one. Fresh memory is not free: the system
+clears every page before it hands it out, which costs about as much as the copy.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Slots", "in_place", "side_by_side"]
+
+# Smaller rows are not worth the book-keeping.
+LEAST_BYTES = 1 << 14
+# Arrays that are being filled, for each column; one more is begun when chunks of the next batch overtake.
+MOST_OPEN = 4
+
+
+# Batches nobody holds whose memory is kept for the next ones.
+MOST_SPARE = 3
+
+
+class Memory:
+    """The memory of one batch. Every array over it keeps it alive; with the last of them it becomes spare."""
+
+    def __init__(self, block: npt.NDArray[np.uint8], spare: Spare) -> None:
+        self.block, self._spare = block, weakref.ref(spare)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.block.__array_interface__
+
+    def __del__(self) -> None:
+        spare = self._spare()
+        if spare is not None:
+            spare.blocks.append(self.block)
+
+
+class Spare:
+    """Memory of batches that nobody holds any longer."""
+
+    def __init__(self) -> None:
+        self.blocks: deque[npt.NDArray[np.uint8]] = deque(maxlen=MOST_SPARE)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """An array with anything in it."""
+        size = math.prod(shape) * dtype.itemsize
+        try:
+            block = self.blocks.popleft()
+        except IndexError:
+            block = None
+        if block is None or block.nbytes != size:
+            block = np.empty(size, np.uint8)
+        whole = np.asarray(Memory(block, self))
+        return whole.view(dtype).reshape(shape)
+
+
+class Slots:
+    """The batches under way, ``rows`` rows each.
+
+    >>> slots = Slots(rows=2)
+    >>> rows = [slots.put("x", 0, i, np.full(5000, i)) for i in range(2)]
+    >>> side_by_side(rows).shape
+    (2, 5000)
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self._open: dict[tuple[str, int, int], npt.NDArray[Any]] = {}
+        self._spare = Spare()
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> int:
+        return self.rows
+
+    def __setstate__(self, rows: int) -> None:
+        self.__init__(rows)  # type: ignore[misc]
+
+    def put(self, column: str, epoch: int, position: int, value: Any) -> Any:
+        """The row at this position of the epoch, moved to its place if it has one."""
+        if type(value) is not np.ndarray:
+            return value
+        place = self.place(column, epoch, position, value.shape, value.dtype)
+        if place is None:
+            return value
+        place[...] = value
+        return place
+
+    def place(
+        self, column: str, epoch: int, position: int, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> npt.NDArray[Any] | None:
+        """Where a row of this shape and type goes; None for small ones, and for one that differs from its batch."""
+        if math.prod(shape) * dtype.itemsize < LEAST_BYTES or dtype.kind not in "biufc":
+            return None
+        number, slot = divmod(position, self.rows)
+        array = self._array((column, epoch, number), shape, dtype)
+        if array.shape[1:] != shape or array.dtype != dtype:
+            return None
+        place: npt.NDArray[Any] = array[slot]
+        return place
+
+    def _array(
+        self, key: tuple[str, int, int], shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> npt.NDArray[Any]:
+        with self._turn:
+            found = self._open.get(key)
+            if found is None:
+                found = self._spare.array((self.rows, *shape), dtype)
+                same = [each for each in self._open if each[0] == key[0]]
+                if len(same) >= MOST_OPEN:
+                    del self._open[same[0]]
+                self._open[key] = found
+            return found
+
+
+def in_place(value: npt.NDArray[Any]) -> bool:
+    """Whether ``Slots`` put this row where it is."""
+    # a view of a view has the base of the first one, so all rows of a batch have one base, and that lies on our memory
+    return type(getattr(value.base, "base", None)) is Memory
+
+
+def side_by_side(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
+    """One array of rows that ``Slots`` put into neighbouring places; None for any others."""
+    base: Any = rows[0].base
+    if not in_place(rows[0]):
+        return None
+    size, start = rows[0].nbytes, rows[0].ctypes.data
+    for i, row in enumerate(rows):
+        if row.base is not base or row.ctypes.data != start + i * size:
+            return None
+    first = start - base.ctypes.data
+    whole: npt.NDArray[np.uint8] = base[first : first + size * len(rows)]
+    return whole.view(rows[0].dtype).reshape(len(rows), *rows[0].shape)

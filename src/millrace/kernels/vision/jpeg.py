@@ -1,0 +1,167 @@
+"""Part of a JPEG, decoded alone: rows below it are never read, pixels beside and above it never computed.
+
+libjpeg-turbo 3 can do this (its TurboJPEG interface, through ctypes), simplejpeg cannot ask it to. The library is the
+system's, or the one that the ``turbojpeg`` package carries. Without either, or for a file that is not a plain 8-bit
+picture, callers decode all of it and get the same pixels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import importlib.metadata
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .image import Array
+
+__all__ = ["Box", "decode_part", "library"]
+
+Box = tuple[int, int, int, int]  # top, left, height, width
+
+# TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
+_DECOMPRESS, _RGB = 1, 0
+_SUBSAMPLING, _WIDTH, _HEIGHT, _PRECISION, _COLOURS = 4, 5, 6, 7, 8
+_PLAIN_COLOURS = (1, 2)  # YCbCr and grey
+# width of the blocks that colours are stored in, by kind of subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
+_BLOCK_WIDTHS = (8, 16, 16, 8, 8, 32, 8)
+_END = b"\xff\xd9"
+
+
+class _Region(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_int) for name in ("x", "y", "w", "h"))
+
+
+class _Scale(ctypes.Structure):
+    _fields_ = (("num", ctypes.c_int), ("denom", ctypes.c_int))
+
+
+class _Library:
+    """The calls we make. The short ones keep the GIL: giving it up and getting it back costs more than they do."""
+
+    def __init__(self, path: str) -> None:
+        short, long = ctypes.PyDLL(path), ctypes.CDLL(path)
+        handle, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+        self.init = _declared(short.tj3Init, handle, number)
+        self.destroy = _declared(short.tj3Destroy, None, handle)
+        self.get = _declared(short.tj3Get, number, handle, number)
+        self.header = _declared(short.tj3DecompressHeader, number, handle, handle, size)
+        self.region = _declared(short.tj3SetCroppingRegion, number, handle, _Region)
+        self.scale = _declared(short.tj3SetScalingFactor, number, handle, _Scale)
+        self.decompress = _declared(long.tj3Decompress8, number, handle, handle, size, handle, number, number)
+
+
+def _declared(function: Any, result: Any, *arguments: Any) -> Any:
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+@functools.cache
+def library() -> _Library | None:
+    """libjpeg-turbo 3, or None where there is none."""
+    importlib.import_module("cv2")  # first: see libraries.py
+    for path in _candidates():
+        try:
+            return _Library(path)
+        except (OSError, AttributeError):  # not there, or older than 3
+            continue
+    return None
+
+
+def _candidates() -> list[str]:
+    """The system's first: that one is kept up to date."""
+    found = ["libturbojpeg.so.0", "libturbojpeg.0.dylib"]
+    try:
+        files = importlib.metadata.files("turbojpeg") or []
+        found += [str(file.locate()) for file in files if file.name.startswith("libturbojpeg")]
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    return found
+
+
+class _Handle:
+    """One decompressor; freed with the thread that it belongs to."""
+
+    def __init__(self, tj: _Library) -> None:
+        self._destroy, self.pointer = tj.destroy, tj.init(_DECOMPRESS)
+
+    def __del__(self) -> None:
+        if self.pointer:
+            self._destroy(self.pointer)
+
+
+_here = threading.local()
+
+
+def _handle(tj: _Library) -> Any:
+    held = getattr(_here, "handle", None)
+    if held is None:
+        held = _here.handle = _Handle(tj)
+    return held.pointer
+
+
+# A larger image gets memory of its own.
+_MOST_CANVAS = 64 << 20
+
+
+def _canvas(height: int, width: int) -> Array:
+    """Room for an image, in memory that the thread uses again and again: fresh memory has to be cleared first."""
+    size = height * width * 3
+    if size > _MOST_CANVAS:
+        return np.empty((height, width, 3), np.uint8)
+    held = getattr(_here, "canvas", None)
+    if held is None or held.size < size:
+        held = _here.canvas = np.empty(size, np.uint8)
+    image: Array = held[:size].reshape(height, width, 3)
+    return image
+
+
+def decode_part(
+    data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
+) -> Array | None:
+    """An RGB image in which only the part that ``wants(height, width)`` names holds pixels.
+
+    Those pixels are bit for bit the ones of the whole image; all others are undefined, and the thread's next image
+    takes the same memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants``
+    is asked about the size it then has. None where the part is the whole or cannot be decoded alone: no library, other
+    colours, a warning, an end that is missing.
+    """
+    tj = library()
+    if tj is None or bytes(data[-2:]) != _END:
+        return None
+    handle = _handle(tj)
+    source = np.frombuffer(data, np.uint8)
+    start, size = source.ctypes.data, source.size
+    # what an earlier image asked for is void
+    tj.region(handle, _Region(0, 0, 0, 0))
+    tj.scale(handle, _Scale(1, 1))
+    if tj.header(handle, start, size):
+        return None
+    height, width, kind = tj.get(handle, _HEIGHT), tj.get(handle, _WIDTH), tj.get(handle, _SUBSAMPLING)
+    if tj.get(handle, _PRECISION) != 8 or tj.get(handle, _COLOURS) not in _PLAIN_COLOURS or kind < 0:
+        return None
+    by = factor(height, width)
+    if by > 1:
+        height, width = -(-height // by), -(-width // by)
+        if tj.scale(handle, _Scale(1, by)):
+            return None
+    box = wants(height, width)
+    if box is None:
+        if by == 1:
+            return None
+        box = (0, 0, height, width)
+    top, left, tall, wide = box
+    # Colours of half the width are blended across block borders: one block more on each side makes the part exact.
+    block = _BLOCK_WIDTHS[kind] // by or 1
+    first = max(0, left // block - 1) * block
+    last = min(width, (-(-(left + wide) // block) + 1) * block)
+    image = _canvas(height, width)
+    if tj.region(handle, _Region(first, top, last - first, tall)):
+        return None
+    pitch = width * 3
+    target = image.ctypes.data + top * pitch + first * 3
+    return None if tj.decompress(handle, start, size, target, pitch, _RGB) else image

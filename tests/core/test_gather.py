@@ -1,0 +1,147 @@
+"""Rows that lie in their batch from the start."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import millrace.dataset as ds
+import millrace.dataset.vision as vision
+from millrace.core import gather
+from millrace.core.chunk import stack_rows
+from millrace.core.gather import Slots, in_place, side_by_side
+from tests.kernels.test_jpeg_part import encoded
+
+JPEGS = [encoded(90 + i, 100, "4:2:0") for i in range(23)]
+
+
+def row(value: float, size: int = 5000) -> np.ndarray:
+    return np.full(size, value, np.float32)
+
+
+def test_neighbours_are_one_array_without_a_copy():
+    slots = Slots(4)
+    rows = [slots.put("x", 0, i, row(i)) for i in range(8)]
+    batch = stack_rows(rows[4:])
+    assert batch.shape == (4, 5000)
+    assert np.shares_memory(batch, rows[5])
+    assert batch[:, 0].tolist() == [4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("picked", [[1, 0], [0, 2], [3, 4], [0, 0]], ids=str)
+def test_others_are_copied(picked):
+    slots = Slots(4)
+    rows = [slots.put("x", 0, i, row(i)) for i in range(8)]
+    assert side_by_side([rows[i] for i in picked]) is None
+    batch = stack_rows([rows[i] for i in picked])
+    assert batch[:, 0].tolist() == picked
+    assert not np.shares_memory(batch, rows[picked[0]])
+
+
+def test_small_rows_text_and_other_shapes_stay_where_they_are():
+    slots = Slots(4)
+    for value in (np.zeros(3), np.array("text"), 5, None):
+        assert slots.put("x", 0, 0, value) is value
+    assert in_place(slots.put("x", 0, 0, row(1)))
+    other = row(1, 6000)
+    assert slots.put("x", 0, 1, other) is other
+
+
+def test_columns_and_epochs_have_batches_of_their_own():
+    slots = Slots(2)
+    rows = [
+        slots.put(column, epoch, 0, row(i))
+        for i, (column, epoch) in enumerate([("a", 0), ("b", 0), ("a", 1)])
+    ]
+    assert [r[0] for r in rows] == [0, 1, 2]
+
+
+def test_memory_is_used_again_only_when_nobody_holds_it():
+    slots = Slots(1)
+    rows = [slots.put("x", 0, i, row(i)) for i in range(20)]
+    assert [r[0] for r in rows] == list(range(20))
+    where = rows[3].ctypes.data
+    view = rows[3][10:20]
+    del rows[3]
+    slots._open.clear()
+    assert not slots._spare.blocks
+    del view
+    assert len(slots._spare.blocks) == 1
+    assert slots.put("x", 0, 99, row(99)).ctypes.data == where
+
+
+def test_memory_outlives_the_slots():
+    slots = Slots(2)
+    kept = slots.put("x", 0, 0, row(7))
+    gone = weakref.ref(slots)
+    del slots
+    assert gone() is None
+    assert kept.sum() == 35000
+
+
+def test_many_threads_fill_one_batch():
+    slots = Slots(64)
+    rows: list[np.ndarray] = [np.empty(0)] * 256
+    start = threading.Barrier(8)
+
+    def work(first: int) -> None:
+        start.wait()
+        for i in range(first, 256, 8):
+            rows[i] = slots.put("x", 0, i, row(i))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for start_of in range(0, 256, 64):
+        assert stack_rows(rows[start_of : start_of + 64])[:, 0].tolist() == list(
+            range(start_of, start_of + 64)
+        )
+
+
+def batches(drop: bool = False) -> ds.Dataset:
+    class Files:
+        def __getitem__(self, index: int) -> tuple[np.ndarray, int]:
+            return np.frombuffer(JPEGS[index], np.uint8), index
+
+        def __len__(self) -> int:
+            return len(JPEGS)
+
+    operations = [vision.RandomCropDecodeResize(64), vision.Normalize([1.0], [2.0]), vision.HWC2CHW()]
+    return ds.GeneratorDataset(Files(), ["image", "label"]).map(operations, "image").batch(4, drop)
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_batches_that_are_held_never_change(drop):
+    """Fifteen epochs of batches, each kept with a copy made when it came."""
+    ds.config.set_seed(3)
+    held, copies = [], []
+    iterator = batches(drop).create_dict_iterator(num_epochs=5, output_numpy=True)
+    for _ in range(5):
+        for batch in iterator:
+            held.append(batch["image"])
+            copies.append(batch["image"].copy())
+    assert len(held) == 5 * (5 if drop else 6)
+    for one, two in zip(held, copies, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_batch_is_not_copied(monkeypatch):
+    """Stacking finds every row in its place."""
+    found: list[bool] = []
+
+    def watched(rows):
+        made = side_by_side(rows)
+        found.append(made is not None)
+        return made
+
+    monkeypatch.setattr("millrace.core.chunk.side_by_side", watched)
+    for batch in batches().create_dict_iterator(num_epochs=1, output_numpy=True):
+        assert batch["image"].shape[1:] == (3, 64, 64)
+    assert found
+    assert all(found)
+    assert gather.LEAST_BYTES <= 3 * 64 * 64 * 4
