@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from millrace.cli import main
 from millrace.cli.shapes import CLASSES, HEIGHT, WIDTH, draw, write_image
+from tests.cli.terminal import on_terminal
 
 MILLRACE = Path(sys.executable).with_name("millrace")
 
@@ -33,62 +33,101 @@ def test_every_class_looks_different():
 
 
 def test_runs_without_a_terminal(tmp_path, no_leaks):
-    env = os.environ | {"TMPDIR": str(tmp_path)}
+    temp = tmp_path / "temp"
+    temp.mkdir()
     done = subprocess.run(
-        [MILLRACE, "quickstart", "--images", "96"], capture_output=True, text=True, timeout=90, env=env
+        [MILLRACE, "quickstart", "--images", "96"],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(temp), "COLUMNS": "80", "PATH": "/usr/bin:/bin"},
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     said = done.stdout.splitlines()
-    assert sum("images/s" in line for line in said) == 3  # drawing, and two epochs
-    for text in ("data.explain()", "GeneratorDataset", "pipeline:", "data.report()", "The bottleneck is"):
+    assert sum("images/s" in line for line in said) == 4  # drawing, writing, and two epochs
+    for text in ("pipeline.py", "data.report()", "MindDataset", "bottleneck", "report.html"):
         assert text in done.stdout
     assert "the same, bit for bit" in done.stdout
-    assert "docs/tutorial/first-pipeline.md" in done.stdout
-    assert list(tmp_path.iterdir()) == []  # nothing stays
-
-
-def test_shows_a_progress_bar_on_a_terminal():
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [MILLRACE, "quickstart", "--images", "32", "--epochs", "1"],
-        stdout=follower,
-        stderr=follower,
-        stdin=follower,
-    )
-    os.close(follower)
-    seen = b""
-    try:
-        while part := os.read(leader, 65536):
-            seen += part
-    except OSError:  # the other end is closed
-        pass
-    os.close(leader)
-    assert process.wait(60) == 0
-    assert b"\x1b[" in seen
-    assert "━".encode() in seen
-    assert b"32/32" in seen
-
-
-def test_folder_is_kept(tmp_path, capsys):
-    folder = tmp_path / "images"
+    assert list(temp.iterdir()) == []  # nothing stays but the folder
+    made = {path.name for path in (tmp_path / "millrace-quickstart").iterdir()}
+    assert made >= {"images", "shapes.mindrecord", "shapes.mindrecord.db", "pipeline.py", "report.html"}
+    table = said[said.index("What happened: data.report()") :]
     assert (
-        main(["quickstart", "--images", "33", "--epochs", "1", "--workers", "1", "--folder", str(folder)])
-        == 0
+        max(len(line) for line in table[: table.index("Three commands to try next")] if "/" not in line) <= 80
     )
+
+
+def commands(out):
+    """What the last section asks to try."""
+    lines = out[out.index("Three commands to try next") :].splitlines()[1:]
+    return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+
+
+def test_the_commands_to_try_next_work_as_printed(tmp_path):
+    """From the same folder, in a shell that knows no millrace: as after make quickstart."""
+    options = {
+        "capture_output": True, "text": True, "timeout": 90, "cwd": tmp_path,
+        "env": os.environ | {"PATH": "/usr/bin:/bin"},
+    }  # fmt: skip
+    first = subprocess.run([MILLRACE, "quickstart", "--images", "40", "--epochs", "1"], **options)
+    assert first.returncode == 0, first.stderr
+    tried = commands(first.stdout)
+    assert len(tried) == 3
+    for command in tried:
+        done = subprocess.run(["sh", "-c", command], **options)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout
+
+
+def test_shows_a_progress_bar_on_a_terminal(tmp_path):
+    status, seen = on_terminal([MILLRACE, "quickstart", "--images", "32", "--epochs", "1"], cwd=tmp_path)
+    assert status == 0
+    assert "\x1b[" in seen
+    assert "━" in seen
+    assert "32/32" in seen
+
+
+def quickstart(*words):
+    return main(["quickstart", "--epochs", "1", *map(str, words)])
+
+
+def test_a_second_run_starts_anew(tmp_path, capsys):
+    folder = tmp_path / "first"
+    assert quickstart("--images", 33, "--workers", 1, "--folder", folder) == 0
     assert sum(1 for _ in folder.rglob("*.jpg")) == 33
-    assert sorted(path.name for path in folder.iterdir()) == sorted(CLASSES)
-    assert "bit for bit" in capsys.readouterr().out
+    assert sorted(path.name for path in (folder / "images").iterdir()) == sorted(CLASSES)
+    (folder / "notes.txt").write_text("mine")
+    assert quickstart("--images", 3, "--folder", folder) == 0
+    assert sum(1 for _ in folder.rglob("*.jpg")) == 3
+    assert not (folder / "notes.txt").exists()
+    assert capsys.readouterr().out.count("bit for bit") == 2
+
+
+def test_a_folder_with_something_else_in_it_is_not_touched(tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("precious")
+    assert quickstart("--folder", tmp_path) == 2
+    assert capsys.readouterr().err == (
+        f"millrace quickstart: {tmp_path}: the folder is not empty; choose another place with --folder\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert quickstart("--folder", tmp_path / "file" / "below") == 2
+    assert "choose another place with --folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "many"])
 def test_a_count_is_a_positive_number(count, capsys):
     with pytest.raises(SystemExit):
         main(["quickstart", "--images", count])
-    assert "--images" in capsys.readouterr().err
+    assert f"argument --images: {count} is not a positive number" in capsys.readouterr().err
 
 
-def test_one_batch_is_enough(capsys):
-    assert main(["quickstart", "--images", "3", "--epochs", "1"]) == 0
+def test_one_batch_is_enough(tmp_path, capsys):
+    assert quickstart("--images", 3, "--folder", tmp_path / "x") == 0
     assert "bit for bit" in capsys.readouterr().out

@@ -156,7 +156,8 @@ def test_convert(tmp_path, capsys):
 
 
 def test_convert_tfrecord_looks_at_the_first_record(tmp_path, capsys):
-    from millrace.formats.tfrecord import encode_example, write_record
+    from millrace.formats.example_message import encode_example
+    from millrace.formats.tfrecord import write_record
 
     with open(tmp_path / "x", "wb") as file:
         for k in range(3):

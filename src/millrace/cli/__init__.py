@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
@@ -10,11 +9,15 @@ from collections.abc import Sequence
 
 from millrace import __version__
 
-__all__ = ["COMMANDS", "main"]
+from .parser import Parser
+
+__all__ = ["COMMANDS", "main", "parser_of"]
 
 # name -> one line of help; the module of the same name has add_arguments(parser) and run(arguments).
 COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
+    "bench": "measure how fast your own data loads, and say what holds it back",
+    "doctor": "look at this machine, and say what to mend and how",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
@@ -32,47 +35,62 @@ options:
   --version    show the version
 
 examples:
-  millrace quickstart                  a first pipeline, in less than half a minute
-  millrace quickstart --images 2000    the same with more images
-  millrace version                     what to put into a bug report
+  millrace quickstart           a first pipeline, in less than half a minute
+  millrace bench photos/        how fast these images load, and why not faster
+  millrace doctor               what to mend on this machine
 
 A script written for MindSpore runs with:
   python -m millrace.as_mindspore script.py
 """
 
+_BROKEN_PIPE = 141  # 128 + SIGPIPE, as a shell shows it
+_INTERRUPTED = 130
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            return _main(words)
+        finally:
+            sys.stdout.flush()  # a reader that has left is noticed here, not while the interpreter ends
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader (head, less) has left; nothing more may be written, at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+
+
+def _main(words: list[str]) -> int:
     parser = _parser(words)
     arguments = parser.parse_args(words)
     if arguments.command is None:
         parser.print_help()
         return 2
-    try:
-        return int(importlib.import_module(f"{__name__}.{arguments.command}").run(arguments))
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader (head, less) has left; nothing more may be written, at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    return int(importlib.import_module(f"{__name__}.{arguments.command}").run(arguments))
 
 
-class _Parser(argparse.ArgumentParser):
+def parser_of(name: str) -> Parser:
+    """The parser of one command, as its help and the reference show it."""
+    text = COMMANDS[name]
+    parser = Parser(prog=f"millrace {name}", description=f"{text[0].upper()}{text[1:]}.")
+    importlib.import_module(f"{__name__}.{name}").add_arguments(parser)
+    return parser
+
+
+class _Top(Parser):
     """The top parser, whose help is written by hand: it is the first thing a user sees."""
 
     def format_help(self) -> str:
         return HELP.format(commands="\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items()))
 
-    def format_usage(self) -> str:
-        return HELP.splitlines()[0] + "\n"
 
-
-def _parser(words: list[str]) -> argparse.ArgumentParser:
-    parser = _Parser(prog="millrace")
+def _parser(words: list[str]) -> Parser:
+    parser = _Top(prog="millrace")
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, description=f"{text[0].upper()}{text[1:]}.")
         if name in words:  # the others are not imported: help must be quick

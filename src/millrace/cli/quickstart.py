@@ -1,181 +1,178 @@
-"""``millrace quickstart``: a first pipeline on images it makes itself."""
+"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-import tempfile
-import time
-from collections.abc import Iterator
+import os
+import shutil
+import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import millrace.dataset as ds
-import millrace.dataset.vision as vision
 from millrace.core.cores import available_cores
+from millrace.core.errors import MillraceError
+from millrace.mindrecord import FileWriter
 
+from .bench.script import from_python
+from .history import keep_history
+from .meter import Meter
+from .parser import count, fail
 from .shapes import CLASSES, write_image
+from .stage_table import stage_table
 
 __all__ = ["add_arguments", "run"]
 
+EPILOG = """\
+The folder keeps the images, the record files, pipeline.py and report.html, for
+you to go on with. Run the command again and it starts anew.
+
+examples:
+  millrace quickstart
+  millrace quickstart --images 5000 --workers 8
+  millrace quickstart --folder /tmp/first
+"""
+
 PIPELINE = """\
+from pathlib import Path
+
+import millrace.dataset as ds
+import millrace.dataset.vision as vision
+
 ds.config.set_seed({seed})
-data = ds.GeneratorDataset(Shapes(files), ["image", "label"], shuffle=True)
+record = Path(__file__).with_name("{record}")
+data = ds.MindDataset(str(record), shuffle=True)
 data = data.map(vision.Decode(), input_columns="image")
-data = data.map([vision.RandomResizedCrop(224), vision.RandomHorizontalFlip()], input_columns="image")
-data = data.map([vision.Normalize(mean=[124, 116, 104], std=[58, 57, 57]), vision.HWC2CHW()], input_columns="image")
-data = data.batch(32)"""
+data = data.map(vision.RandomResizedCrop(224), input_columns="image")
+data = data.map(vision.RandomHorizontalFlip(), input_columns="image")
+mean, std = [124, 116, 104], [58, 57, 57]
+data = data.map(vision.Normalize(mean, std), input_columns="image")
+data = data.map(vision.HWC2CHW(), input_columns="image")
+data = data.batch(32)
+"""
 
-HINTS = """\
-Where to go on:
-  docs/tutorial/first-pipeline.md                build such a pipeline yourself, step by step
-  docs/how-to/index.md                           one page per question
-  examples/                                      five short programs to copy from
-  python -m millrace.as_mindspore script.py      run a script written for MindSpore, unchanged"""
-
-
-class Shapes:
-    """The files of a folder with one sub-folder per class: the bytes of the image, and the class."""
-
-    def __init__(self, files: list[Path]) -> None:
-        self.files = files
-
-    def __getitem__(self, index: int) -> tuple[bytes, Any]:
-        path = self.files[index]
-        return path.read_bytes(), np.int32(CLASSES.index(path.parent.name))
-
-    def __len__(self) -> int:
-        return len(self.files)
+MARK = ".millrace-quickstart"  # only a folder with this file in it is ever emptied
+RECORD = "shapes.mindrecord"
+ROWS_AT_ONCE = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("--images", type=count, default=600, metavar="N", help="how many to make (600)")
     parser.add_argument(
-        "--images", type=_count, default=600, metavar="N", help="how many images to make (600)"
+        "--epochs", type=count, default=2, metavar="N", help="how many times to read them (2)"
     )
-    parser.add_argument(
-        "--epochs", type=_count, default=2, metavar="N", help="how many times to read them (2)"
-    )
-    parser.add_argument("--workers", type=_count, metavar="N", help="workers (as many as there are cores)")
+    parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of every random choice (1)")
     parser.add_argument(
-        "--folder", type=Path, help="keep the images here (a temporary folder, removed after)"
+        "--folder", type=Path, default=Path("millrace-quickstart"), help="where to work (millrace-quickstart)"
     )
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make images, run the pipeline, show plan and report, stop and resume."""
+    """Make images, write records, run the pipeline, show the report, stop and resume."""
     console = Console(highlight=False, soft_wrap=True)
-    with contextlib.ExitStack() as stack:
-        folder = arguments.folder or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
-        )
-        files = _make_images(console, folder, arguments.images)
+    folder: Path = arguments.folder
+    try:
+        _empty(folder)
+    except OSError as error:
+        reason = error.strerror or error
+        return fail("quickstart", f"{folder}: {reason}; choose another place with --folder")
+    cores = available_cores()
+    console.print(
+        f"[bold]Millrace quickstart[/bold]: {arguments.images} images, {cores} core{'s' if cores > 1 else ''}, "
+        f"in {folder}\n"
+    )
+    try:
+        with Meter(console) as meter:
+            files = _draw(meter, folder / "images", arguments.images)
+            _write_records(meter, files, folder / RECORD)
         if arguments.workers:
             ds.config.set_num_parallel_workers(arguments.workers)
-        data = _pipeline(files, arguments.seed)
-        _title(console, "The pipeline")
-        console.print(PIPELINE.format(seed=arguments.seed), markup=False)
+        script = folder / "pipeline.py"
+        script.write_text(PIPELINE.format(seed=arguments.seed, record=RECORD))
+        _title(console, f"The pipeline ({script})")
+        console.print(textwrap.indent(script.read_text().rstrip(), "  "), markup=False)
+        data = from_python(str(script))
         _run_epochs(console, data, arguments.epochs, len(files))
-        _title(console, "The plan it ran: data.explain()")
-        console.print(data.explain(), markup=False)
-        _title(console, "What happened: data.report()")
-        console.print(str(data.report()), markup=False)
+        _report(console, data, folder / "report.html")
         same = _resume(console, data)
-    console.print()
-    console.print(HINTS, markup=False)
+    except (MillraceError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        return fail("quickstart", str(error))
+    _next(console, folder)
     return 0 if same else 1
+
+
+def _empty(folder: Path) -> None:
+    """A folder to work in: new, empty, or that of an earlier quickstart, whose files go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / MARK).is_file():
+        shutil.rmtree(folder)
+        folder.mkdir()
+    elif any(folder.iterdir()):
+        raise OSError("the folder is not empty")
+    (folder / MARK).write_text("millrace quickstart may empty this folder\n")
 
 
 def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/bold]\n")
 
 
-def _pipeline(files: list[Path], seed: int) -> ds.Dataset:
-    """What is shown is what runs, so that the plan's line numbers are those of the lines shown."""
-    names: dict[str, Any] = {"ds": ds, "vision": vision, "Shapes": Shapes, "files": files}
-    exec(compile(PIPELINE.format(seed=seed), "pipeline", "exec"), names)
-    made: ds.Dataset = names["data"]
-    return made
-
-
-class _Meter:
-    """A progress bar with a rate on a terminal, one plain line per task elsewhere."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(40),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-        )
-        self.progress = Progress(*columns, console=console) if console.is_terminal else None
-
-    @contextlib.contextmanager
-    def task(self, name: str, total: int) -> Iterator[Any]:
-        """Yields a function to call with the number of images just done."""
-        began, done = time.perf_counter(), 0
-        bar = None if self.progress is None else self.progress.add_task(name, total=total, rate="")
-
-        def rate() -> str:
-            return f"{done / max(1e-9, time.perf_counter() - began):,.0f} images/s"
-
-        def step(images: int) -> None:
-            nonlocal done
-            done += images
-            if self.progress is not None and bar is not None:
-                self.progress.update(bar, advance=images, rate=rate())
-
-        yield step
-        if self.progress is None:
-            seconds = time.perf_counter() - began
-            self.console.print(f"{name}  {done} images in {seconds:.1f} s, {rate()}")
-
-    def __enter__(self) -> _Meter:
-        if self.progress is not None:
-            self.progress.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self.progress is not None:
-            self.progress.stop()
-
-
-def _make_images(console: Console, folder: Path, count: int) -> list[Path]:
-    cores = available_cores()
-    console.print(
-        f"[bold]Millrace quickstart[/bold]: {count} images of {len(CLASSES)} shapes, {cores} cores\n"
-    )
-    with _Meter(console) as meter, ThreadPoolExecutor(cores) as pool, meter.task("drawing", count) as step:
+def _draw(meter: Meter, folder: Path, images: int) -> list[Path]:
+    with ThreadPoolExecutor(available_cores()) as pool, meter.task("drawing", images) as step:
         files = []
-        for path in pool.map(lambda number: write_image(folder, number), range(count)):
+        for path in pool.map(lambda number: write_image(folder, number), range(images)):
             files.append(path)
             step(1)
     return files
 
 
+def _write_records(meter: Meter, files: list[Path], target: Path) -> None:
+    writer = FileWriter(str(target))
+    writer.add_schema({"image": {"type": "bytes"}, "label": {"type": "int32"}}, "shapes to tell apart")
+    with meter.task("writing", len(files)) as step:
+        for start in range(0, len(files), ROWS_AT_ONCE):
+            part = files[start : start + ROWS_AT_ONCE]
+            rows = [
+                {"image": path.read_bytes(), "label": np.int32(CLASSES.index(path.parent.name))}
+                for path in part
+            ]
+            writer.write_raw_data(rows)
+            step(len(part))
+        writer.commit()
+
+
 def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) -> None:
-    _title(console, f"Running it for {epochs} epochs")
+    _title(console, f"Running it for {epochs} epoch{'s' if epochs > 1 else ''}")
     iterator = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
-    with _Meter(console) as meter, contextlib.closing(iterator):
+    look = keep_history(iterator)
+    with Meter(console) as meter, contextlib.closing(iterator):
         for epoch in range(epochs):
             with meter.task(f"epoch {epoch + 1}", images) as step:
                 for batch in iterator:
                     step(len(batch["label"]))
+                    look()
+
+
+def _report(console: Console, data: ds.Dataset, page: Path) -> None:
+    _title(console, "What happened: data.report()")
+    report = data.report()
+    console.print(stage_table(report), soft_wrap=False)
+    console.print()
+    verdict = str(report.verdict)
+    lines = textwrap.wrap(verdict, min(console.width, 100), break_on_hyphens=False, break_long_words=False)
+    console.print("\n".join(lines), markup=False)
+    report.to_html(page, title="Millrace quickstart")
+    console.print(f"\nThe same as a page, with the plan as a graph: {page}", markup=False)
 
 
 def _resume(console: Console, data: ds.Dataset) -> bool:
@@ -195,6 +192,33 @@ def _resume(console: Console, data: ds.Dataset) -> bool:
         for name in wanted
     )
     verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
-    console.print(f"Stopped after {middle} batches; the state is {len(saved)} characters of JSON.")
+    console.print(
+        f"Stopped after {middle} batch{'es' if middle != 1 else ''}; the state is {len(saved)} characters of JSON."
+    )
     console.print(f"A new iterator went on with batch {middle + 1}: {verdict}.")
     return same
+
+
+def _next(console: Console, folder: Path) -> None:
+    """Commands that work when they are copied, wherever the program lies."""
+    program = _program()
+    _title(console, "Three commands to try next")
+    for command, text in (
+        (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
+        (f"record inspect {folder / RECORD}", "look into the record file"),
+        ("doctor", "what to mend on this machine"),
+    ):
+        console.print(f"  [dim]# {text}[/dim]")
+        console.print(f"  {program} {command}", markup=False)
+
+
+def _program() -> str:
+    """What the user has to type for this very command."""
+    here = Path(sys.executable).with_name("millrace")
+    found = shutil.which("millrace")
+    if found and os.path.realpath(found) == os.path.realpath(here):
+        return "millrace"
+    if not here.exists():
+        return f"{sys.executable} -m millrace"
+    near = os.path.relpath(here)
+    return near if not near.startswith("..") else str(here)

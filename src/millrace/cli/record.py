@@ -6,7 +6,6 @@ import argparse
 import base64
 import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,9 @@ import numpy as np
 
 from millrace.core.errors import MillraceError
 from millrace.formats.mindrecord import MindRecordReader, set_enc_key
-from millrace.formats.mindrecord.progress import progress
+from millrace.formats.progress import progress
+
+from .parser import fail, path_nearby
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,15 +24,15 @@ _KINDS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", "tfrecord
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One sub-command for each thing that can be done."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
         "examples:\n"
         "  millrace record inspect train.mindrecord0 --sheet train.png\n"
         "  millrace record verify train.mindrecord0\n"
         "  millrace record repair broken.mindrecord saved.mindrecord\n"
         "  millrace record convert folder photos/ photos.mindrecord --shards 4\n"
-        "\nA file stands for the whole set it belongs to; several files stand for themselves. Addresses such as\n"
-        "s3://bucket/x.mindrecord work wherever fsspec knows them."
+        "\nA file stands for the whole set it belongs to; several files stand for\n"
+        "themselves. Addresses such as s3://bucket/x.mindrecord work wherever fsspec\n"
+        "knows them."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _ACTIONS[arguments.action](arguments)
     except MillraceError as error:
         return _failed(arguments, str(error))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return _failed(arguments, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     finally:
@@ -92,7 +95,9 @@ def _failed(arguments: argparse.Namespace, text: str) -> int:
     if arguments.json:
         print(json.dumps({"ok": False, "error": text}, ensure_ascii=False))
     else:
-        print(f"millrace record {arguments.action}: {text}", file=sys.stderr)
+        missing = [name for name in getattr(arguments, "files", []) if not os.path.exists(name)]
+        hint = path_nearby(missing[0]) if missing and "://" not in missing[0] else ""
+        fail(f"record {arguments.action}", text + hint)
     return 2
 
 

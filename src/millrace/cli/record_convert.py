@@ -8,10 +8,11 @@ import json
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError
+from millrace.formats.example_message import parse_example
 from millrace.formats.mindrecord import MindRecordReader
 from millrace.formats.mindrecord import convert as converters
 from millrace.formats.mindrecord.convert.base import write_set
-from millrace.formats.tfrecord import parse_example, read_records
+from millrace.formats.tfrecord import read_records
 
 __all__ = ["convert"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.core.errors import ArgumentValueError
 from millrace.formats.mindrecord import MindRecordReader
-from millrace.kernels.vision.codec import MOST_PIXELS, image_size, kind_of
+from millrace.kernels.vision.headers import check_size, image_size, kind_of
 
 __all__ = ["write_sheet"]
 
@@ -58,10 +58,11 @@ def _column(reader: MindRecordReader, column: str | None) -> str:
 def _tile(data: bytes) -> Any:
     from PIL import Image
 
-    size = image_size(memoryview(data)) if kind_of(data) else None
-    if size is None or size[0] * size[1] > MOST_PIXELS:
+    size = image_size(data) if kind_of(data) else None
+    if size is None:
         return None
     try:
+        check_size("millrace record sheet", size)
         with Image.open(io.BytesIO(data)) as image:
             image.draft("RGB", (_TILE, _TILE))
             small = image.convert("RGB")

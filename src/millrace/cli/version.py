@@ -16,6 +16,7 @@ LIBRARIES = ("numpy", "opencv-python-headless", "simplejpeg", "Pillow", "cloudpi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """No options."""
+    parser.epilog = "example:\n  millrace version    for a bug report; millrace doctor says more"
 
 
 def run(arguments: argparse.Namespace) -> int:

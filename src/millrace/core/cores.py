@@ -6,6 +6,8 @@ import math
 import os
 from pathlib import Path
 
+from .cgroup import MEMBERSHIP, ROOT, group_folders
+
 __all__ = ["available_cores", "cgroup_quota"]
 
 
@@ -28,40 +30,17 @@ def available_cores() -> int:
     return max(1, cores)
 
 
-def cgroup_quota(root: str = "/sys/fs/cgroup", membership: str = "/proc/self/cgroup") -> float | None:
+def cgroup_quota(root: str = ROOT, membership: str = MEMBERSHIP) -> float | None:
     """Cores granted by cgroup v1 or v2 (the tightest of the group and its parents), or None without a limit.
 
     >>> cgroup_quota(root="/no/such/folder") is None
     True
     """
-    quotas = []
-    for version, path in _groups(membership):
-        top = Path(root) if version == 2 else Path(root) / "cpu"
-        here = top / path.lstrip("/")
-        # inside a container the path may name the host's tree, which is not mounted: fall back to the top
-        for folder in [here, *here.parents] if top in (here, *here.parents) else [top]:
-            found = _quota_v2(folder) if version == 2 else _quota_v1(folder)
-            if found is not None:
-                quotas.append(found)
-            if folder == top:
-                break
-    return min(quotas, default=None)
-
-
-def _groups(membership: str) -> list[tuple[int, str]]:
-    """(cgroup version, path) of this process; the roots of both versions when that cannot be read."""
-    text = _read(Path(membership))
-    found = []
-    for line in (text or "").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if ".." in path.split("/"):  # a group outside our namespace shows as /../..
-            path = "/"
-        if number == "0" and controllers == "":
-            found.append((2, path))
-        elif "cpu" in controllers.split(","):
-            found.append((1, path))
-    return found or [(2, "/"), (1, "/")]
+    quotas = [
+        _quota_v2(folder) if version == 2 else _quota_v1(folder)
+        for version, folder in group_folders("cpu", root, membership)
+    ]
+    return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _quota_v2(folder: Path) -> float | None:

@@ -7,7 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["lazy"]
+__all__ = ["PLACES", "lazy"]
+
+# Every name that was ever promised, with the module that has it.
+PLACES: dict[str, str] = {}
 
 
 def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
@@ -21,6 +24,8 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
     ...
     AttributeError: module 'millrace.core.lazy' has no attribute 'nothing'
     """
+
+    PLACES.update(places)
 
     def find(name: str) -> Any:
         place = places.get(name)

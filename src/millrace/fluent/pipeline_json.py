@@ -10,6 +10,7 @@ from typing import Any
 
 from millrace.core.args import checked
 from millrace.core.errors import PlanError
+from millrace.core.lazy import PLACES
 from millrace.core.log import get_logger
 from millrace.transforms.base import Transform
 
@@ -91,8 +92,11 @@ def _load(path: str) -> dict[str, Any]:
 
 
 def _rebuild(saved: dict[str, Any]) -> Dataset:
-    kind = saved.get("op_type", "")
+    kind = str(saved.get("op_type", ""))
     children = saved.get("children", [])
+    place = PLACES.get(kind, "")
+    if place.startswith("millrace.sources."):
+        importlib.import_module(place)  # a source adds itself to the table when it is first loaded
     if kind in REBUILD:
         return REBUILD[kind](saved)
     if kind not in _OPS or not children:

@@ -1,0 +1,56 @@
+"""The list of all checks, in the order in which they are shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from . import cpu, folders, leftovers, libraries, limits, memory, python, threads, workers
+from .finding import Finding, Machine
+
+__all__ = ["CHECKS", "diagnose"]
+
+Check = Callable[[Machine], Iterable[Finding]]
+
+# A room with needs of its own (a device, a server) adds a line here and a function in a file of its own.
+CHECKS: dict[str, Check] = {
+    "python": python.interpreter,
+    "global interpreter lock": python.lock,
+    "clock": python.clock,
+    "cores": cpu.cores,
+    "throttling": cpu.throttling,
+    "load": cpu.load,
+    "memory": memory.memory,
+    "shared memory": memory.shared_memory,
+    "open files, ulimit -n": limits.open_files,
+    "processes, ulimit -u": limits.processes,
+    "address space, ulimit -v": limits.address_space,
+    "locked memory, ulimit -l": limits.locked_memory,
+    "vm.max_map_count": limits.mappings,
+    "temporary folder": folders.temporary,
+    "cache folder": folders.cache,
+    "libraries": libraries.needed,
+    "JPEG decoder": libraries.jpeg,
+    "optional libraries": libraries.extras,
+    "library threads": threads.libraries,
+    "environment variables": threads.variables,
+    "start of workers": workers.start_method,
+    "worker processes": workers.trial,
+    "leftovers of dead runs": leftovers.leftovers,
+}
+
+
+def diagnose(machine: Machine, checks: Mapping[str, Check] = CHECKS) -> Iterator[Finding]:
+    """Every finding of every check. A check that fails is a finding too, never the end of the others."""
+    for name, function in checks.items():
+        try:
+            for finding in function(machine):
+                yield dataclasses.replace(finding, check=name)
+        except Exception as error:
+            yield Finding(
+                "warning",
+                f"this check failed: {type(error).__name__}: {error}",
+                "nothing is known about this point",
+                "report it, with the output of: millrace version",
+                name,
+            )

@@ -1,0 +1,101 @@
+"""What a check says, and what it looks at."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+__all__ = ["LEVELS", "Finding", "Level", "Machine", "Space", "size"]
+
+Level = Literal["ok", "note", "warning", "problem"]
+LEVELS: tuple[Level, ...] = ("ok", "note", "warning", "problem")
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One line of the diagnosis. What is not ok says what it means and how to mend it."""
+
+    level: Level
+    found: str
+    means: str = ""
+    remedy: str = ""
+    # the name of the check, filled in from the list of checks
+    check: str = ""
+
+
+class Space(NamedTuple):
+    """Of a file system: bytes in all, bytes and entries free."""
+
+    total: int
+    free: int
+    entries: int
+
+
+def _space(path: Path) -> Space:
+    room = os.statvfs(path)
+    return Space(room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize, room.f_favail)
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What the checks look at. Tests put a folder in place of ``/`` and numbers in place of the system's."""
+
+    root: Path = Path("/")
+    environ: Mapping[str, str] = dataclasses.field(default_factory=lambda: dict(os.environ))
+    cores: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
+    affinity: int = dataclasses.field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    temp: Path = dataclasses.field(default_factory=lambda: Path(tempfile.gettempdir()))
+    # folders to search for half-written record files
+    folders: tuple[Path, ...] = (Path(),)
+    space: Callable[[Path], Space] = _space
+    uid: int = dataclasses.field(default_factory=os.getuid)
+    memfd: bool = hasattr(os, "memfd_create")
+
+    def path(self, name: str) -> Path:
+        return self.root / name
+
+    def read(self, name: str) -> str:
+        """A file of the system, "" when there is none."""
+        try:
+            return self.path(name).read_text()
+        except (OSError, ValueError):
+            return ""
+
+    @property
+    def groups(self) -> tuple[str, str]:
+        """Where the control groups are, and which of them are ours."""
+        return str(self.path("sys/fs/cgroup")), str(self.path("proc/self/cgroup"))
+
+    @property
+    def cache(self) -> Path:
+        """The user's cache folder, where indexes of large files are kept."""
+        home = Path(self.environ.get("HOME") or os.path.expanduser("~"))
+        return Path(self.environ.get("XDG_CACHE_HOME") or home / ".cache") / "millrace"
+
+    def clock_cost(self, calls: int = 20_000) -> float:
+        """Seconds that one look at the clock takes; the best of three, for others use the processor too."""
+        clock = time.perf_counter
+        best = float("inf")
+        for _ in range(3):
+            began = clock()
+            for _ in range(calls):
+                clock()
+            best = min(best, (clock() - began) / calls)
+        return best
+
+
+def size(number: float) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(64 << 20), size(25_769_803_776)
+    ('999 bytes', '67.1 MB', '25.8 GB')
+    """
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= scale:
+            return f"{number / scale:.3g} {unit}"
+    return f"{number:.0f} bytes"

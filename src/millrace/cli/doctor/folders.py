@@ -1,0 +1,103 @@
+"""Folders that Millrace writes to: can they be written, and is there room."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from .finding import Finding, Machine, size
+
+__all__ = ["cache", "temporary"]
+
+LITTLE = 1 << 30
+FEW_ENTRIES = 1000
+_HEAD = 4096  # of an index of formats/offsets.py: JSON that says what it belongs to
+
+
+def _refusal(folder: Path) -> str | None:
+    """Why no file can be made there, found by making one."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def temporary(machine: Machine) -> Iterator[Finding]:
+    folder = machine.temp
+    elsewhere = "export TMPDIR=/a/folder/with/room"
+    refusal = _refusal(folder)
+    if refusal is not None:
+        yield Finding(
+            "problem",
+            f"{folder}: {refusal}",
+            "uploads to object storage, encrypted records and the quickstart need it",
+            elsewhere,
+        )
+        return
+    yield from _room(machine, folder, elsewhere)
+
+
+def cache(machine: Machine) -> Iterator[Finding]:
+    folder = machine.cache
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent  # it is made when it is first needed
+    elsewhere = "export XDG_CACHE_HOME=/a/folder/you/may/write"
+    refusal = _refusal(there) if there.is_dir() else "Not a directory"
+    if refusal is not None:
+        yield Finding(
+            "warning",
+            f"{folder}: {refusal}",
+            "the index of a large TFRecord, CSV or text file is not kept: every start scans the file again",
+            elsewhere,
+        )
+        return
+    yield from _room(machine, there, elsewhere, shown=folder)
+    stale = [path for path in _indexes(folder / "offsets") if not os.path.exists(_belongs_to(path))]
+    if stale:
+        held = sum(path.stat().st_size for path in stale)
+        yield Finding(
+            "note",
+            f"{len(stale)} indexes, {size(held)}, of files that are gone",
+            "they only take room; those of other files are made again when needed",
+            f"rm -r {folder / 'offsets'}",
+        )
+
+
+def _room(machine: Machine, folder: Path, elsewhere: str, shown: Path | None = None) -> Iterator[Finding]:
+    room = machine.space(folder)
+    text = f"{shown or folder}: {size(room.free)} free of {size(room.total)}"
+    # file systems that make entries as needed report none at all
+    few = 0 < room.entries < FEW_ENTRIES
+    if room.free >= LITTLE and not few:
+        yield Finding("ok", text)
+    else:
+        yield Finding(
+            "warning",
+            f"{text}, room for {room.entries} more files" if few else text,
+            "a large upload, sort or spill would fill it",
+            f"{elsewhere}, or see what is large: du -xh {folder} | sort -h | tail",
+        )
+
+
+def _indexes(folder: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(folder))[:1000]
+    except OSError:
+        return []
+    return [folder / name for name in names if len(name) == 32]
+
+
+def _belongs_to(index: Path) -> str:
+    """The file an index was made of; the index itself (which exists) when that cannot be read."""
+    try:
+        with index.open("rb") as file:
+            return str(json.loads(file.read(_HEAD).rstrip(b"\0"))["path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return str(index)

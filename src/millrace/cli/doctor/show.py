@@ -1,0 +1,73 @@
+"""The diagnosis for people: a table on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .finding import LEVELS, Finding
+
+__all__ = ["print_findings", "summary"]
+
+_STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
+_MARKS = {"ok": "✓", "note": "i", "warning": "!", "problem": "✗", "remedy": "→"}
+_PLAIN_MARKS = {"ok": "+", "note": "i", "warning": "!", "problem": "x", "remedy": ">"}
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many of each level.
+
+    >>> summary([Finding("ok", "x"), Finding("note", "y"), Finding("ok", "z")])
+    'no problems, 1 note, 2 ok'
+    """
+    counts = Counter(finding.level for finding in findings)
+    words = [
+        f"{counts[level]} {level}{'s' if counts[level] != 1 else ''}"
+        for level in ("problem", "warning", "note")
+        if counts[level]
+    ]
+    return ", ".join([*([] if counts["problem"] else ["no problems"]), *words, f"{counts['ok']} ok"])
+
+
+def print_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """What is fine first; what wants attention last, next to the prompt."""
+    ordered = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+    if console.is_terminal:
+        console.print(_table(ordered, _MARKS if console.encoding.startswith("utf") else _PLAIN_MARKS))
+        worst = ordered[-1].level if ordered else "ok"
+        console.print(f"\n[{_STYLES[worst]}]{summary(findings)}[/]")
+    else:
+        for finding in ordered:
+            console.print(_plain(finding), markup=False, emoji=False)
+        console.print(f"\n{summary(findings)}", markup=False)
+
+
+def _table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(max_width=24)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding.level]
+        parts: list[RenderableType] = [Text(finding.found)]
+        if finding.means:
+            parts.append(Text(finding.means, style="dim"))
+        if finding.remedy:
+            parts.append(Text.assemble((f"{marks['remedy']} ", style), (finding.remedy, "bold")))
+        name = Text(finding.check, style="" if finding.level == "ok" else style)
+        table.add_row(Text(marks[finding.level], style=style), name, Group(*parts))
+    return table
+
+
+def _plain(finding: Finding) -> str:
+    lines = [f"{finding.level:<7}  {finding.check}: {finding.found}"]
+    if finding.means:
+        lines += textwrap.wrap(finding.means, 110, initial_indent=" " * 9, subsequent_indent=" " * 9)
+    if finding.remedy:
+        lines.append(f"         remedy: {finding.remedy}")
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""Threads of libraries, and the environment variables that steer them and Millrace."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from .cpu import allowed_cores
+from .finding import Finding, Machine
+
+__all__ = ["VARIABLES", "libraries", "variables"]
+
+NUMBERS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+OURS = "MILLRACE_"
+# Every variable of our own; tests/cli/doctor compares with what the source reads.
+VARIABLES = ("MILLRACE_LOG", "MILLRACE_MONITOR", "MILLRACE_RECORD_KEY", "MILLRACE_REMOTE_CACHE_BYTES")
+
+
+def libraries(machine: Machine) -> Iterator[Finding]:
+    import cv2
+    import threadpoolctl
+
+    cores = allowed_cores(machine)
+    pools = {f"{pool['internal_api']}": pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+    pools["OpenCV"] = cv2.getNumThreads()
+    shown = ", ".join(f"{name} {count}" for name, count in pools.items())
+    most = max(pools.values())
+    if most <= cores:
+        yield Finding("ok", f"{shown}; one each inside Millrace's workers")
+    else:
+        yield Finding(
+            "note",
+            f"{shown}, on {cores} cores",
+            "Millrace holds them to one inside its workers; in the rest of your program they fight for the cores",
+            f"export OMP_NUM_THREADS={cores} OPENBLAS_NUM_THREADS={cores}, and cv2.setNumThreads({cores})",
+        )
+    if not cv2.useOptimized():
+        yield Finding(
+            "warning", "OpenCV's fast code paths are off", "image transforms are slower",
+            "cv2.setUseOptimized(True)",
+        )  # fmt: skip
+
+
+def variables(machine: Machine) -> Iterator[Finding]:
+    cores = allowed_cores(machine)
+    env = machine.environ
+    bad = False
+    for name in NUMBERS:
+        text = env.get(name, "")
+        # OpenMP allows a list, one number for each level of nesting
+        words = [word.strip() for word in text.split(",")] if text else []
+        if any(not word.isdigit() or int(word) < 1 for word in words):
+            bad = True
+            yield Finding(
+                "warning", f"{name}={text} is not a number of threads", "libraries ignore it, or fail to load",
+                f"export {name}={cores}",
+            )  # fmt: skip
+        elif words and int(words[0]) > cores:
+            bad = True
+            yield Finding(
+                "note", f"{name}={text} on {cores} cores", "threads wait for each other instead of working",
+                f"export {name}={cores}",
+            )  # fmt: skip
+    if env.get("OMP_WAIT_POLICY", "").lower() == "active" or env.get("KMP_BLOCKTIME", "") == "infinite":
+        bad = True
+        yield Finding(
+            "warning",
+            "idle OpenMP threads are told to spin",
+            "they take cores from the pipeline while they wait for work",
+            "unset OMP_WAIT_POLICY KMP_BLOCKTIME",
+        )
+    for name in sorted(name for name in env if name.startswith(OURS) and name not in VARIABLES):
+        if name.startswith("MILLRACE_TEST"):
+            continue
+        bad = True
+        near = [known for known in VARIABLES if _alike(name, known)]
+        yield Finding(
+            "warning",
+            f"{name} is set, but Millrace knows no such variable",
+            f"did you mean {near[0]}?" if near else f"it knows {', '.join(VARIABLES)}",
+            f'export {near[0]}="${name}"; unset {name}' if near else f"unset {name}",
+        )
+    if not bad:
+        given = [
+            f"{name}={env[name]}"
+            for name in (*NUMBERS, "GLOG_v", "MS_SUBMODULE_LOG_v", *VARIABLES)
+            if name in env
+        ]
+        hidden = [word if "KEY" not in word else f"{word.partition('=')[0]}=(hidden)" for word in given]
+        yield Finding("ok", ", ".join(hidden) if hidden else "none is set, none is needed")
+
+
+def _alike(name: str, known: str) -> bool:
+    return bool(difflib.get_close_matches(name[len(OURS) :], [known[len(OURS) :]]))

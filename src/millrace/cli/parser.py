@@ -1,0 +1,105 @@
+"""The parser of every command: an error is one line, with the word that was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+__all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "path_nearby", "seconds"]
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with errors of one line, and help text that keeps its examples as they were written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        unknown = "unrecognized arguments: "
+        if message.startswith(unknown):
+            word = message.removeprefix(unknown).split()[0]
+            known = [option for action in self._actions for option in action.option_strings]
+            message = f"unknown option {word}" if word.startswith("-") else f"what is {word!r} for?"
+            message += nearby(word.partition("=")[0], known)
+        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        raise SystemExit(2)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """argparse's own wording differs from version to version, and suggests nothing."""
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            near = nearby(str(value), known) or f"; it is one of {', '.join(known)}"
+            what = action.metavar if isinstance(action.metavar, str) else action.dest
+            raise argparse.ArgumentError(None, f"there is no {what.lower()} {str(value)!r}{near}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Complain where the word was: a sub-command's unknown option is its own, not its parent's."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
+
+def nearby(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean ...?" when a known word is close, else nothing.
+
+    >>> nearby("quikstart", ["doctor", "quickstart"])
+    "; did you mean 'quickstart'?"
+    >>> nearby("x", ["doctor"])
+    ''
+    """
+    close = difflib.get_close_matches(word, list(known), 1, 0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def fail(command: str, message: str) -> int:
+    """Say in one line why a command cannot be done; its exit status."""
+    lines = [line.strip() for line in message.splitlines()]
+    print(f"millrace {command}: {', '.join(filter(None, lines))}", file=sys.stderr)
+    return 2
+
+
+def no_such_path(path: str) -> str:
+    """The words for a path that does not exist, with the one that was probably meant.
+
+    >>> no_such_path("/no/such/folder")
+    '/no/such/folder does not exist'
+    """
+    return f"{path} does not exist{path_nearby(path)}"
+
+
+def path_nearby(path: str) -> str:
+    """ "; did you mean ...?" when a name in the same folder is close, else nothing."""
+    folder, name = os.path.split(path.rstrip("/"))
+    try:
+        close = difflib.get_close_matches(name, os.listdir(folder or "."), 1, 0.6)
+    except OSError:
+        close = []
+    return f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+
+
+def count(text: str) -> int:
+    """An option that is a number of things."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
+
+
+def seconds(text: str) -> float:
+    """An option that is a length of time."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 86_400:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
+    return number

@@ -1,0 +1,73 @@
+"""Where a container writes down what this process may use: the control groups of Linux, versions 1 and 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["ROOT", "cgroup_memory", "group_folders", "read_number"]
+
+ROOT = "/sys/fs/cgroup"
+MEMBERSHIP = "/proc/self/cgroup"
+
+
+def group_folders(controller: str, root: str = ROOT, membership: str = MEMBERSHIP) -> list[tuple[int, Path]]:
+    """(version, folder) of this process's group and of its parents: each of them may set a limit.
+
+    >>> group_folders("cpu", root="/groups", membership="/no/such/file")
+    [(2, PosixPath('/groups')), (1, PosixPath('/groups/cpu'))]
+    """
+    found = []
+    for version, path in _groups(controller, membership):
+        top = Path(root) if version == 2 else Path(root) / controller
+        here = top / path.lstrip("/")
+        # inside a container the path may name the host's tree, which is not mounted: fall back to the top
+        for folder in [here, *here.parents] if top in (here, *here.parents) else [top]:
+            found.append((version, folder))
+            if folder == top:
+                break
+    return found
+
+
+def cgroup_memory(root: str = ROOT, membership: str = MEMBERSHIP) -> int | None:
+    """Bytes granted by the tightest of the groups, or None without a limit.
+
+    >>> cgroup_memory(root="/no/such/folder") is None
+    True
+    """
+    names = {1: "memory.limit_in_bytes", 2: "memory.max"}
+    limits = [
+        read_number(folder / names[version]) for version, folder in group_folders("memory", root, membership)
+    ]
+    # version 1 writes "no limit" as the largest number of pages that fits
+    return min((limit for limit in limits if limit is not None and limit < 1 << 60), default=None)
+
+
+def read_number(path: Path) -> int | None:
+    """The number in a file; None when there is none, or the word ``max``.
+
+    >>> read_number(Path("/no/such/file")) is None
+    True
+    """
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _groups(controller: str, membership: str) -> list[tuple[int, str]]:
+    """(version, path) of this process; the roots of both versions when that cannot be read."""
+    try:
+        text = Path(membership).read_text()
+    except OSError:
+        text = ""
+    found = []
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if ".." in path.split("/"):  # a group outside our namespace shows as /../..
+            path = "/"
+        if number == "0" and controllers == "":
+            found.append((2, path))
+        elif controller in controllers.split(","):
+            found.append((1, path))
+    return found or [(2, "/"), (1, "/")]

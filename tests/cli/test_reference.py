@@ -1,0 +1,14 @@
+"""docs/reference/cli.md says what the parsers say."""
+
+from millrace.cli import COMMANDS
+from tests.cli.update_reference import PAGE, page
+
+
+def test_the_reference_is_in_step():
+    assert PAGE.read_text() == page(), "run: python -m tests.cli.update_reference"
+
+
+def test_every_command_is_in_it():
+    text = PAGE.read_text()
+    for name in COMMANDS:
+        assert f"## millrace {name}\n" in text
