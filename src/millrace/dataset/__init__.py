@@ -12,6 +12,7 @@ from millrace.fluent.dataset import Dataset
 from millrace.fluent.order_ops import zip_datasets as zip
 from millrace.fluent.pipeline_json import compare, deserialize, serialize, show
 from millrace.fluent.schema import Schema
+from millrace.monitor.watch import monitor
 from millrace.samplers import (
     DistributedSampler,
     PKSampler,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from millrace.sources.audio.yes_no import YesNoDataset
     from millrace.sources.csv import CSVDataset
     from millrace.sources.manifest import ManifestDataset
+    from millrace.sources.obs_records import OBSMindDataset, sync_wait_for_dataset
     from millrace.sources.records import MindDataset
     from millrace.sources.text.ag_news import AGNewsDataset
     from millrace.sources.text.amazon_review import AmazonReviewDataset
@@ -114,6 +116,8 @@ _PLACES = {
     "YesNoDataset": "millrace.sources.audio.yes_no",
     "CSVDataset": "millrace.sources.csv",
     "ManifestDataset": "millrace.sources.manifest",
+    "OBSMindDataset": "millrace.sources.obs_records",
+    "sync_wait_for_dataset": "millrace.sources.obs_records",
     "MindDataset": "millrace.sources.records",
     "AGNewsDataset": "millrace.sources.text.ag_news",
     "AmazonReviewDataset": "millrace.sources.text.amazon_review",
@@ -248,6 +252,7 @@ __all__ = [
     "GeneratorDataset",
     "MindDataset",
     "NumpySlicesDataset",
+    "OBSMindDataset",
     "PKSampler",
     "PaddedDataset",
     "RandomDataset",
@@ -264,8 +269,10 @@ __all__ = [
     "config",
     "debug",
     "deserialize",
+    "monitor",
     "serialize",
     "show",
+    "sync_wait_for_dataset",
     "transforms",
     "vision",
     "zip",

@@ -14,9 +14,9 @@ import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+from millrace.core.cgroup import cgroup_memory
 from millrace.core.cores import available_cores
 from millrace.core.errors import ResourceError
 from millrace.core.log import get_logger, warn_once
@@ -191,10 +191,8 @@ def _shown(limit: int) -> str:
 def memory_limit() -> int:
     """Bytes this process may use: the smaller of the machine's memory and its cgroup's limit."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):
-            total = min(total, int(Path(path).read_text()))
-    return total
+    limit = cgroup_memory()
+    return total if limit is None else min(total, limit)
 
 
 # glibc's mallopt: the number of heaps threads spread over, and how much freed memory a heap keeps.

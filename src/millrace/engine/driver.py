@@ -31,6 +31,7 @@ from millrace.plan.ops import Read
 
 from .budget import Bytes
 from .cursor import Cursor
+from .history import History
 from .lower import Lowering
 from .stages.base import END, Signal, Stage
 from .stats import RunStats
@@ -49,6 +50,8 @@ class Run:
         self.plan = plan
         self.pid = os.getpid()
         self.stats = RunStats()
+        # how it went over time; kept by whoever watches the run
+        self.history: History | None = None
         self.ledger = Ledger()
         self.budget = Bytes.of(plan.settings)
         self.padding = _padding(plan)
@@ -71,14 +74,15 @@ class Run:
     def next_row(self) -> dict[str, Any] | Signal:
         """The next row, END at the end of each epoch, DONE after the last."""
         if self._chunk is None:
-            self._enter()
+            began = self._enter()
+            signal: Signal | None = END
             try:
-                signal = self._pull()
+                signal = self._pull(began)
             except BaseException as error:
                 self.close(error)
                 raise
             finally:
-                self.stats.last_return = time.perf_counter()
+                self.stats.leave(fresh=signal is None)
             if signal is not None:
                 return signal
         chunk = self._chunk
@@ -91,15 +95,12 @@ class Run:
             self._chunk = None
         return row
 
-    def _enter(self) -> None:
+    def _enter(self) -> float:
         if self.closed:
             raise PlanError(self._closed_text())
-        now = time.perf_counter()
-        if self.stats.last_return is not None:
-            self.stats.consumer_busy += now - self.stats.last_return
+        return self.stats.enter()
 
-    def _pull(self) -> Signal | None:
-        began = time.perf_counter()
+    def _pull(self, began: float) -> Signal | None:
         while True:
             before = self.root.state()
             got = self.root.pull()
@@ -116,7 +117,7 @@ class Run:
         now = time.perf_counter()
         self.stats.consumer_wait += now - began
         if self.stats.first_batch is None:
-            self.stats.first_batch = now - self.stats.started
+            self.stats.first(now)
         return None
 
     def _closed_text(self) -> str:
@@ -178,7 +179,7 @@ class Run:
                 return
             self.closed, self.why_closed = True, why
             self._chunk = None
-            self.stats.ended = time.perf_counter()
+            self.stats.end()
             self.root.close()
             _live.discard(self)
 

@@ -13,7 +13,7 @@ from millrace.core.rng import mix
 from millrace.plan import ops, physical
 from millrace.plan.bind import Plan, bind, optimise
 from millrace.plan.node import Node
-from millrace.plan.passes.fuse_rows import wish_of
+from millrace.plan.passes.spread import wish_of
 
 from .budget import Bytes
 from .executors.base import Executor
@@ -70,7 +70,7 @@ class Lowering:
         return Pump(stage, depth, self.budget, self.wait, name=stage.stats.name)
 
     def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
-        return self.stats.add(StageStats(name=describe(node), kind=kind, **more))
+        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.where, **more))
 
     def build(self, node: Node, epochs: int | None) -> Stage:
         settings, seed = self.plan.settings, self.plan.seed
@@ -97,6 +97,7 @@ class Lowering:
             segment = up
             return ReplaceStage(up, stats, lambda: segment.dropped)
         if isinstance(node, ops.Shuffle):
+            stats.buffer = node.buffer_size
             return WindowShuffleStage(up, stats, node.buffer_size, seed, node.op, node.key, self.budget)
         if isinstance(node, ops.Take):
             return TakeStage(up, stats, node.count)
@@ -105,6 +106,7 @@ class Lowering:
         if isinstance(node, ops.Deal):
             return DealStage(up, stats, node.shards, node.shard, node.even)
         if isinstance(node, ops.BucketBatch):
+            stats.batches = True
             return BucketStage(up, stats, node)
         if isinstance(node, ops.FlatMap):
             return FlatMapStage(up, stats, node, lambda inner: self._inner(inner, node.op))
@@ -133,10 +135,12 @@ class Lowering:
         else:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
-        stats.ops = [OpStats(describe(op), op.where, python=wish_of(op) != "any") for op in node.ops]
+        stats.ops = [_op_stats(op) for op in node.ops]
+        stats.batches = any(isinstance(op, ops.Batch) for op in node.ops)
+        stats.fixed_rows = node.rows if node.fixed else None
         runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
-        stats.kind, stats.workers = executor.kind, executor.slots
+        stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
         limit = self.plan.settings.error_samples_limit
         return SegmentStage(
             node, up, executor, self.budget, stats, self.ledger.extend, self.wait, limit, _where(node)
@@ -169,6 +173,11 @@ class Lowering:
         plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
         return inner.build(plan.root, 1)
+
+
+def _op_stats(op: Node) -> OpStats:
+    serial = isinstance(op, ops.Read) and op.source.exclusive
+    return OpStats(describe(op), op.where, kind=type(op).__name__, python=wish_of(op) != "any", serial=serial)
 
 
 def _where(node: Node) -> Callable[[int], str | None] | None:

@@ -12,6 +12,7 @@ from millrace.core.log import get_logger
 from millrace.engine.driver import Run
 from millrace.engine.stages.base import Signal
 from millrace.engine.stages.gate import Gate
+from millrace.monitor import watch
 from millrace.plan import ops
 from millrace.plan.bind import Plan, bind, optimise
 from millrace.plan.node import INFINITE, Node, rewrite, size_of, walk
@@ -74,6 +75,7 @@ class DatasetBase:
         seed = state.get("seed") if isinstance(state, dict) else None
         run = Run(self._plan(seed if isinstance(seed, int) else None), epochs, state)
         self._session.runs = [run]
+        watch.started(run)
         return run
 
     # sizes ---------------------------------------------------------------------------------------

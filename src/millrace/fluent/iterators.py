@@ -91,7 +91,11 @@ class _Iterator:
             self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
         for name in self._hidden:
             got.pop(name, None)
-        return self._shape(got)
+        row = self._shape(got)
+        stats = self._run.stats
+        if stats.fresh:
+            stats.handed_out()
+        return row
 
     def _shape(self, row: dict[str, Any]) -> Any:
         raise TypeError("use DictIterator or TupleIterator")
@@ -123,7 +127,7 @@ class _Iterator:
         >>> iterator.report().delivered
         1
         """
-        from millrace.engine.report import Report
+        from millrace.monitor.report import Report
 
         return Report(self._run)
 

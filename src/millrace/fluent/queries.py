@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentValueError
-from millrace.engine.report import Report
+from millrace.monitor.report import Report
 from millrace.plan import ops
 from millrace.plan.explain import explain
 from millrace.plan.node import Node, schema_of, walk
@@ -229,7 +229,7 @@ class Queries(DatasetBase):
         """The plan as a text tree: what runs where, over which columns, how many rows.
 
         ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "fuse rows",
-        "place", "size chunks"); without it, the plan that would run.
+        "join transforms", "place", "gather rows", "size chunks"); without it, the plan that would run.
 
         >>> import millrace.dataset as ds
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])

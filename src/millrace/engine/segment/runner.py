@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any, NamedTuple
 
@@ -9,11 +10,11 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.log import kept_warnings
-from millrace.core.settings import Settings
+from millrace.core.settings import Settings, current, override
 from millrace.plan.node import Node
 from millrace.plan.ops import Batch, Filter, Map, Project, Read, Rename
 from millrace.plan.physical import Segment
-from millrace.transforms.base import name_of
+from millrace.transforms.base import is_ordered, name_of
 
 from .batching import BatchStep
 from .columns import ProjectStep, RenameStep
@@ -31,9 +32,9 @@ class Report(NamedTuple):
     rows: int
     # bytes held at the peak
     held: int
-    # seconds per step, and processor seconds of the thread for all of them
+    # seconds per step, and processor seconds of the thread
     seconds: list[float]
-    cpu: float
+    cpu: list[float]
     # rows that failed under an error mode that goes on
     ledger: list[Entry]
     # what is raised after the rows of the chunk were delivered
@@ -50,23 +51,31 @@ class SegmentRunner:
 
     def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
         self.policy = settings.error_samples_mode
+        self.limits = settings.limits
         self.names = [describe(op) for op in ops]
         hooks = settings.debug_hooks if settings.debug_mode else ()
         reads = isinstance(ops[0], Read)
         self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        if self.limits == current().limits:
+            return self._run(chunk)
+        with override(**self.limits):
+            return self._run(chunk)
+
+    def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
         failures = Failures(self.policy)
         rows = len(chunk)
         seconds: list[float] = []
-        clock = time.perf_counter
-        cpu = time.thread_time()
-        began = clock()
+        cpu: list[float] = []
+        clock, work = time.perf_counter, time.thread_time
+        began, worked = clock(), work()
         for step in self.steps:
             chunk = step(chunk, failures)
-            now = clock()
+            now, used = clock(), work()
             seconds.append(now - began)
-            began = now
+            cpu.append(used - worked)
+            began, worked = now, used
             if not len(chunk):
                 break
         held = chunk.nbytes
@@ -74,7 +83,6 @@ class SegmentRunner:
             held *= 2  # the rows before the last step are alive beside its result
         if failures.error is not None and not len(chunk):
             raise failures.error
-        cpu = time.thread_time() - cpu
         return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error, kept_warnings())
 
     def describe(self) -> str:
@@ -101,6 +109,8 @@ def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:
     if isinstance(op, Read):
         return ReadStep(op)
     if isinstance(op, Map):
+        if any(is_ordered(operation) for operation in op.operations):
+            op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
         return MapStep(op, seed, hooks)
     if isinstance(op, Filter):
         return FilterStep(op)

@@ -35,8 +35,11 @@ class Pump(Stage):
     # the pump's thread ---------------------------------------------------------------------------
 
     def _run(self) -> None:
+        cpu = time.thread_time()
         while True:
             with self._changed:
+                # the queue has room, the budget has none
+                self.stats.refused += len(self._queue) < self.depth and not self._has_room()
                 while not (self._stop or self._unwanted == self._pushed or self._has_room()):
                     began = time.perf_counter()
                     self._changed.wait()
@@ -54,6 +57,8 @@ class Pump(Stage):
             except BaseException as error:
                 got = error
             self._put(got)
+            before, cpu = cpu, time.thread_time()
+            self.stats.pump_cpu += cpu - before
             if got is DONE or isinstance(got, BaseException):
                 return
 

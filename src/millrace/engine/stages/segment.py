@@ -22,6 +22,7 @@ from millrace.engine.executors.base import Executor, Task
 from millrace.engine.executors.threads import ThreadExecutor
 from millrace.engine.segment.runner import Report
 from millrace.engine.stats import StageStats
+from millrace.plan.passes.spread import is_heavy
 from millrace.plan.physical import Segment
 
 from .base import DONE, Pulled, Signal, Stage, State
@@ -65,13 +66,19 @@ class SegmentStage(Stage):
         self._feeds_itself = isinstance(up, IndexStage)
         self._target = TARGET_SECONDS.get(executor.kind, 0.02)
         threads = executor if isinstance(executor, ThreadExecutor) else None
-        self._concurrency = Concurrency(threads.slots if threads else 1, threads.use if threads else _nothing)
+        self._threads = threads
+        # decoding and the like runs outside the GIL: there every thread helps
+        alone = threads is None or (is_heavy(node) and not any(op.python for op in stats.ops))
+        self._concurrency = Concurrency(1 if threads is None or alone else threads.slots, self._use)
+        self._refused = False
 
     def pull(self) -> Pulled:
         while True:
             if self._failed is not None:
                 raise self._failed
+            self._refused = False
             self._top_up()
+            self.stats.refused += self._refused
             self.stats.fill.append(len(self._pending) / self.node.window)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
@@ -97,9 +104,14 @@ class SegmentStage(Stage):
             chunk, report = item.result
             self._state = state
             self._learn(chunk, report)
-            self._concurrency.finished(report.rows, report.cpu, waited)
+            self._concurrency.finished(report.rows, sum(report.cpu), waited)
             if len(chunk):
                 return chunk
+
+    def _use(self, workers: int) -> None:
+        assert self._threads is not None
+        self._threads.use(workers)
+        self.stats.working = workers
 
     def _top_up(self) -> None:
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
@@ -111,6 +123,7 @@ class SegmentStage(Stage):
             if under_way and not self._expected and self.budget.tight:
                 return  # the first chunk tells how large chunks are
             if not self.budget.admit(self._expected, must=not under_way):
+                self._refused = True
                 return
             try:
                 got = self.up.pull()
@@ -142,8 +155,10 @@ class SegmentStage(Stage):
         stats.bytes += held
         busy = sum(seconds)
         stats.busy += busy
-        for op, spent in zip(stats.ops, seconds, strict=False):
+        stats.cpu += sum(report.cpu)
+        for op, spent, used in zip(stats.ops, seconds, report.cpu, strict=False):
             op.busy += spent
+            op.cpu += used
             op.rows += rows_in
         for key, message in report.warnings:
             warn_once(key, message)
@@ -222,6 +237,3 @@ class SegmentStage(Stage):
         self._pending.clear()
         self.executor.close()
         self.up.close()
-
-
-def _nothing(workers: int) -> None: ...

@@ -52,7 +52,7 @@ class StreamStage(Stage):
         if self._failed is not None:
             raise self._failed
         gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES)
-        began = time.perf_counter()
+        cpu, began = time.thread_time(), time.perf_counter()
         try:
             if self._iterator is None and not self._ended:
                 self._iterator = self._open()
@@ -76,6 +76,7 @@ class StreamStage(Stage):
             if not gathered.count:
                 raise self._failed from error
         self.stats.busy += time.perf_counter() - began
+        self.stats.cpu += time.thread_time() - cpu
         if not gathered.count:
             self.skip_rest()
             return END

@@ -1,0 +1,97 @@
+"""Numbers and names as people read them; shared by the table, the live view and the page."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["count", "crew", "file_and_line", "megabytes", "plain_name", "rate", "seconds", "spark"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+_ONE = {"threads": "thread", "processes": "process"}
+
+
+def plain_name(name: str) -> str:
+    """An op's name without the place where the user wrote it.
+
+    >>> plain_name("map(decode) at /home/me/train.py:12")
+    'map(decode)'
+    """
+    return name.partition(" at ")[0]
+
+
+def file_and_line(where: str) -> str:
+    """``file:line`` without the folder.
+
+    >>> file_and_line("/home/me/train.py:12")
+    'train.py:12'
+    """
+    path, _, line = where.rpartition(":")
+    return f"{os.path.basename(path)}:{line}" if path else ""
+
+
+def count(number: float) -> str:
+    """A count in three or four characters that matter.
+
+    >>> count(950), count(12_345), count(2_500_000)
+    ('950', '12.3k', '2.50M')
+    """
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            value = number / (1e3 if unit == "k" else size)
+            return (
+                f"{value:.2f}{unit}"
+                if value < 10
+                else f"{value:.1f}{unit}"
+                if value < 100
+                else f"{value:.0f}{unit}"
+            )
+    return f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+
+
+def crew(workers: int, kind: str) -> str:
+    """
+    >>> crew(1, "threads"), crew(4, "processes")
+    ('1 thread', '4 processes')
+    """
+    return f"1 {_ONE.get(kind, kind)}" if workers == 1 else f"{workers} {kind}"
+
+
+def rate(number: float) -> str:
+    """
+    >>> rate(12_345.6)
+    '12,346/s'
+    """
+    return f"{number:,.0f}/s" if number >= 10 else f"{number:.1f}/s"
+
+
+def seconds(number: float) -> str:
+    """
+    >>> seconds(0.0421), seconds(3.14159), seconds(312)
+    ('42 ms', '3.1 s', '5 min 12 s')
+    """
+    if number < 1:
+        return f"{number * 1000:.0f} ms"
+    return f"{number:.1f} s" if number < 100 else f"{number // 60:.0f} min {number % 60:.0f} s"
+
+
+def megabytes(number: float) -> str:
+    """
+    >>> megabytes(1_500_000), megabytes(12_884_901_888)
+    ('1.5 MB', '12.9 GB')
+    """
+    if number >= 1e9:
+        return f"{number / 1e9:.1f} GB"
+    return f"{number / 1e6:.1f} MB" if number >= 1e5 else f"{number / 1e3:.1f} kB"
+
+
+def spark(values: list[float], width: int = 24) -> str:
+    """The last values as a line of small bars, the highest of them full.
+
+    >>> spark([1, 2, 4, 8])
+    '▁▂▄█'
+    """
+    values = values[-width:]
+    most = max(values, default=0)
+    if most <= 0:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[int(value / most * 7.999)] for value in values)
