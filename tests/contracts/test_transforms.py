@@ -6,6 +6,8 @@ rows, and Pillow images come out where MindSpore gives them.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import pickle
 from collections.abc import Callable
@@ -43,6 +45,8 @@ def values(inputs: str, i: int) -> tuple[Any, ...]:
         return (u8(13, 17, 3, salt=i + 1),)
     if inputs == "encoded":
         return (make(("rgb.jpg", "grey.jpg", "rgb.png", "rgb422.jpg")[i % 4]),)
+    if inputs == "video":
+        return (make(("mono.avi", "plain.mp4", "late.mkv")[i % 3]),)
     if inputs == "chw":
         return (unit(3, 13, 17, salt=i + 1),)
     if inputs == "boxes":
@@ -200,6 +204,25 @@ def test_device(example):
             op.device(other)
     with pytest.raises(ValueError, match="device_target is not within the valid set"):
         op.device("TPU")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "vision",
+        "vision.c_transforms",
+        "vision.py_transforms",
+        "transforms",
+        "transforms.c_transforms",
+        "transforms.py_transforms",
+    ],
+)
+def test_every_transform_has_a_device_the_old_ones_too(module):
+    names = vars(importlib.import_module(f"millrace.dataset.{module}")).values()
+    found = [one for one in names if isinstance(one, type) and issubclass(one, Transform)]
+    assert found
+    for one in found:
+        assert list(inspect.signature(one.device).parameters) == ["self", "device_target"], one
 
 
 def test_json_gives_the_same_transform(example):

@@ -52,6 +52,7 @@ EXAMPLES: dict[str, Example] = {
     "CutMixBatch": Example(lambda: V.CutMixBatch(V.ImageBatchFormat.NHWC), "batch"),
     "CutOut": Example(lambda: V.CutOut(4, 2)),
     "Decode": Example(lambda: V.Decode(), "encoded"),
+    "DecodeVideo": Example(lambda: V.DecodeVideo(), "video"),
     "Duplicate": Example(lambda: T.Duplicate()),
     "Equalize": Example(lambda: V.Equalize(), pil=True),
     "Erase": Example(lambda: V.Erase(1, 2, 3, 4, (5, 6, 7))),

@@ -118,7 +118,7 @@ def _claims(kind: str) -> bytes:
 def test_an_image_that_claims_too_many_pixels_is_refused_before_decoding(kind):
     with pytest.raises(DataError, match="at most 178956970"):
         codec.decode(_claims(kind))
-    with pytest.raises(DataError, match="decompression bomb"):
+    with pytest.raises(DataError, match="at most 178956970"):
         codec.decode_to_pil(_claims(kind))
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "get_callback_timeout",
     "get_chunk_rows",
     "get_debug_mode",
+    "get_decode_tolerance",
     "get_dynamic_shape",
     "get_enable_autotune",
     "get_enable_shared_mem",
@@ -38,6 +39,9 @@ __all__ = [
     "get_executor",
     "get_fast_recovery",
     "get_iterator_mode",
+    "get_max_image_bytes",
+    "get_max_image_pixels",
+    "get_max_video_bytes",
     "get_memory_budget",
     "get_monitor_sampling_interval",
     "get_multiprocessing_start_method",
@@ -54,6 +58,7 @@ __all__ = [
     "set_callback_timeout",
     "set_chunk_rows",
     "set_debug_mode",
+    "set_decode_tolerance",
     "set_dynamic_shape",
     "set_enable_autotune",
     "set_enable_shared_mem",
@@ -63,6 +68,9 @@ __all__ = [
     "set_executor",
     "set_fast_recovery",
     "set_iterator_mode",
+    "set_max_image_bytes",
+    "set_max_image_pixels",
+    "set_max_video_bytes",
     "set_memory_budget",
     "set_monitor_sampling_interval",
     "set_multiprocessing_start_method",
@@ -165,7 +173,7 @@ set_callback_timeout, get_callback_timeout = _pair(Row(
 ))  # fmt: skip
 set_auto_num_workers, get_auto_num_workers = _pair(Row(
     "auto_num_workers", "enable", checks.flag("enable must be of type bool."),
-    "True", "whether the engine chooses the number of workers of ops that do not name one.",
+    "True", f"whether the number of workers is chosen for ops that do not name one. {_UNUSED}: it always is.",
 ))  # fmt: skip
 set_enable_shared_mem, get_enable_shared_mem = _pair(Row(
     "enable_shared_mem", "enable", checks.flag("enable must be of type bool."),
@@ -175,7 +183,7 @@ set_autotune_interval, get_autotune_interval = _pair(Row(
     "autotune_interval", "interval",
     checks.integer("interval must be of type int.", 0, INT32_MAX,
                    f"Interval given is not within the required range [0, {_I32}]."),
-    "30", "after how many steps autotune looks again; 0 means after every epoch.",
+    "30", f"after how many steps autotune looks again; 0 means after every epoch. {_UNUSED} yet.",
 ))  # fmt: skip
 set_auto_offload, get_auto_offload = _pair(Row(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
@@ -217,9 +225,29 @@ set_error_samples_mode, get_error_samples_mode = _pair(Row(
     show=lambda kept: ErrorSamplesMode[kept.upper()],
 ))  # fmt: skip
 set_memory_budget, get_memory_budget = _pair(Row(
-    "memory_budget", "budget", checks.budget,
+    "memory_budget", "budget", checks.size("budget", "a memory budget"),
     "2000000000", "the bytes that queues, shuffle buffers and rows under way may hold together."
                   "\nTakes a number, a text like '2GB' or '1.5GiB', or None for no limit.",
+))  # fmt: skip
+set_max_image_pixels, get_max_image_pixels = _pair(Row(
+    "max_image_pixels", "pixels", checks.count("pixels"),
+    "10000000", "the most pixels an image, or a frame of a video, may claim; None for no limit."
+                "\nA header that claims more is refused before decoding. It starts at 178,956,970, as in Pillow.",
+))  # fmt: skip
+set_max_image_bytes, get_max_image_bytes = _pair(Row(
+    "max_image_bytes", "size", checks.size("size", "the size of an encoded image"),
+    "64000000", "the most bytes an encoded image may have; a longer one is refused before decoding."
+                "\nTakes a number, a text like '64MB', or None for no limit; it starts at 256 MiB.",
+))  # fmt: skip
+set_max_video_bytes, get_max_video_bytes = _pair(Row(
+    "max_video_bytes", "size", checks.size("size", "the size of a decoded video"),
+    "2000000000", "the most bytes that the frames, and the sound, of one video may take once decoded."
+                  "\nTakes a number, a text like '2GB', or None for no limit; it starts at 8 GiB.",
+))  # fmt: skip
+set_decode_tolerance, get_decode_tolerance = _pair(Row(
+    "decode_tolerance", "levels", checks.tolerance,
+    "30.0", "by how many levels of 255 pixels may differ on average, for faster decoding; 0, the default, is exact."
+            "\nFrom 30 on, a JPEG that is going to shrink to half or less is decoded at 1/2, 1/4 or 1/8 of its size.",
 ))  # fmt: skip
 set_error_samples_limit, get_error_samples_limit = _pair(Row(
     "error_samples_limit", "limit", checks.share,
@@ -230,7 +258,7 @@ set_chunk_rows, get_chunk_rows = _pair(Row(
     "64", "how many rows travel together inside the engine; None lets it choose. Results never depend on it.",
 ))  # fmt: skip
 set_executor, get_executor = _pair(Row(
-    "executor", "executor", checks.one_of("executor", "inline", "threads", "processes", "ray", None),
+    "executor", "executor", checks.one_of("executor", "inline", "threads", "processes", None),
     "'threads'", "where row-wise ops run; None lets the engine choose. Results never depend on it.",
 ))  # fmt: skip
 
@@ -247,6 +275,8 @@ for _function in (set_error_samples_mode, get_error_samples_mode):
 def set_sending_batches(batch_num: int) -> None:
     """Set after how many batches sending to the device pauses until the training side asks for more.
 
+    It is kept; Millrace does not send batches to a device yet.
+
     >>> set_sending_batches(10)
     """
     if not isinstance(batch_num, int) or isinstance(batch_num, bool):
@@ -256,6 +286,8 @@ def set_sending_batches(batch_num: int) -> None:
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Set whether workers and prefetch are tuned while the pipeline runs, and where the result is written.
+
+    Both are kept and given back; Millrace does not tune a running pipeline yet.
 
     >>> set_enable_autotune(True)
     >>> get_enable_autotune()

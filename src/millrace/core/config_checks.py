@@ -10,7 +10,19 @@ from .args import INT32_MAX, check_type
 from .errors import ArgumentTypeError, ArgumentValueError
 from .settings import parse_bytes
 
-__all__ = ["Check", "ErrorSamplesMode", "budget", "flag", "integer", "mode", "one_of", "rows", "share"]
+__all__ = [
+    "Check",
+    "ErrorSamplesMode",
+    "count",
+    "flag",
+    "integer",
+    "mode",
+    "one_of",
+    "rows",
+    "share",
+    "size",
+    "tolerance",
+]
 
 # Checks a value and returns what the settings keep.
 Check: TypeAlias = Callable[[Any], Any]
@@ -89,19 +101,43 @@ def mode(value: Any) -> str:
     return str(value.name.lower())
 
 
-def budget(value: Any) -> int | None:
+def size(parameter: str, what: str) -> Check:
     """A number of bytes, from a number or a text; None for no limit.
 
-    >>> budget("2GB")
+    >>> size("budget", "a memory budget")("2GB")
     2000000000
     """
-    if value is None:
-        return None
-    check_type(value, (int, str), "budget")
-    size = parse_bytes(value, ArgumentValueError)
-    if size <= 0:
-        raise ArgumentValueError(f"a memory budget must be positive, but got {value!r}")
-    return size
+
+    def check(value: Any) -> int | None:
+        if value is None:
+            return None
+        check_type(value, (int, str), parameter)
+        made = parse_bytes(value, ArgumentValueError)
+        if made <= 0:
+            raise ArgumentValueError(f"{what} must be positive, but got {value!r}")
+        return made
+
+    return check
+
+
+def count(parameter: str) -> Check:
+    """A number from 1 on; None for no limit.
+
+    >>> count("pixels")(10**9)
+    1000000000
+    """
+
+    def check(value: Any) -> int | None:
+        if value is None:
+            return None
+        check_type(value, (int,), parameter)
+        if value < 1:
+            raise ArgumentValueError(
+                f"Input {parameter} must be at least 1, or None for no limit; got {value}."
+            )
+        return int(value)
+
+    return check
 
 
 def share(value: Any) -> float:
@@ -113,6 +149,20 @@ def share(value: Any) -> float:
     check_type(value, (int, float), "limit")
     if not 0 <= value <= 1:
         raise ArgumentValueError(f"Input limit is not within the required interval of [0, 1], got {value}.")
+    return float(value)
+
+
+def tolerance(value: Any) -> float:
+    """A difference in levels, 0 or more.
+
+    >>> tolerance(4)
+    4.0
+    """
+    check_type(value, (int, float), "levels")
+    if not 0 <= value <= 255:
+        raise ArgumentValueError(
+            f"Input levels is not within the required interval of [0, 255], got {value}."
+        )
     return float(value)
 
 

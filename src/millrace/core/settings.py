@@ -50,12 +50,27 @@ class Settings:
     iterator_do_copy: bool = False
     iterator_parallel_convert: bool = False
     memory_budget: int | None = None
+    # levels of 255 by which pixels may differ on average, for the sake of faster decoding
+    decode_tolerance: float = 0.0
+    # what is refused before decoding: files from strangers; None is no limit
+    max_image_pixels: int | None = 178_956_970
+    max_image_bytes: int | None = 256 * 2**20
+    max_video_bytes: int | None = 8 * 2**30
     # None lets the engine choose; tests force 1, 7, 64 rows or one kind of executor everywhere
     chunk_rows: int | None = None
     executor: str | None = None
 
     def replace(self, **changes: Any) -> Settings:
         return dataclasses.replace(self, **changes)
+
+    @property
+    def limits(self) -> dict[str, int | None]:
+        """What transforms look up while they run: these travel with the work to every worker."""
+        return {
+            "max_image_pixels": self.max_image_pixels,
+            "max_image_bytes": self.max_image_bytes,
+            "max_video_bytes": self.max_video_bytes,
+        }
 
 
 _lock = threading.Lock()

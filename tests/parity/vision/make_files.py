@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import cv2
 import numpy as np
 from PIL import Image
 
@@ -24,6 +25,10 @@ def main() -> None:
     save("progressive.jpg", colour, progressive=True)
     save("grey.jpg", grey)
     save("cmyk.jpg", colour.convert("CMYK"))
+    inks = bytearray((FILES / "cmyk.jpg").read_bytes())
+    # the last byte of the Adobe segment says how the inks are stored: 0 as they are, 2 as luminance and colour
+    inks[inks.index(b"Adobe") + 11] = 2
+    (FILES / "ycck.jpg").write_bytes(bytes(inks))
     save("tiny.jpg", Image.fromarray(u8(1, 1, 3)))
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -53,6 +58,11 @@ def main() -> None:
     frames[0].save(FILES / "animated.gif", save_all=True, append_images=frames[1:])
     save("rgb.tiff", colour)
     save("rgb.webp", colour, lossless=True)
+    turned = colour.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    colour.save(FILES / "animated.png", save_all=True, append_images=[turned])
+    cv2.imwrite(str(FILES / "deep_rgb.png"), smooth(37, 53).astype(np.uint16) * 251)
+    save("deep.tiff", Image.fromarray(smooth(37, 53, 1)[:, :, 0].astype(np.uint16) * 251))
+    (FILES / "empty.bin").write_bytes(b"")
     (FILES / "noise.bin").write_bytes(u8(200).tobytes())
     # a PNG header that promises 100,000 x 100,000 pixels
     buffer = io.BytesIO()

@@ -22,6 +22,11 @@ from millrace.kernels.vision.files import (
     write_jpeg,
     write_png,
 )
+from millrace.kernels.vision.video_files import (
+    VideoDecoder,
+    read_video,
+    read_video_timestamps,
+)
 from millrace.transforms.vision.augment import (
     AutoAugment,
     RandAugment,
@@ -115,6 +120,7 @@ from millrace.transforms.vision.spaces import (
     LinearTransformation,
     RgbToHsv,
 )
+from millrace.transforms.vision.video import DecodeVideo
 from millrace.transforms.vision.warps import (
     Affine,
     Perspective,
@@ -144,6 +150,7 @@ __all__ = [
     "CutMixBatch",
     "CutOut",
     "Decode",
+    "DecodeVideo",
     "Equalize",
     "Erase",
     "FiveCrop",
@@ -210,6 +217,7 @@ __all__ = [
     "TrivialAugmentWide",
     "UniformAugment",
     "VerticalFlip",
+    "VideoDecoder",
     "encode_jpeg",
     "encode_png",
     "get_image_num_channels",
@@ -217,6 +225,8 @@ __all__ = [
     "not_random",
     "read_file",
     "read_image",
+    "read_video",
+    "read_video_timestamps",
     "write_file",
     "write_jpeg",
     "write_png",

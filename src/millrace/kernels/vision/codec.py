@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import io
 import re
-import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 
+from . import jpeg
+from .headers import check_bytes, check_size, image_size, kind_of
 from .image import Array, describe, is_pil
+from .jpeg import Box
 from .libraries import Image, cv2, simplejpeg
 
-__all__ = ["MOST_PIXELS", "as_bytes", "decode", "decode_to_pil", "image_size", "is_jpeg", "kind_of"]
+__all__ = ["as_bytes", "decode", "decode_part", "decode_to_pil", "is_jpeg"]
 
-# OpenCV refuses more than 2**30 pixels, Pillow more than 179 million: an image that claims more is refused
-# before a byte of it is decoded.
-MOST_PIXELS = 178_956_970
-
-_MAGIC = (
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"BM", "bmp"),
-    (b"GIF8", "gif"),
-    (b"II*\0", "tiff"),
-    (b"MM\0*", "tiff"),
-)
-
-
-def kind_of(data: bytes | memoryview) -> str:
-    """Which format the first bytes announce, or "" for none that is known.
-
-    >>> kind_of(b"BM...")
-    'bmp'
-    """
-    start = bytes(data[:12])
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return "webp"
-    return next((kind for magic, kind in _MAGIC if start.startswith(magic)), "")
+Wants = Callable[[int, int], Box | None]
+Factor = Callable[[int, int], int]
 
 
 def is_jpeg(data: Any) -> bool:
@@ -48,6 +29,12 @@ def is_jpeg(data: Any) -> bool:
 
 def as_bytes(value: Any, op: str = "Decode") -> memoryview:
     """The encoded bytes: of bytes, of a 1-D array of uint8 or int8, of one bytes value in an array."""
+    data = _view(value, op)
+    check_bytes(op, len(data))
+    return data
+
+
+def _view(value: Any, op: str) -> memoryview:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return memoryview(value)
     if not isinstance(value, np.ndarray):
@@ -66,36 +53,6 @@ def as_bytes(value: Any, op: str = "Decode") -> memoryview:
         raise DataError(f"{op}: an encoded image is a 1-D array of uint8, but got {describe(value)}.")
     plain: Any = np.ascontiguousarray(value)  # numpy 2.4's stubs know no buffers
     return memoryview(plain).cast("B")
-
-
-def image_size(data: memoryview) -> tuple[int, int] | None:
-    """(height, width) as the header says, without decoding; None where it does not say."""
-    kind = kind_of(data)
-    try:
-        if kind == "png":
-            width, height = struct.unpack(">II", data[16:24])
-            return height, width
-        if kind == "bmp":
-            width, height = struct.unpack("<ii", data[18:26])
-            return abs(height), abs(width)
-        if kind == "gif":
-            width, height = struct.unpack("<HH", data[6:10])
-            return height, width
-        with Image.open(io.BytesIO(data)) as image:
-            return image.size[1], image.size[0]
-    except Image.DecompressionBombError:
-        return 2**31, 2**31
-    except Exception:
-        return None
-
-
-def check_size(op: str, size: tuple[int, int] | None) -> None:
-    """Refuse an image that claims to be huge."""
-    if size is not None and size[0] * size[1] > MOST_PIXELS:
-        raise DataError(
-            f"{op}: the image claims {size[0]} x {size[1]} pixels; at most {MOST_PIXELS} are decoded "
-            "(a file that small with an image that large is an attack or damaged)."
-        )
 
 
 def decode(value: Any, op: str = "Decode") -> Array:
@@ -118,6 +75,30 @@ def decode(value: Any, op: str = "Decode") -> Array:
             f"{op}: image decode failed: {len(data)} bytes that begin with {bytes(data[:8])!r} do not decode {what}."
         )
     return pixels
+
+
+def decode_part(
+    value: Any, wants: Wants, go_on: Callable[[Array], Any], op: str = "Decode", factor: Factor | None = None
+) -> Any:
+    """``go_on(decode(value))``, for a function that looks at nothing but the part ``wants(height, width)``.
+
+    The rest of the image may hold anything. With ``factor``, a JPEG may come out at 1 / factor(height, width) of its
+    size; ``go_on`` looks at the shape.
+    """
+    data = as_bytes(value, op)
+    if is_jpeg(data):
+
+        def checked(height: int, width: int) -> int:
+            check_size(op, (height, width))
+            return 1 if factor is None else factor(height, width)
+
+        image = jpeg.decode_part(data, checked, wants)
+        if image is not None:
+            made = go_on(image)
+            # the next image will overwrite this one
+            shared = isinstance(made, np.ndarray) and np.may_share_memory(made, image)
+            return made.copy() if shared else made
+    return go_on(decode(value, op))
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
@@ -179,8 +160,12 @@ def decode_to_pil(value: Any) -> Any:
         return value
     data = as_bytes(value)
     try:
-        return Image.open(io.BytesIO(data)).convert("RGB")
+        with Image.open(io.BytesIO(data)) as image:
+            check_size("Decode", (image.size[1], image.size[0]))
+            return image.convert("RGB")
     except Image.DecompressionBombError as error:
-        raise DataError(f"Decode: {error}") from error
+        # raised at opening, by a limit of Pillow's own
+        check_size("Decode", image_size(data))
+        raise DataError(f"Decode: {error} (PIL.Image.MAX_IMAGE_PIXELS changes that.)") from error
     except (OSError, SyntaxError, ValueError) as error:
         raise ArgumentValueError(f"{error}\n: Failed to decode given image.") from error

@@ -10,8 +10,8 @@ import numpy as np
 from millrace.core.errors import ArgumentTypeError, DataError
 from millrace.core.tensor import Tensor
 
-from . import codec
 from .enums import ImageReadMode
+from .headers import check_bytes, check_size, image_size, kind_of
 from .image import Array, describe, is_pil
 from .libraries import cv2
 
@@ -73,6 +73,8 @@ def encode_jpeg(image: Any, quality: int = 75) -> Array:
 
 def encode_png(image: Any, compression_level: int = 6) -> Array:
     """The bytes of a PNG file, as a 1-D array.
+
+    The pixels in the file are MindSpore's, its bytes are not: another zlib packs them.
 
     >>> encode_png(np.zeros((8, 8, 3), np.uint8))[1:4].tobytes()
     b'PNG'
@@ -138,11 +140,13 @@ def read_file(filename: str) -> Array:
     return np.frombuffer(_bytes_of(filename, "ReadFile"), np.uint8).copy()
 
 
-def _bytes_of(filename: str, op: str) -> bytes:
+def _bytes_of(filename: str, op: str, image: bool = False) -> bytes:
     path = Path(filename)
     if not path.is_file():
         raise DataError(f"{op}: Invalid file path, {filename!r} is not a regular file.")
     try:
+        if image:
+            check_bytes(op, path.stat().st_size, f"the file {filename!r}")
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{op}: {filename!r} could not be read: {error}") from error
@@ -151,6 +155,9 @@ def _bytes_of(filename: str, op: str) -> bytes:
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
     """The pixels of an image file <H,W,C>: as they are (alpha is dropped), grey, or RGB.
 
+    Bit for bit MindSpore's, but for animated PNG files read as grey, which differ by 1. A JPEG that is cut short is
+    an error, where MindSpore gives the part above the cut.
+
     >>> write_png("a.png", np.zeros((6, 8, 3), np.uint8))
     >>> read_image("a.png").shape, read_image("a.png", ImageReadMode.GRAYSCALE).shape
     ((6, 8, 3), (6, 8, 1))
@@ -158,10 +165,10 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     _need(filename, str, "filename")
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
-    data = memoryview(_bytes_of(filename, "ReadImage"))
-    if codec.kind_of(data) in ("", "gif", "webp"):
+    data = memoryview(_bytes_of(filename, "ReadImage", image=True))
+    if kind_of(data) in ("", "gif", "webp"):
         raise DataError(f"ReadImage: failed to read file {filename!r}: no JPEG, PNG, BMP or TIFF.")
-    codec.check_size("ReadImage", codec.image_size(data))
+    check_size("ReadImage", image_size(data))
     how = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     if pixels is None:

@@ -71,10 +71,27 @@ def _by_table(x: Array, table: Array, is_hwc: bool) -> Array:
         return cv2.LUT(np.ascontiguousarray(x), table[0])
     height, width = x.shape[:2] if is_hwc else x.shape[1:]
     planes = np.empty((len(table), height, width), np.float32)
+    _write_planes(x, table, is_hwc, planes)
+    return planes.transpose(1, 2, 0) if is_hwc else planes
+
+
+def _write_planes(x: Array, table: Array, is_hwc: bool, planes: Array) -> None:
     parts = cv2.split(np.ascontiguousarray(x)) if is_hwc else x
     for c, part in enumerate(parts):
         cv2.LUT(np.ascontiguousarray(part), table[c], planes[c])
-    return planes.transpose(1, 2, 0) if is_hwc else planes
+
+
+def writes_planes(x: Any, mean: Numbers) -> bool:
+    """Whether ``write_normalized`` takes this image."""
+    usual = type(x) is np.ndarray and x.dtype == np.uint8 and x.ndim == 3
+    return usual and x.shape[2] in (1, 3, 4) and len(mean) in (1, x.shape[2])
+
+
+def write_normalized(x: Array, mean: Numbers, std: Numbers, planes: Array) -> None:
+    """normalize and hwc_to_chw of an image <H,W,C>, written into ``planes`` <C,H,W>."""
+    if len(mean) < x.shape[2]:
+        mean, std = mean * x.shape[2], std * x.shape[2]
+    _write_planes(x, _table(mean, std), True, planes)
 
 
 def normalize_pad(x: Any, mean: Numbers, std: Numbers, dtype: str, is_hwc: bool) -> Array:

@@ -74,9 +74,7 @@ def _crosses(operations: list[Transform], border: int) -> bool:
 
 
 def _join(op: Map, settings: Settings) -> Map:
+    if len(op.input_columns or ("one",)) > 1:  # what joins works on one column
+        return op
     made = tuple(_joined(op.operations, settings))
-    return (
-        op
-        if len(made) == len(op.operations) and made == op.operations
-        else op.replace(operations=made, keys=op.draws_from())
-    )
+    return op if made == op.operations else op.replace(operations=made, keys=op.draws_from())

@@ -103,17 +103,18 @@ def _box(height: int, width: int, share: float, place: Any) -> tuple[int, int, i
     return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
 
 
-class MixUp(Operation):
-    """Each image of a batch mixed with the next one (``is_single``), or with the batch before.
+class MixUp(_OfBatch):
+    """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
 
-    With ``is_single=False`` results depend on the calls before: use it with one worker.
+    With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever
+    ``num_parallel_workers`` says, so that the rows are the same in every run. A run begins without a batch before, a
+    resumed one too. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
+    distribution here and there, from Millrace's own seed here.
 
     >>> images, labels = MixUp(2, 0.2)(np.zeros((2, 3, 4, 4)), np.eye(2))
     >>> images.shape, labels.shape
     ((2, 3, 4, 4), (2, 2))
     """
-
-    random = True
 
     def __init__(self, batch_size: Any, alpha: Any, is_single: bool = True) -> None:
         check_type(is_single, (bool,), "is_single")
@@ -124,8 +125,9 @@ class MixUp(Operation):
         self.batch_size, self.alpha, self.is_single = batch_size, alpha, is_single
         self._before: tuple[Any, Any] | None = None
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return ([draws[i] for i in range(len(draws))],)
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return not self.is_single
 
     def row(self, images: Any, labels: Any, draws: Draws) -> Any:
         share = beta(draws, self.alpha, self.batch_size)

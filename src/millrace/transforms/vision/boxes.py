@@ -1,6 +1,7 @@
 """Transforms of an image together with its bounding boxes: two columns in, two columns out.
 
-A row of boxes is (x, y, width, height, ...); what stands after the fourth number is carried along.
+A row of boxes is (x, y, width, height, ...); what stands after the fourth number is carried along. Each takes the
+arguments of the transform without boxes, and checks and draws as that one does.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import Draws
 from millrace.kernels.vision import boxes as kernel
 from millrace.kernels.vision import geometry
-from millrace.kernels.vision.enums import Border, Inter
+from millrace.kernels.vision.enums import Inter
 from millrace.kernels.vision.image import as_array
 from millrace.kernels.vision.resize import resize, target_size
 from millrace.transforms.base import Transform
-from millrace.transforms.checks import PositiveInt, Probability
+from millrace.transforms.checks import Probability
 from millrace.transforms.operation import ImageOperation
 
-from .checks import CropSize, FillValue, Padding, Ratio, ResizeSize, Scale, as_pair
-from .crops import RandomCrop, crop_and_resize, draw_box, offset, pick_box
+from .crops import RandomCrop, RandomResize, RandomResizedCrop, Resize, crop_and_resize, offset, pick_box
+from .layout import RandomHorizontalFlip
 
 __all__ = [
     "BoundingBoxAugment",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-class RandomHorizontalFlipWithBBox(ImageOperation):
+class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
     """The mirror image, left to right, and its boxes, with a given probability.
 
     >>> op = RandomHorizontalFlipWithBBox(1.0)
@@ -43,17 +44,10 @@ class RandomHorizontalFlipWithBBox(ImageOperation):
     [[6.0, 2.0, 3.0, 4.0]]
     """
 
-    random = True
+    alike = False
     _across = True
 
-    @checked
-    def __init__(self, prob: Probability = 0.5) -> None:
-        self.prob = prob
-
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
-
-    def row(self, x: Any, boxes: Any, now: bool) -> Any:
+    def row(self, x: Any, boxes: Any, now: bool) -> Any:  # type: ignore[override]
         x, name = as_array(x), type(self).__name__
         kernel.check_boxes(x, boxes, name)
         if not now:
@@ -73,19 +67,17 @@ class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox):
     _across = False
 
 
-class ResizeWithBBox(ImageOperation):
+class ResizeWithBBox(Resize):
     """An image and its boxes in another size.
+
+    Where Resize differs from MindSpore's, this does alike.
 
     >>> op = ResizeWithBBox((4, 5))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    @checked
-    def __init__(self, size: ResizeSize, interpolation: Inter = Inter.LINEAR) -> None:
-        self.size, self.interpolation = size, interpolation
-
-    def row(self, x: Any, boxes: Any) -> Any:
+    def row(self, x: Any, boxes: Any) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
 
 
@@ -95,7 +87,7 @@ def _resized(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> Any:
     return resize(x, size, inter, op), kernel.scale_boxes(boxes, given, target_size(size, *given))
 
 
-class RandomResizeWithBBox(ImageOperation):
+class RandomResizeWithBBox(RandomResize):
     """ResizeWithBBox with an interpolation drawn for each image.
 
     >>> op = RandomResizeWithBBox((4, 5))
@@ -103,17 +95,9 @@ class RandomResizeWithBBox(ImageOperation):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    random = True
-    _KINDS = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
+    alike = False
 
-    @checked
-    def __init__(self, size: ResizeSize) -> None:
-        self.size = size
-
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (draws.integers(0, 0, len(self._KINDS)),)
-
-    def row(self, x: Any, boxes: Any, kind: int) -> Any:
+    def row(self, x: Any, boxes: Any, kind: int) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
 
 
@@ -125,16 +109,7 @@ class RandomCropWithBBox(RandomCrop):
     [[1.0, 2.0, 3.0, 4.0]]
     """
 
-    @checked
-    def __init__(
-        self,
-        size: CropSize,
-        padding: Padding | None = None,
-        pad_if_needed: bool = False,
-        fill_value: FillValue = 0,
-        padding_mode: Border = Border.CONSTANT,
-    ) -> None:
-        super().__init__(size, padding, pad_if_needed, fill_value, padding_mode)
+    alike = False
 
     def row(self, x: Any, boxes: Any, down: float, right: float) -> Any:  # type: ignore[override]
         x = as_array(x)
@@ -150,32 +125,19 @@ class RandomCropWithBBox(RandomCrop):
         return part, kernel.crop_boxes(kernel.move_boxes(boxes, left, top), y, z, height, width)
 
 
-class RandomResizedCropWithBBox(ImageOperation):
+class RandomResizedCropWithBBox(RandomResizedCrop):
     """RandomResizedCrop of an image and its boxes; boxes outside of the part go.
+
+    Where Resize differs from MindSpore's, this does alike.
 
     >>> op = RandomResizedCropWithBBox((4, 5), (1.0, 1.0), (1.25, 1.25))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    random = True
+    alike = False
 
-    @checked
-    def __init__(
-        self,
-        size: CropSize,
-        scale: Scale = (0.08, 1.0),
-        ratio: Ratio = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Inter = Inter.BILINEAR,
-        max_attempts: PositiveInt = 10,
-    ) -> None:
-        self.size, self.scale, self.ratio = as_pair(size), tuple(scale), tuple(ratio)
-        self.interpolation, self.max_attempts = interpolation, max_attempts
-
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (draw_box(draws, self.scale, self.ratio, self.max_attempts),)
-
-    def row(self, x: Any, boxes: Any, drawn: Any) -> Any:
+    def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
         x, name = as_array(x), "RandomResizedCropWithBBox"
         kernel.check_boxes(x, boxes, name)
         box = pick_box(drawn, self.ratio, *x.shape[:2])

@@ -115,6 +115,8 @@ class AdjustHue(ImageOperation):
 class AdjustSharpness(ImageOperation):
     """Away from the blurred image (above 1) or towards it (below 1).
 
+    Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
+
     >>> import numpy as np
     >>> AdjustSharpness(2.0)(np.full((3, 3, 3), 60, np.uint8)).max()
     np.uint8(60)
@@ -136,7 +138,8 @@ def _gain(name: str, value: Any) -> None:
 class AdjustGamma(ImageOperation):
     """255 * gain * (x / 255) ** gamma.
 
-    Floats in [0, 1] are (gain * x) ** gamma, as float32. Other integers are refused: MindSpore treats their bytes.
+    Floats in [0, 1] are (gain * x) ** gamma, as float32; they differ from MindSpore's by up to 6e-8, the last
+    bit. Integers but uint8 are refused: MindSpore treats their bytes.
 
     >>> import numpy as np
     >>> AdjustGamma(1.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -295,6 +298,8 @@ class GaussianBlur(ImageOperation):
 
 class ConvertColor(ImageOperation):
     """Other colour channels, or the same in another order.
+
+    Grey of float32 differs from MindSpore's by up to 1e-7: OpenCV 5 sums in another order.
 
     >>> import numpy as np
     >>> import millrace.dataset.vision as vision

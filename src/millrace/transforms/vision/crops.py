@@ -57,11 +57,9 @@ def offset(unit: float, room: int) -> int:
 def draw_box(draws: Draws, scale: Any, ratio: Any, attempts: int) -> Any:
     """For each row: shares of the area and ratios to try, and two numbers for the position."""
     attempts = min(attempts, 64)  # 64 tries in vain: the next ones will be as well
-    shares = [draws.uniform(2 * i, scale[0], scale[1]) for i in range(attempts)]
-    low, high = math.log(ratio[0]), math.log(ratio[1])
-    ratios = [np.exp(draws.uniform(2 * i + 1, low, high)) for i in range(attempts)]
-    place = [draws.uniform(1000), draws.uniform(1001)]
-    return np.stack([*place, *shares, *ratios], axis=1)
+    shares = draws.uniforms(range(0, 2 * attempts, 2), scale[0], scale[1])
+    ratios = np.exp(draws.uniforms(range(1, 2 * attempts, 2), math.log(ratio[0]), math.log(ratio[1])))
+    return np.concatenate([draws.uniforms(range(1000, 1002)), shares, ratios], axis=1)
 
 
 def away(x: float) -> int:
@@ -113,6 +111,7 @@ class RandomResize(ImageOperation):
     """
 
     random = True
+    alike = True
     _KINDS = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
 
     @checked
@@ -176,6 +175,7 @@ class RandomCrop(ImageOperation):
     """
 
     random = True
+    alike = True
 
     @checked
     def __init__(
@@ -237,13 +237,14 @@ class RandomCrop(ImageOperation):
 class RandomResizedCrop(ImageOperation):
     """A part of an image with a random area and ratio, in a given size.
 
-    For one and the same part the pixels are those of Crop and Resize.
+    For one and the same part the pixels are those of Crop and Resize, and differ from MindSpore's where Resize does.
 
     >>> RandomResizedCrop(4)(np.zeros((8, 8, 3), np.uint8)).shape
     (4, 4, 3)
     """
 
     random = True
+    alike = True
 
     @checked
     def __init__(
@@ -267,6 +268,8 @@ class RandomResizedCrop(ImageOperation):
 
 class ResizedCrop(ImageOperation):
     """A given part of an image in a given size.
+
+    Where Resize differs from MindSpore's, this does alike.
 
     >>> ResizedCrop(0, 0, 4, 4, (2, 3))(np.zeros((8, 8, 3), np.uint8)).shape
     (2, 3, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace.core.rng import Draws
+from millrace.core.settings import Settings
 from millrace.kernels.vision import geometry, layout
 from millrace.kernels.vision.enums import Border
 from millrace.kernels.vision.image import as_array, is_pil
+from millrace.transforms.base import Joined, Transform
 from millrace.transforms.checks import FLOAT_MAX, DataType, Probability, Rule, between, data_type
 from millrace.transforms.operation import ImageOperation, Operation
 
 from .checks import FillValue, Padding, as_padding, as_pair, as_triple
+from .normalize_planes import NormalizePlanes
 
 __all__ = [
     "HWC2CHW",
@@ -66,6 +70,7 @@ class RandomHorizontalFlip(ImageOperation):
     """
 
     random = True
+    alike = True
 
     @checked
     def __init__(self, prob: Probability = 0.5) -> None:
@@ -114,6 +119,11 @@ class Normalize(ImageOperation):
         check_mean_std(mean, std)
         check_type(is_hwc, (bool,), "is_hwc")
         self.mean, self.std, self.is_hwc = tuple(mean), tuple(std), is_hwc
+
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        if self.is_hwc and following and type(following[0]) is HWC2CHW:
+            return NormalizePlanes(self, following[0])
+        return None
 
     def row(self, x: Any) -> Any:
         return layout.normalize(x, self.mean, self.std, self.is_hwc)

@@ -92,6 +92,8 @@ class RandomInvert(_WithProbability):
 class RandomAdjustSharpness(ImageOperation):
     """AdjustSharpness with a given probability.
 
+    Where AdjustSharpness differs from MindSpore's, this does alike.
+
     >>> RandomAdjustSharpness(2.0, 1.0)(np.full((3, 3, 3), 60, np.uint8)).max()
     np.uint8(60)
     """
@@ -166,6 +168,8 @@ class RandomSolarize(ImageOperation):
 class RandomColor(ImageOperation):
     """AdjustSaturation by a factor drawn from a range.
 
+    Where AdjustSaturation differs from MindSpore's, this does alike.
+
     >>> RandomColor((0.5, 1.5))(np.full((1, 1, 3), 60, np.uint8)).tolist()
     [[[60, 60, 60]]]
     """
@@ -188,6 +192,8 @@ class RandomColor(ImageOperation):
 
 class RandomSharpness(RandomColor):
     """AdjustSharpness by a factor drawn from a range.
+
+    Where AdjustSharpness differs from MindSpore's, this does alike.
 
     >>> RandomSharpness((0.5, 1.5))(np.full((3, 3, 3), 60, np.uint8)).max()
     np.uint8(60)
@@ -226,6 +232,9 @@ def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, 
 
 class RandomColorAdjust(ImageOperation):
     """Brightness, contrast, saturation and hue by factors drawn from ranges, in a drawn order.
+
+    For one and the same factors the pixels are those of AdjustBrightness, AdjustContrast, AdjustSaturation and
+    AdjustHue, and differ from MindSpore's where those do.
 
     >>> RandomColorAdjust(brightness=(0.5, 1.5))(np.full((1, 1, 3), 60, np.uint8)).shape
     (1, 1, 3)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from tests.parity.vision.cases import boxes, colour, crops, decode, errors, files, generic, layout, warps
+from tests.parity.vision.cases import (
+    boxes,
+    colour,
+    crops,
+    decode,
+    errors,
+    files,
+    generic,
+    layout,
+    video,
+    warps,
+)
 from tests.parity.vision.cases.case import Case
 
 
 def load() -> dict[str, list[Case]]:
     """Every case, by the name of its file."""
-    modules = (decode, crops, layout, colour, warps, generic, boxes, files, errors)
+    modules = (decode, crops, layout, colour, warps, generic, boxes, files, video, errors)
     return {module.__name__.rpartition(".")[2]: module.CASES for module in modules}

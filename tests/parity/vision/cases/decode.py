@@ -8,6 +8,7 @@ _GOOD = (
 )
 _GOOD += " rgba.png palette.png one_bit.png grey_alpha.png rgb.bmp grey.bmp turned.png deep.png cmyk.jpg"
 _ODD = "rgb.tiff rgb.webp rgb.gif animated.gif truncated.jpg header_only.jpg damaged.jpg truncated.png noise.bin bomb.png"
+_ODD += " ycck.jpg animated.png deep_rgb.png deep.tiff empty.bin"
 
 CASES = [
     *each("V.Decode()\nV.Decode(to_pil=True)", f"{_GOOD} {_ODD}"),

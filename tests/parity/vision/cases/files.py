@@ -10,6 +10,7 @@ _FILES = (
 )
 _FILES += (
     " grey_alpha.png deep.png turned.png rgb.bmp grey.bmp rgb.tiff rgb.webp rgb.gif truncated.jpg noise.bin"
+    " ycck.jpg animated.png deep_rgb.png deep.tiff empty.bin bomb.png"
 )
 
 CASES = [
