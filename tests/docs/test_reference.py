@@ -1,0 +1,75 @@
+"""Every public name has a place in docs/reference, once."""
+
+import importlib
+import inspect
+import re
+from collections import Counter
+
+from tests import surface
+from tests.docs.pages import ROOT
+
+DIRECTIVE = re.compile(r"^::: (\S+)(?P<options>(?:\n(?: .*)?)*)", re.MULTILINE)
+# Faces whose names are shown under another face, or in a table of the page named here.
+TOLD = {
+    "millrace.common.dtype": "types.md",
+    "millrace.dataset.config": "config.md",  # docs/hooks.py lists every setting there
+    "millrace.dataset.transforms.c_transforms": "old-modules.md",
+    "millrace.dataset.transforms.py_transforms": "old-modules.md",
+    "millrace.dataset.vision.c_transforms": "old-modules.md",
+    "millrace.dataset.vision.py_transforms": "old-modules.md",
+}
+
+
+def directives():
+    return [
+        found[1]
+        for page in sorted((ROOT / "docs/reference").rglob("*.md"))
+        for found in DIRECTIVE.finditer(page.read_text())
+    ]
+
+
+def thing(path):
+    parts = path.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise ImportError(path)
+
+
+def test_every_public_name_is_on_a_reference_page():
+    shown = set()
+    for path in directives():
+        found = thing(path)
+        shown |= {id(value) for value in vars(found).values()} if inspect.ismodule(found) else {id(found)}
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs/reference").rglob("*.md"))
+    missing = []
+    for module, names in surface.public_names().items():
+        if module in TOLD:
+            assert module in (ROOT / "docs/reference" / TOLD[module]).read_text()
+            continue
+        for name in names:
+            found = getattr(importlib.import_module(module), name)
+            if inspect.ismodule(found):
+                continue
+            has_docstring = inspect.isclass(found) or inspect.isroutine(found)
+            if not (id(found) in shown if has_docstring else f"`{name}`" in pages):
+                missing.append(f"::: {module}.{name}")
+    assert missing == [], "add these lines to the page of their family under docs/reference"
+
+
+def test_every_method_of_dataset_is_on_its_page():
+    import millrace.dataset as ds
+
+    listed = {
+        path.rpartition(".")[2] for path in directives() if path.startswith("millrace.dataset.Dataset.")
+    }
+    assert sorted(name for name in dir(ds.Dataset) if not name.startswith("_") and name not in listed) == []
+
+
+def test_no_name_is_shown_twice():
+    assert [path for path, times in Counter(directives()).items() if times > 1] == []
