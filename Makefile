@@ -56,7 +56,7 @@ $(STAMPS)/docs: pyproject.toml $(STAMPS)/dev
 # --- commands -------------------------------------------------------------------------------------------------
 
 quickstart: $(STAMPS)/run
-	@$(BIN)/millrace quickstart $(ARGS)
+	@$(BIN)/millrace quickstart --folder $(VENV)/quickstart $(ARGS)
 
 test: $(STAMPS)/dev
 	@$(BIN)/python -m pytest $(ARGS)
@@ -75,29 +75,47 @@ docs: $(STAMPS)/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-# Peers live outside $(VENV): what they pin must not decide what we run on. A peer that cannot be installed
-# here is left out of the comparison, and benchmarks/run.py says so.
-$(PEERS)/mindspore/bin/python $(PEERS)/torch/bin/python:
-	@echo "setting up the peer $(patsubst $(PEERS)/%/bin/python,%,$@) (once) ..."
-	@"$(PYTHON)" -m venv $(patsubst %/bin/python,%,$@)
+# Peers live outside $(VENV): what they pin must not decide what we run on. One folder each, made once and again
+# when its packages here change. A peer that cannot be installed is left out of the comparison: pip's last words
+# are kept in .failed, and the page says so. PyTorch's default wheel on Linux brings several gigabytes of CUDA with
+# it, and torchvision's wheel fits only that one: point pip at an index of CPU wheels of both to be spared it. It is
+# on disk once: WebDataset and Hugging Face datasets see the packages of PyTorch's folder after their own.
+mindspore   := $(MINDSPORE) numpy<2 opencv-python-headless<5 pandas
+torch       := torch==2.14.1 torchvision==0.29.1 pillow==13.0.0 numpy==2.4.6 opencv-python-headless==5.0.0.93
+tensorflow  := tensorflow-cpu==2.21.0
+grain       := grain==0.2.18 numpy==2.4.6 opencv-python-headless==5.0.0.93
+dali        := nvidia-dali-cuda120==2.4.0 numpy==2.4.6
+webdataset  := webdataset==1.0.2 numpy==2.4.6
+huggingface := datasets==5.2.0 numpy==2.4.6
 
-$(PEERS)/mindspore/.stamp: | $(PEERS)/mindspore/bin/python
-	@$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install $(MINDSPORE) && touch $@ || \
-		echo "peer left out: $(MINDSPORE) could not be installed" >&2
+PACKAGES = $(PEERS)/$(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface
+.PHONY: peers $(RIVALS:%=peer-%)
 
-$(PEERS)/torch/.stamp: | $(PEERS)/torch/bin/python
-	@$(PEERS)/torch/bin/python -m pip --disable-pip-version-check -qq install $(TORCH) numpy && touch $@ || \
-		echo "peer left out: $(TORCH) could not be installed" >&2
+peers: $(RIVALS:%=peer-%)
+
+$(RIVALS:%=peer-%): peer-%:
+	@test "$$(cat $(PEERS)/$*/.stamp 2>/dev/null)" = '$($*)' || { \
+		echo "setting up the peer $* (once) ..."; \
+		rm -rf $(PEERS)/$*; "$(PYTHON)" -m venv $(PEERS)/$*; \
+		if $(PEERS)/$*/bin/python -m pip --disable-pip-version-check -qq install \
+			$(foreach p,$($*),'$(p)') 2>$(PEERS)/$*/.log; \
+		then echo '$($*)' >$(PEERS)/$*/.stamp; \
+		else grep . $(PEERS)/$*/.log | tail -1 >$(PEERS)/$*/.failed; \
+			echo "peer left out: $*: $$(cat $(PEERS)/$*/.failed)" >&2; fi; \
+		case $* in webdataset|huggingface) \
+			$(call PACKAGES,torch) >"$$($(call PACKAGES,$*))/torch.pth"; esac; }
+
+peer-webdataset peer-huggingface: peer-torch
 
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
-interop: $(STAMPS)/dev $(PEERS)/mindspore/.stamp
+interop: $(STAMPS)/dev peer-mindspore
 	@if test -e $(PEERS)/mindspore/.stamp; then \
-		$(PEERS)/mindspore/bin/python -m pip --disable-pip-version-check -qq install 'opencv-python-headless<5' pandas 'numpy<2'; \
 		$(BIN)/python tests/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python; \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 
-bench: $(STAMPS)/run $(PEERS)/mindspore/.stamp $(PEERS)/torch/.stamp
+bench: $(STAMPS)/run peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
 
 # PyTorch and JAX are optional, and big. Tests that need one are marked with its name and run where it is

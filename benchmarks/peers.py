@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["NAMES", "find"]
+__all__ = ["NAMES", "PEERS", "Peer", "find"]
 
-# In the order of the tables; the name on the left is the package as well.
-NAMES = {"millrace": "Millrace", "mindspore": "MindSpore", "torch": "PyTorch"}
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """How the page calls it, the module whose import shows that it is there, and whose versions are stated."""
+
+    name: str
+    module: str
+    packages: tuple[str, ...]
+
+
+# In the order of the tables.
+PEERS = {
+    "millrace": Peer("Millrace", "millrace.dataset", ("millrace", "opencv-python-headless", "simplejpeg")),
+    "mindspore": Peer("MindSpore", "mindspore.dataset", ("mindspore",)),
+    "torch": Peer("PyTorch", "torchvision", ("torch", "torchvision", "pillow", "opencv-python-headless")),
+    "tensorflow": Peer("tf.data", "tensorflow", ("tensorflow-cpu", "tensorflow")),
+    "grain": Peer("Grain", "grain", ("grain", "opencv-python-headless")),
+    "dali": Peer("DALI (CPU)", "nvidia.dali", ("nvidia-dali-cuda120", "nvidia-dali-cuda130")),
+    "webdataset": Peer("WebDataset", "webdataset", ("webdataset", "torch", "torchvision")),
+    "huggingface": Peer("HF datasets", "datasets", ("datasets", "pyarrow", "torch", "torchvision")),
+}
+NAMES = {key: peer.name for key, peer in PEERS.items()}
 
 
 def find(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Interpreters that have their peer installed, and for the others the reason why they are left out.
+    """Interpreters in which their peer can be imported, and for the others the reason why they are left out.
 
     ``folder``/<peer>/bin/python, or what the environment variable BENCH_PYTHON_<PEER> says.
     """
     found, left_out = {"millrace": sys.executable}, {}
-    for peer in NAMES:
-        if peer == "millrace":
+    for key, peer in PEERS.items():
+        if key == "millrace":
             continue
         # not resolved: a link is what tells an interpreter to which environment it belongs
-        python = os.environ.get(f"BENCH_PYTHON_{peer.upper()}") or str(
-            folder.absolute() / peer / "bin" / "python"
-        )
+        home = folder.absolute() / key
+        python = os.environ.get(f"BENCH_PYTHON_{key.upper()}") or str(home / "bin" / "python")
         if not os.access(python, os.X_OK):
-            left_out[peer] = "its environment was not made (see `make bench`)"
-            continue
-        program = f"import importlib.metadata as m; m.version({peer!r})"
-        probe = subprocess.run([python, "-c", program], capture_output=True, check=False, timeout=60)
-        if probe.returncode:
-            left_out[peer] = "its environment has no such package: the installation failed"
+            left_out[key] = "its environment was not made (see `make bench`)"
+        elif (home / ".failed").exists():
+            left_out[key] = f"it could not be installed: {(home / '.failed').read_text().strip()[:200]}"
         else:
-            found[peer] = python
+            why = _import_fails(python, peer.module)
+            if why is None:
+                found[key] = python
+            else:
+                left_out[key] = f"`import {peer.module}` fails: {why}"
     return found, left_out
+
+
+def _import_fails(python: str, module: str) -> str | None:
+    try:
+        probe = subprocess.run(
+            [python, "-c", f"import {module}"], capture_output=True, text=True, check=False, timeout=120
+        )
+    except subprocess.TimeoutExpired:
+        return "no answer after 120 s"
+    said = [line for line in probe.stderr.splitlines() if line.strip()]
+    return None if probe.returncode == 0 else said[-1][:200] if said else f"ended with {probe.returncode}"

@@ -15,14 +15,16 @@ from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+FILE = "scoreboard.json"
 sys.path[:1] = [str(HERE.parent)]
 
-from benchmarks import peers, summary, workloads  # noqa: E402
+from benchmarks import peers, scaling_page, summary, workloads  # noqa: E402
 from benchmarks.summary import extent, number  # noqa: E402
 from benchmarks.svg import BarRow, bars  # noqa: E402
 
 __all__ = ["fill_note", "page", "write"]
 
+MET = {True: "yes", False: "**NOT met**", None: "not measured"}
 BEGIN, END = "<!-- results: filled by benchmarks/report.py --note -->", "<!-- end of results -->"
 
 Results = dict[str, Any]
@@ -30,15 +32,19 @@ Results = dict[str, Any]
 
 def write(results: Results, folder: Path) -> list[Path]:
     """RESULTS.md and plots/*.svg into the folder; returns what was written."""
-    written = []
     (folder / "plots").mkdir(parents=True, exist_ok=True)
-    for name, module, entry in _entries(results):
-        path = folder / "plots" / f"{name}.svg"
-        path.write_text(_plot(module, entry))
-        written.append(path)
+    plots = {name: _plot(module, entry) for name, module, entry in _entries(results)}
+    scaled = scaling_page.load(folder)
+    if scaled is not None:
+        plots |= scaling_page.plots(scaled)
+    for old in (folder / "plots").glob("*.svg"):
+        if old.stem not in plots:
+            old.unlink()
+    for name, drawn in plots.items():
+        (folder / "plots" / f"{name}.svg").write_text(drawn)
     path = folder / "RESULTS.md"
-    path.write_text(page(results))
-    return [path, *written]
+    path.write_text(page(results, scaled))
+    return [path, *[folder / "plots" / f"{name}.svg" for name in plots]]
 
 
 def _entries(results: Results) -> Iterator[tuple[str, ModuleType, Any]]:
@@ -50,14 +56,16 @@ def _entries(results: Results) -> Iterator[tuple[str, ModuleType, Any]]:
 # --- the page -------------------------------------------------------------------------------------------------
 
 
-def page(results: Results) -> str:
+def page(results: Results, scaled: Results | None = None) -> str:
     lines = ["# Results", "", *_head(results), ""]
     lines += ["## At a glance", "", *glance(results), ""]
-    lines += ["## Bars", "", *_bars(results), ""]
+    lines += ["## Bars", "", *_bars(results, scaled), ""]
     lines += ["## Where Millrace is not first", "", *_not_first(results), ""]
     for name, module, entry in _entries(results):
-        lines += [f"## {module.QUESTION}", "", module.NOTE, "", *_table(module, entry), ""]
-        lines += [f"![{module.QUESTION}](plots/{name}.svg)", ""]
+        lines += [f"## {module.TITLE}: {module.QUESTION}", "", module.NOTE, "", *_table(module, entry), ""]
+        lines += [f"![{module.TITLE}](plots/{name}.svg)", ""]
+    if scaled is not None:
+        lines += scaling_page.section(scaled)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -70,7 +78,9 @@ def _head(results: Results) -> list[str]:
         f"Made by `{results['command']}` on {' and '.join(days)}; {' or '.join(map(str, counts))} rounds. In each, "
         "all peers one after the other, every measurement in a fresh process of that peer's own environment. Numbers "
         "are the median over the rounds, with (lowest .. highest). A ratio is taken within each round, then its "
-        "median: above 1, Millrace is better. Where a peer has several variants, its best one counts."
+        "median: above 1, Millrace is better. Where a peer has several variants, its best one counts; one that is far "
+        "behind in the first round is not measured again. Peak memory is the process's high-water mark with the "
+        "share of its workers; shared pages count once."
     )
     where = (
         f"- Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}; "
@@ -88,27 +98,27 @@ def _head(results: Results) -> list[str]:
 
 
 def glance(results: Results) -> list[str]:
-    """One line per question: the first metric of each peer, and the ratios."""
+    """One line per question: what Millrace reaches, and how many times as good as each peer that is."""
+    shown = [p for p in peers.NAMES if any(p in e["peers"] for _, _, e in _entries(results))]
+    shown = [p for p in shown if p != "millrace"]
     lines = [
-        "| question | Millrace | MindSpore | Millrace is | PyTorch | Millrace is |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| question | Millrace | " + " | ".join(f"to {peers.NAMES[p]}" for p in shown) + " |",
+        "|---|---:|" + "---:|" * len(shown),
     ]
     for _, module, entry in _entries(results):
         metric = module.METRICS[0]
         compared = summary.comparisons(module, entry)
-        paired = getattr(module, "PAIRED", False)
-        ours = list(entry["peers"].get("millrace", {})) if paired else []
+        ours = list(entry["peers"].get("millrace", {})) if getattr(module, "PAIRED", False) else []
         best = summary.best_variant(entry, "millrace", metric)
-        if not paired and not compared:
-            ours = list(entry["peers"].get("millrace", {}))  # nothing beside it: show all there is
-        for variant in ours or ([best] if best else []):
+        # where every variant failed, the first stands for it: a question must not vanish from the table
+        for variant in ours or [best or next(iter(entry["peers"].get("millrace", {"": []})))]:
             cells = [
-                module.QUESTION + (f": {variant}" if ours else ""),
+                module.TITLE + (f", {variant}" if ours else ""),
                 _cell(entry, "millrace", variant, metric),
             ]
-            for peer in ("mindspore", "torch"):
+            for peer in shown:
                 c = next((c for c in compared if c.peer == peer and c.ours == variant), None)
-                cells += ["", ""] if c is None else [_cell(entry, peer, c.theirs, metric), _times(c)]
+                cells.append("" if c is None else f"**{c.ratio.median:.2f}x**")
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -124,13 +134,14 @@ def _times(c: summary.Comparison) -> str:
     return f"**{c.ratio.median:.2f}x** ({c.ratio.low:.2f} .. {c.ratio.high:.2f})"
 
 
-def _bars(results: Results) -> list[str]:
+def _bars(results: Results, scaled: Results | None = None) -> list[str]:
     lines = ["| bar | measured | met |", "|---|---|---|"]
     for _, module, entry in _entries(results):
         for v in summary.verdicts(module, entry):
-            met = {True: "yes", False: "**no**", None: "not measured"}[v.met]
             which = f" ({v.variant})" if len(entry["peers"].get("millrace", {})) > 1 else ""
-            lines.append(f"| {module.QUESTION}{which}: {v.bar.text} | {v.measured} | {met} |")
+            lines.append(f"| {module.TITLE}{which}: {v.bar.text} | {v.measured} | {MET[v.met]} |")
+    for text, measured, met in scaling_page.verdicts(scaled):
+        lines.append(f"| {text} | {measured} | {MET[met]} |")
     return lines
 
 
@@ -143,7 +154,8 @@ def _not_first(results: Results) -> list[str]:
             which = f" ({c.ours})" if getattr(module, "PAIRED", False) else ""
             peer = f"{peers.NAMES[c.peer]} ({c.theirs})"
             place = f"behind {peer}" if c.word == "behind" else f"level with {peer}, within the spread"
-            lines.append(f"- {module.QUESTION}{which}: {place}, {_times(c)}.")
+            why = getattr(module, "WHY", {}).get(c.peer, "not yet known")
+            lines.append(f"- {module.TITLE}{which}: {place}, {_times(c)}. Why: {why.rstrip('.')}.")
     return lines or ["Nowhere in this run, in the number that each table compares first."]
 
 
@@ -154,7 +166,10 @@ def _table(module: ModuleType, entry: Any) -> list[str]:
     failed = []
     for peer, variants in entry["peers"].items():
         for variant in variants:
-            cells = [f"{peers.NAMES[peer]}, {variant}"]
+            times = len(summary.rounds(entry, peer, variant))
+            cells = [
+                f"{peers.NAMES[peer]}, {variant}" + (" (1 round)" if times == 1 < entry["rounds"] else "")
+            ]
             for metric in module.METRICS:
                 have = summary.spread(entry, peer, variant, metric)
                 cells.append("" if have is None else f"{number(have.median, metric)} {extent(have, metric)}")
@@ -185,7 +200,7 @@ def _plot(module: ModuleType, entry: Any) -> str:
                 )
     better = "longer is better" if metric.higher else "shorter is better"
     note = f"{metric.name}; {better}; median of {entry['rounds']} rounds, line from lowest to highest"
-    return bars(module.QUESTION, rows, note)
+    return bars(f"{module.TITLE}: {module.QUESTION}", rows, note)
 
 
 # --- a dated design note ----------------------------------------------------------------------------------------
@@ -213,10 +228,10 @@ def fill_note(text: str, results: Results) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the page from the results file; measures nothing.")
-    parser.add_argument("--out", type=Path, default=HERE, help="folder that holds results/engine.json")
+    parser.add_argument("--out", type=Path, default=HERE, help="folder that holds results/")
     parser.add_argument("--note", type=Path, help="fill the table of this design note instead")
     args = parser.parse_args()
-    source = args.out / "results" / "engine.json"
+    source = args.out / "results" / FILE
     if not source.exists():
         raise SystemExit(f"{source} is not there: run `make bench` first")
     results = json.loads(source.read_text())

@@ -7,6 +7,7 @@ import statistics
 from types import ModuleType
 from typing import Any
 
+from benchmarks.peers import NAMES
 from benchmarks.workloads import Bar, Metric
 
 __all__ = ["Comparison", "Spread", "Verdict", "best_variant", "comparisons", "errors", "spread", "verdicts"]
@@ -65,11 +66,11 @@ def errors(entry: Entry, peer: str, variant: str) -> list[str]:
 
 
 def best_variant(entry: Entry, peer: str, metric: Metric) -> str | None:
-    """The variant that counts: the one with the best median of the first metric."""
-    found = {}
-    for variant in entry["peers"].get(peer, {}):
+    """The variant that counts: the one with the best median of the first metric, of those measured to the end."""
+    found, most = {}, max((len(r) for r in entry["peers"].get(peer, {}).values()), default=0)
+    for variant, measured in entry["peers"].get(peer, {}).items():
         have = spread(entry, peer, variant, metric)
-        if have is not None:
+        if have is not None and len(measured) == most:
             found[variant] = have.median
     if not found:
         return None
@@ -109,12 +110,14 @@ def verdicts(module: ModuleType, entry: Entry) -> list[Verdict]:
     made = []
     for bar in module.BARS:
         metric = next(m for m in module.METRICS if m.key == bar.metric)
-        if bar.ratio is not None:
+        if bar.first:
+            made.append(_first(bar, comparisons(module, entry)))
+        elif bar.ratio is not None:
             against = [c for c in comparisons(module, entry) if c.peer == bar.peer]
             if not against:
                 made.append(Verdict(bar, "", f"{bar.peer} was not measured", None))
             for c in against:
-                text = f"{c.ratio.median:.1f} times ({c.ratio.low:.1f} .. {c.ratio.high:.1f})"
+                text = f"{c.ratio.median:.2f} times ({c.ratio.low:.2f} .. {c.ratio.high:.2f})"
                 made.append(Verdict(bar, c.ours, text, c.ratio.median >= bar.ratio))
         elif bar.below is not None:
             for variant in entry["peers"].get("millrace", {}):
@@ -123,6 +126,14 @@ def verdicts(module: ModuleType, entry: Entry) -> list[Verdict]:
                     text = f"{number(have.median, metric)} {metric.unit} {extent(have, metric)}"
                     made.append(Verdict(bar, variant, text, have.median <= bar.below))
     return made
+
+
+def _first(bar: Bar, against: list[Comparison]) -> Verdict:
+    if not against:
+        return Verdict(bar, "", "no other was measured", None)
+    nearest = min(against, key=lambda c: c.ratio.median)
+    text = f"{nearest.ratio.median:.2f} times {NAMES[nearest.peer]}, the nearest of {len(against)}"
+    return Verdict(bar, nearest.ours, text, nearest.ratio.median > 1)
 
 
 # --- numbers as text ------------------------------------------------------------------------------------------

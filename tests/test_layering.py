@@ -31,8 +31,11 @@ ROOMS = {
     "plan": ("core", "transforms.base", "samplers.base"),
     # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
     "engine": ("core", "plan", "transforms.base"),
-    # The fluent layer builds nodes (so: what the plan may see) and starts the engine.
-    "fluent": ("core", "plan", "engine", "transforms.base", "samplers.base"),
+    # What is shown of a run, in the terminal and as a page: it reads the engine's counters, and nothing leans on it
+    # but the fluent layer, which hands it out.
+    "monitor": ("core", "plan", "engine"),
+    # The fluent layer builds nodes (so: what the plan may see), starts the engine and shows its runs.
+    "fluent": ("core", "plan", "engine", "monitor", "transforms.base", "samplers.base"),
     "sources": ("core", "fluent", "formats", "samplers", "kernels"),
     # Cache server and device sink move chunks between processes, and know no pipeline.
     "cache": ("core", "engine.transport"),
@@ -45,7 +48,7 @@ ROOMS = {
 }
 
 # These stand above all rooms and may import any of them, the faces included.
-TOP = ("", "cli", "as_mindspore", *FACES)  # "" is millrace/__init__.py
+TOP = ("", "__main__", "cli", "as_mindspore", *FACES)  # "" is millrace/__init__.py
 
 # Library -> the only places that may import it. "leaf" places must go through millrace.core.optional,
 # so that the rest of their room works without the library and the error names the extra to install.

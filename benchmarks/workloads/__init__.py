@@ -2,11 +2,15 @@
 
 A workload module has
 
-- ``QUESTION``: what is asked, one line; ``NOTE``: how, and what was left out;
+- ``TITLE``: what it is called in the tables; ``QUESTION``: what is asked, one line; ``NOTE``: how, and what was
+  left out;
 - ``METRICS``: what its variants measure, the one that is compared first;
 - ``VARIANTS``: peer -> variant -> function(quick) that returns the measured numbers as a dict. A function imports
   its peer itself: it runs in that peer's interpreter. Where a peer has several variants, the best one counts.
-- ``BARS``: what Millrace is held to.
+- ``BARS``: what Millrace is held to;
+- ``WHY``, if it is there: peer -> why it may be ahead. The page shows it only where that peer is.
+- ``FILES``, if it is there: the peers whose first variant makes files that are read, where they are missing;
+- ``ROUNDS``, if it is there: the most rounds that are worth their time.
 """
 
 from __future__ import annotations
@@ -17,6 +21,10 @@ from types import ModuleType
 
 # In the order of the page.
 NAMES = (
+    "jpeg_train",
+    "jpeg_eval",
+    "mindrecord_jpeg",
+    "segmentation",
     "arrays",
     "generator",
     "generator_map",
@@ -48,7 +56,7 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """What Millrace must reach: a ratio to a peer, or an absolute number that it must stay below.
+    """What Millrace must reach: a ratio to a peer, to be ahead of every peer, or a number that it must stay below.
 
     ``variant`` narrows it to one of Millrace's variants; None means each of them.
     """
@@ -57,6 +65,7 @@ class Bar:
     metric: str
     ratio: float | None = None
     peer: str = "mindspore"
+    first: bool = False
     below: float | None = None
     variant: str | None = None
 

@@ -6,12 +6,13 @@ import tempfile
 import time
 from typing import Any
 
+from benchmarks.data.mindrecords import SCALARS, scalar_rows, write
 from benchmarks.measure import cpu_seconds, peak_mb
 
 from . import CPU, PEAK, RATE, Bar
-from .mindrecord_files import SCALARS, scalar_rows, write
 
-QUESTION = "MindRecord: write 50,000 rows of 10 scalar fields, 1,000 a call"
+TITLE = "MindRecord write"
+QUESTION = "50,000 rows of 10 scalar fields, 1,000 a call"
 NOTE = (
     "FileWriter, one shard, index on all fields, from the first call to the end of commit(). Millrace reads back "
     "and syncs what it wrote before the file gets its name; MindSpore does neither."

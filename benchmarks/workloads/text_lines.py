@@ -5,15 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import loop
+import numpy as np
+
+from benchmarks.data import folder, kept, seconds
+from benchmarks.measure import Again, Stream, loop
 
 from . import STREAM, Bar
-from .files import folder, kept, seconds
 
-QUESTION = "Text lines: 400,000 lines of about 60 letters, batch 256"
+TITLE = "Text lines"
+QUESTION = "400,000 lines of about 60 letters, batch 256"
 NOTE = (
-    "The same lines: TextFileDataset, batch; in order, and shuffled (MindSpore: within a window of its own)."
+    "In order, and shuffled. Millrace and MindSpore run the same lines: TextFileDataset, batch (MindSpore shuffles "
+    "within a window of its own). tf.data: TextLineDataset, a shuffle buffer of 10,000. PyTorch: an IterableDataset "
+    "over the file, shuffled the list of all lines in memory; Grain: that list. Hugging Face: load_dataset('text', "
+    "streaming=True), a shuffle buffer of 10,000. A batch is a numpy array in all."
 )
+WHY = {
+    "torch": (
+        "in order, it is a bare loop over the file; shuffled, it holds every line in memory as a string and picks from "
+        "that list, where Millrace reads lines by offset and needs no memory for the file."
+    ),
+}
+FILES = ("millrace",)
+# two questions, not two ways to do one
+PAIRED = True
 METRICS = STREAM
 BARS = (Bar("at least 3 times MindSpore", "rows_per_s", ratio=3),)
 
@@ -26,16 +41,27 @@ def write(path: Path, rows: int) -> None:
             file.write(f"This is line number {n} of a text file with some words in it.\n")
 
 
+def count(quick: bool) -> int:
+    return 600 if quick else 400_000
+
+
+def path(quick: bool) -> Path:
+    name = f"lines-{'quick' if quick else 'full'}.txt"
+    return kept(folder() / name, lambda p: write(p, count(quick)))
+
+
+def timed(build: Any, quick: bool) -> dict[str, Any]:
+    return loop(build, seconds(quick), rows=count(quick))
+
+
 def like_mindspore(ds: Any, quick: bool, shuffle: bool = False) -> dict[str, Any]:
-    path = kept(
-        folder() / f"lines-{'quick' if quick else 'full'}.txt", lambda p: write(p, 600 if quick else 400_000)
-    )
+    file = str(path(quick))
 
     def build() -> Any:
-        data = ds.TextFileDataset(str(path), shuffle=shuffle)
+        data = ds.TextFileDataset(file, shuffle=shuffle)
         return data.batch(BATCH).create_tuple_iterator(num_epochs=-1, output_numpy=True)
 
-    return loop(build, seconds(quick))
+    return timed(build, quick)
 
 
 def millrace(quick: bool, shuffle: bool = False) -> dict[str, Any]:
@@ -50,7 +76,71 @@ def mindspore(quick: bool, shuffle: bool = False) -> dict[str, Any]:
     return like_mindspore(ds, quick, shuffle)
 
 
+def tensorflow(quick: bool, shuffle: bool = False) -> dict[str, Any]:
+    import tensorflow as tf
+
+    file = str(path(quick))
+
+    def build() -> Any:
+        lines = tf.data.TextLineDataset(file)
+        if shuffle:
+            lines = lines.shuffle(10_000)
+        batches = lines.batch(BATCH).prefetch(tf.data.AUTOTUNE)
+        return Again(lambda: ((batch,) for batch in batches.as_numpy_iterator()))
+
+    return timed(build, quick)
+
+
+def torch(quick: bool, shuffle: bool = False) -> dict[str, Any]:
+    from torch.utils.data import DataLoader, IterableDataset
+
+    class File(IterableDataset):  # type: ignore[type-arg,misc]
+        def __iter__(self) -> Any:
+            with path(quick).open() as file:
+                for line in file:
+                    yield line.rstrip("\n")
+
+    def build() -> Any:
+        rows: Any = path(quick).read_text().splitlines() if shuffle else File()
+        return DataLoader(rows, BATCH, shuffle=shuffle, collate_fn=lambda lines: (np.array(lines),))
+
+    return timed(build, quick)
+
+
+def grain(quick: bool, shuffle: bool = False) -> dict[str, Any]:
+    import grain as g
+
+    lines = path(quick).read_text().splitlines()
+
+    def build() -> Any:
+        rows = g.MapDataset.source(lines)
+        rows = (rows.shuffle(seed=1) if shuffle else rows).batch(BATCH).repeat()
+        batches = rows.to_iter_dataset(g.ReadOptions(num_threads=1, prefetch_buffer_size=16))
+        return Stream(((batch,) for batch in batches), -(-len(lines) // BATCH))
+
+    return timed(build, quick)
+
+
+def huggingface(quick: bool, shuffle: bool = False) -> dict[str, Any]:
+    import datasets
+
+    def build() -> Any:
+        table = datasets.load_dataset("text", data_files=str(path(quick)), split="train", streaming=True)
+        if shuffle:
+            table = table.shuffle(buffer_size=10_000)
+        return Again(lambda: ((np.array(batch["text"]),) for batch in table.iter(BATCH)))
+
+    return timed(build, quick)
+
+
 VARIANTS = {
-    "millrace": {"in order": millrace, "shuffled": lambda quick: millrace(quick, True)},
-    "mindspore": {"in order": mindspore, "shuffled": lambda quick: mindspore(quick, True)},
+    peer: {"in order": work, "shuffled": lambda quick, work=work: work(quick, True)}
+    for peer, work in {
+        "millrace": millrace,
+        "mindspore": mindspore,
+        "torch": torch,
+        "tensorflow": tensorflow,
+        "grain": grain,
+        "huggingface": huggingface,
+    }.items()
 }

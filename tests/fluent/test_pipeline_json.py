@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -47,3 +49,18 @@ def test_nothing_else_is_imported_or_called(module: str) -> None:
     saved["operations"] = [{"python_module": module, "tensor_op_name": "system", "tensor_op_params": {}}]
     with pytest.raises(RuntimeError, match="cannot be rebuilt"):
         ds.deserialize(json.loads(json.dumps(saved)))
+
+
+def test_a_source_comes_back_in_a_process_that_has_not_used_it(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    ds.serialize(ds.TextFileDataset(str(tmp_path / "lines.txt")).batch(2), str(tmp_path / "plan.json"))
+    code = "import millrace.dataset as ds, sys; print(ds.deserialize(json_filepath=sys.argv[1]).get_dataset_size())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "plan.json")], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "1\n", done.stderr
+
+
+def test_an_operation_type_that_is_no_text() -> None:
+    with pytest.raises(RuntimeError, match="unsupported operation type"):
+        ds.deserialize({"op_type": ["Batch"]})
