@@ -40,6 +40,9 @@ PACKAGES = ("millrace", "opencv-python-headless", "simplejpeg", "torch", "torchv
 # names for the drawn files: an epoch must not end while it is measured, however many workers there are
 COPIES = 64
 
+# (pipeline, loader, workers) -> what each round measured
+Found = dict[tuple[str, str, int], list[dict[str, Any]]]
+
 
 def main() -> int:
     args = _arguments()
@@ -47,37 +50,28 @@ def main() -> int:
         print("\n" + json.dumps(one(*args.cell, seconds=args.seconds)), flush=True)
         os._exit(0)  # workers of a loader that was left in the middle of an epoch
     began = time.monotonic()
+    args.out.parent.mkdir(parents=True, exist_ok=True)
     made = {name: {} for name in NAMES} if importlib.util.find_spec("torchvision") else {"millrace": {}}
     with tempfile.TemporaryDirectory(prefix="millrace-scaling-") as folder:
         files = _linked(Path(folder), args.copies)
         print(f"{files} files after {time.monotonic() - began:.0f} s", flush=True)
-        found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+        found: Found = {}
+        results = _results(args, files, list(made), found)
         for number in range(args.rounds):
             for cell in _cells(list(made), args.workers, number):
                 if time.monotonic() - began > 60 * args.minutes:
                     break
                 measured = _run(cell, folder, args.seconds)
                 found.setdefault(cell, []).append(measured)
+                # after each: a run that is stopped keeps what it has
+                results = _results(args, files, list(made), found)
+                args.out.write_text(json.dumps(results, indent=1) + "\n")
                 shown = measured.get("error") or f"{measured['rows_per_s']:,.0f} rows/s"
                 spent = time.monotonic() - began
                 print(
                     f"{spent:4.0f} s  {cell[0]:5} {NAMES[cell[1]]:22} {cell[2]:2} workers  {shown}",
                     flush=True,
                 )
-    here = machine.describe()
-    results = {
-        "command": "python benchmarks/scaling.py",
-        "when": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
-        "machine": here,
-        "commit": args.commit or here["commit"],
-        "versions": measure.versions(*PACKAGES),
-        "files": files,
-        "rounds": max(map(len, found.values()), default=0),
-        "names": {name: NAMES[name] for name in made},
-        "pipelines": {p: {name: _summary(found, p, name) for name in made} for p in PIPELINES},
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
     _table(results)
     print(args.out)
     return int(any("error" in m for several in found.values() for m in several))
@@ -199,9 +193,22 @@ def _torch(pipeline: str, name: str, workers: int, folder: str) -> Any:
 # --- what is shown and written ------------------------------------------------------------------------------------
 
 
-def _summary(
-    found: dict[tuple[str, str, int], list[dict[str, Any]]], pipeline: str, name: str
-) -> dict[str, Any]:
+def _results(args: argparse.Namespace, files: int, names: list[str], found: Found) -> dict[str, Any]:
+    here = machine.describe()
+    return {
+        "command": "python benchmarks/scaling.py",
+        "when": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+        "machine": here,
+        "commit": args.commit or here["commit"],
+        "versions": measure.versions(*PACKAGES),
+        "files": files,
+        "rounds": max(map(len, found.values()), default=0),
+        "names": {name: NAMES[name] for name in names},
+        "pipelines": {p: {name: _summary(found, p, name) for name in names} for p in PIPELINES},
+    }
+
+
+def _summary(found: Found, pipeline: str, name: str) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for (p, n, workers), several in found.items():
         good = [m for m in several if "error" not in m]
