@@ -20,6 +20,7 @@ from PIL import Image, ImageDraw
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
+from millrace.core import settings
 
 HERE = Path(__file__).parent
 
@@ -227,10 +228,14 @@ class Gallery:
         self.files: dict[str, bytes] = {}
         self.names: list[str] = []
         parts = [INTRO.format(seed=SEED, height=HEIGHT, width=WIDTH), STYLE]
-        for family, text, items in entries.FAMILIES:
-            parts.append(f"\n## {family}\n\n{text}\n\n<div class='gallery'>\n")
-            parts += [self._card(item) for item in items]
-            parts.append("</div>\n")
+        saved = settings.snapshot()  # the seed of whoever asks for the page stays as it is
+        try:
+            for family, text, items in entries.FAMILIES:
+                parts.append(f"\n## {family}\n\n{text}\n\n<div class='gallery'>\n")
+                parts += [self._card(item) for item in items]
+                parts.append("</div>\n")
+        finally:
+            settings.restore(saved)
         self.page = "".join(parts)
 
     def _card(self, item: Any) -> str:

@@ -66,11 +66,21 @@ def test_memory_is_used_again_only_when_nobody_holds_it():
     where = rows[3].ctypes.data
     view = rows[3][10:20]
     del rows[3]
-    slots._open.clear()
     assert not slots._spare.blocks
     del view
     assert len(slots._spare.blocks) == 1
     assert slots.put("x", 0, 99, row(99)).ctypes.data == where
+
+
+def test_full_batches_are_let_go_and_those_that_stay_short_too():
+    slots = Slots(4)
+    for epoch in range(3):
+        for i in range(10):  # the last batch of an epoch stays short
+            slots.put("x", epoch, i, row(i))
+    assert list(slots._open) == [("x", 2, 2)]
+    for number in range(100, 200):
+        slots.put("x", 2, 4 * number, row(0))
+    assert len(slots._open) <= gather.MOST_OPEN
 
 
 def test_memory_outlives_the_slots():

@@ -31,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def many_cores(monkeypatch):
     monkeypatch.setattr(spread, "available_cores", lambda: 16)
+    monkeypatch.setattr(spread, "LEAST_ROWS", 20)
 
 
 def images(folder: Path, workers: int, operations: list[Any] = TRAIN) -> ds.Dataset:
@@ -105,6 +106,11 @@ def test_large_batches_are_made_by_all_workers(folder):
     shown = images(folder, 3).batch(MOST_ROWS + 1).explain()
     assert "on=3 processes" in shown
     assert "Regroup" in shown
+
+
+def test_a_short_epoch_keeps_threads(folder, monkeypatch):
+    monkeypatch.setattr(spread, "LEAST_ROWS", 24)
+    assert "on=8 threads" in images(folder, 8).batch(4).explain()
 
 
 def test_two_cores_keep_threads(folder, monkeypatch):

@@ -24,12 +24,13 @@ __all__ = ["Slots", "in_place", "side_by_side"]
 
 # Smaller rows are not worth the book-keeping.
 LEAST_BYTES = 1 << 14
-# Arrays that are being filled, for each column; one more is begun when chunks of the next batch overtake.
-MOST_OPEN = 4
+# Batches of which rows are still missing; the oldest is given up when there are more, and stacked as always.
+MOST_OPEN = 16
 
 
-# Batches nobody holds whose memory is kept for the next ones.
-MOST_SPARE = 3
+# Batches nobody holds whose memory is kept for the next ones. One is enough for a consumer that lets go of a batch when
+# it takes the next, and what is kept here no budget knows of.
+MOST_SPARE = 1
 
 
 class Memory:
@@ -78,7 +79,8 @@ class Slots:
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
-        self._open: dict[tuple[str, int, int], npt.NDArray[Any]] = {}
+        # by column, epoch and number of the batch: its array, and how many rows are missing
+        self._open: dict[tuple[str, int, int], tuple[npt.NDArray[Any], int]] = {}
         self._spare = Spare()
         self._turn = threading.Lock()
 
@@ -115,14 +117,23 @@ class Slots:
         self, key: tuple[str, int, int], shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> npt.NDArray[Any]:
         with self._turn:
-            found = self._open.get(key)
+            found = self._open.pop(key, None)
             if found is None:
-                found = self._spare.array((self.rows, *shape), dtype)
-                same = [each for each in self._open if each[0] == key[0]]
-                if len(same) >= MOST_OPEN:
-                    del self._open[same[0]]
-                self._open[key] = found
-            return found
+                found = (self._spare.array((self.rows, *shape), dtype), self.rows)
+                self._give_up(key)
+            array, missing = found
+            if missing > 1:
+                self._open[key] = (array, missing - 1)
+            return array
+
+    def _give_up(self, key: tuple[str, int, int]) -> None:
+        """Let go of batches that will not be filled: the last one of an epoch, and any when there are too many."""
+        same = [each for each in self._open if each[0] == key[0]]
+        for each in same if key[2] else ():
+            if each[1] < key[1]:
+                del self._open[each]
+        if len(same) >= MOST_OPEN:
+            self._open.pop(same[0], None)
 
 
 def in_place(value: npt.NDArray[Any]) -> bool:

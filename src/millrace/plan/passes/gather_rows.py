@@ -15,6 +15,9 @@ __all__ = ["gather_rows"]
 
 
 def gather_rows(root: Node, settings: Settings) -> Node:
+    if settings.error_samples_mode != "return":  # rows that are left out move all that follow
+        return root
+
     def rule(node: Node) -> Node:
         if not isinstance(node, Segment):
             return node

@@ -20,6 +20,8 @@ __all__ = ["is_heavy", "spreads", "wish_of", "workers_of"]
 DEFAULT_WORKERS = 8
 # Up to here threads scale.
 MOST_THREADS = 2
+# Processes take up to a second to start, and a new iterator starts new ones: a short epoch is over sooner on threads.
+LEAST_ROWS = 4096
 
 
 def wish_of(op: Node) -> str:
@@ -87,4 +89,7 @@ def spreads(segment: Segment, settings: Settings) -> bool:
     )
     # more processes than cores would only take turns
     workers = min(workers_of(segment, settings), available_cores())
-    return ours and is_heavy(segment) and workers > MOST_THREADS
+    if not ours or not is_heavy(segment) or workers <= MOST_THREADS:
+        return False
+    rows = first.size(())
+    return isinstance(rows, int) and rows >= LEAST_ROWS
