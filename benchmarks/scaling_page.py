@@ -15,6 +15,13 @@ LINEAR = 0.85
 TITLES = {"train": "JPEG train", "eval": "JPEG eval"}
 
 
+def _rounds(scaled: dict[str, Any]) -> str:
+    """How often each number of workers was measured: the last ones may have been cut short by the clock."""
+    cells = [r for table in scaled["pipelines"].values() for rates in table.values() for r in rates.values()]
+    counts = sorted({r.get("rounds", 1) for r in cells})
+    return f"median of {' or '.join(map(str, counts))} rounds"
+
+
 def load(folder: Path) -> dict[str, Any] | None:
     path = folder / FILE
     return json.loads(path.read_text()) if path.exists() else None
@@ -48,7 +55,7 @@ def section(scaled: dict[str, Any]) -> list[str]:
         f"JPEG train and JPEG eval at 1 to 16 workers, made by `{scaled['command']}` on {scaled['when'][:10]}: "
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}; commit {scaled['commit']}; "
         + ", ".join(f"{k} {v}" for k, v in scaled["versions"].items())
-        + f". {scaled['files']} files, as in JPEG train above; median of {scaled['rounds']} rounds, Millrace and "
+        + f". {scaled['files']} files, as in JPEG train above; {_rounds(scaled)}, Millrace and "
         "PyTorch in turns, each in a fresh process. PyTorch: ImageFolder with torchvision's v2 transforms on Pillow "
         "images (Pillow), and on tensors of its own decoder (decode_image), in a DataLoader with as many worker "
         "processes.",

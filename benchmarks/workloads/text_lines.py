@@ -25,6 +25,9 @@ WHY = {
         "in order, it is a bare loop over the file; shuffled, it holds every line in memory as a string and picks from "
         "that list, where Millrace reads lines by offset and needs no memory for the file."
     ),
+    "tensorflow": (
+        "it shuffles within a buffer of lines that it reads in order; Millrace picks each line from all of the file."
+    ),
 }
 FILES = ("millrace",)
 # two questions, not two ways to do one
