@@ -122,7 +122,8 @@ def test_a_reader_that_leaves_is_not_an_error(words):
             [*MILLRACE, *words], stdout=closed, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert done.stderr == ""
-    assert done.returncode == (0 if "--help" in words else 141)  # argparse takes no notice
+    # argparse takes no notice where nothing is buffered
+    assert done.returncode in ((0, 141) if "--help" in words else (141,))
 
 
 def test_a_reader_that_leaves_in_the_middle(tmp_path):
