@@ -12,6 +12,7 @@ import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace.core import gather
 from millrace.core.chunk import stack_rows
+from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place, side_by_side
 from tests.kernels.test_jpeg_part import encoded
 
@@ -155,3 +156,24 @@ def test_the_batch_is_not_copied(monkeypatch):
     assert found
     assert all(found)
     assert gather.LEAST_BYTES <= 3 * 64 * 64 * 4
+
+
+@pytest.mark.parametrize("given", [1, 3])
+def test_a_wrong_number_of_columns_is_still_an_error(given):
+    def several(x):
+        return tuple(np.zeros(5000) for _ in range(given))
+
+    data = ds.NumpySlicesDataset(np.arange(8), ["x"]).map(several, ["x"], ["a", "b"]).batch(4)
+    with pytest.raises(PlanError, match=f"'map' operations: {given}, the number of 'output_columns': 2"):
+        list(data.create_tuple_iterator(num_epochs=1))
+
+
+def test_two_large_columns_of_one_function():
+    def both(x):
+        return np.full(5000, x), np.full((3, 2000), -x, np.float32)
+
+    data = ds.NumpySlicesDataset(np.arange(8), ["x"], shuffle=False).map(both, ["x"], ["a", "b"]).batch(4)
+    batches = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
+    assert [b["a"][:, 0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert [b["b"][:, 0, 0].tolist() for b in batches] == [[0, -1, -2, -3], [-4, -5, -6, -7]]
+    assert all(in_place(b["a"]) for b in batches)

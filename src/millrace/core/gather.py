@@ -26,8 +26,6 @@ __all__ = ["Slots", "in_place", "side_by_side"]
 LEAST_BYTES = 1 << 14
 # Batches of which rows are still missing; the oldest is given up when there are more, and stacked as always.
 MOST_OPEN = 16
-
-
 # Batches nobody holds whose memory is kept for the next ones. One is enough for a consumer that lets go of a batch when
 # it takes the next, and what is kept here no budget knows of.
 MOST_SPARE = 1
@@ -136,10 +134,10 @@ class Slots:
             self._open.pop(same[0], None)
 
 
-def in_place(value: npt.NDArray[Any]) -> bool:
+def in_place(value: Any) -> bool:
     """Whether ``Slots`` put this row where it is."""
     # a view of a view has the base of the first one, so all rows of a batch have one base, and that lies on our memory
-    return type(getattr(value.base, "base", None)) is Memory
+    return type(getattr(getattr(value, "base", None), "base", None)) is Memory
 
 
 def side_by_side(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:

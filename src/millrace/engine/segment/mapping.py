@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value, owned
 from millrace.core.errors import PlanError
-from millrace.core.gather import Slots
+from millrace.core.gather import Slots, in_place
 from millrace.core.rng import Draws
 from millrace.plan.ops import Map, replaced_columns
 from millrace.transforms.base import Joined, PyFunc, Transform, inside, name_of
@@ -75,6 +75,8 @@ class MapStep:
             empty: list[Any] = []
             return chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
         made = self._columns(results, outputs)
+        if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
+            self.slots = None  # rows too small to be worth it
         after = replaced_columns(names, inputs, outputs)
         return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
 
@@ -129,9 +131,10 @@ class MapStep:
             return out
 
         def copy(i: int, *made: Any) -> Any:
-            at = chunk.start + i
-            put = [slots.put(name, chunk.epoch, at, value) for name, value in zip(outputs, made)]
-            return put[0] if len(made) == 1 else tuple(put)
+            if len(made) == len(outputs):  # else an error, for which others have the words
+                at = chunk.start + i
+                made = tuple([slots.put(n, chunk.epoch, at, v) for n, v in zip(outputs, made, strict=True)])
+            return made[0] if len(made) == 1 else made
 
         if type(last).write is not Transform.write:
             calls[-1] = (True, write)
