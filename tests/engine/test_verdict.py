@@ -64,10 +64,9 @@ def test_the_predicted_gain_is_the_real_one(planted: Planted, no_leaks: None) ->
         pytest.skip("needs two cores")
     tried: list[str] = []
     found = errors(planted, 1, tried)
-    if (
-        found and abs(found[0]) > WITHIN
-    ):  # one odd run is not the verdict's fault; the middle of three would be
-        found += errors(planted, 2, tried)
+    if found and abs(found[0]) > WITHIN:
+        # one odd run is not the verdict's fault; the middle of five would be
+        found += errors(planted, 4, tried)
     if not found:
         pytest.skip(f"other programs kept the machine busy: {tried}")
     assert abs(statistics.median(found)) <= WITHIN, tried
