@@ -165,6 +165,14 @@ class TestTolerance:
         for one, two in zip(rows(dataset), apart(monkeypatch, dataset), strict=True):
             np.testing.assert_array_equal(one, two)
 
+    @pytest.mark.parametrize("chain", range(len(CHAINS)))
+    def test_what_is_no_jpeg_stays_exact(self, chain, monkeypatch):
+        files = [vision.encode_png(picture(420, 500)).tobytes()]
+        dataset = images(files).map(self.CHAINS[chain], "image")
+        ds.config.set_decode_tolerance(30)
+        for one, two in zip(rows(dataset), apart(monkeypatch, dataset), strict=True):
+            np.testing.assert_array_equal(one, two)
+
     def test_images_that_do_not_shrink_stay_exact(self, monkeypatch):
         dataset = images().map([vision.Decode(), vision.Resize(60), vision.CenterCrop(40)], "image")
         ds.config.set_decode_tolerance(30)
@@ -182,3 +190,21 @@ def test_opencv_is_imported_before_the_threads_start():
         "assert 'cv2' in sys.modules, 'a worker would import it'\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_file_with_a_slip_is_decoded_whole_with_a_tolerance_too(monkeypatch):
+    """The library decodes no part of it, so nothing was shrunk either."""
+    ds.config.set_decode_tolerance(30)
+    dataset = images(TestTolerance.LARGE).map(TestTolerance.CHAINS[1], "image")
+    exact = apart(monkeypatch, dataset)
+    decode_part = jpeg.decode_part
+
+    def fails(data: Any, factor: Any, wants: Any) -> None:
+        assert decode_part(data, factor, wants) is not None
+        # it was asked, and then there was a warning
+
+    if jpeg.library() is None:
+        pytest.skip("no libjpeg-turbo 3 here")
+    monkeypatch.setattr(jpeg, "decode_part", fails)
+    for one, two in zip(rows(dataset), exact, strict=True):
+        np.testing.assert_array_equal(one, two)

@@ -78,7 +78,10 @@ class DecodePart(Joined):
         small = _Shrunk(row.ops[first], row.params[first])
 
         def go_on(image: Any) -> Any:
-            return row.go_on(image, first) if small.by == 1 else row.go_on(small.finish(image), first + 1)
+            # what is no JPEG, or has a slip, is decoded whole after all
+            if small.whole is None or image.shape[:2] == small.whole:
+                return row.go_on(image, first)
+            return row.go_on(small.finish(image), first + 1)
 
         return codec.decode_part(x, small.wants, go_on, factor=small.factor)
 
@@ -102,8 +105,10 @@ class _Shrunk:
     def __init__(self, op: Transform, drawn: Sequence[Any]) -> None:
         self.op, self.drawn, self.by = op, drawn, 1
         self.box: Box | None = None
+        self.whole: Size | None = None
 
     def factor(self, height: int, width: int) -> int:
+        self.whole = height, width
         found = resized_part(self.op, self.drawn, (height, width))
         if found is not None:
             self.box, self.size, self.inter = found
