@@ -16,8 +16,11 @@ A workload module has
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 # In the order of the page.
 NAMES = (
@@ -75,6 +78,16 @@ FIRST = Metric("first_batch_s", "first batch", "s")
 PEAK = Metric("peak_mb", "peak memory", "MiB")
 CPU = Metric("cpu_s_per_1k", "CPU s per 1,000 rows", "s")
 STREAM = (RATE, FIRST, PEAK, CPU)
+
+
+def in_order_and_shuffled(
+    works: Mapping[str, Callable[..., Any]],
+) -> dict[str, dict[str, Callable[..., Any]]]:
+    """For each peer its ``work(quick, shuffle)`` as two variants."""
+    return {
+        peer: {"in order": work, "shuffled": functools.partial(work, shuffle=True)}
+        for peer, work in works.items()
+    }
 
 
 def load(name: str) -> ModuleType:

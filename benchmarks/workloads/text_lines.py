@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.data import folder, kept, seconds
 from benchmarks.measure import Again, Stream, loop
 
-from . import STREAM, Bar
+from . import STREAM, Bar, in_order_and_shuffled
 
 TITLE = "Text lines"
 QUESTION = "400,000 lines of about 60 letters, batch 256"
@@ -136,14 +136,13 @@ def huggingface(quick: bool, shuffle: bool = False) -> dict[str, Any]:
     return timed(build, quick)
 
 
-VARIANTS = {
-    peer: {"in order": work, "shuffled": lambda quick, work=work: work(quick, True)}
-    for peer, work in {
+VARIANTS = in_order_and_shuffled(
+    {
         "millrace": millrace,
         "mindspore": mindspore,
         "torch": torch,
         "tensorflow": tensorflow,
         "grain": grain,
         "huggingface": huggingface,
-    }.items()
-}
+    }
+)

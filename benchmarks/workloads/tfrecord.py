@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.data import folder, kept, seconds, tfrecords
 from benchmarks.measure import Again, loop
 
-from . import STREAM, Bar
+from . import STREAM, Bar, in_order_and_shuffled
 
 TITLE = "TFRecord"
 QUESTION = "Examples of 10 features (ints, floats, bytes), batch 256"
@@ -121,12 +121,11 @@ def dali(quick: bool, shuffle: bool = False) -> dict[str, Any]:
     return timed(lambda: run(define, -(-count(quick) // BATCH), 2, BATCH), quick)
 
 
-VARIANTS = {
-    peer: {"in order": work, "shuffled": lambda quick, work=work: work(quick, True)}
-    for peer, work in {
+VARIANTS = in_order_and_shuffled(
+    {
         "millrace": millrace,
         "mindspore": mindspore,
         "tensorflow": tensorflow,
         "dali": dali,
-    }.items()
-}
+    }
+)

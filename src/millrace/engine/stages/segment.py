@@ -68,8 +68,8 @@ class SegmentStage(Stage):
         threads = executor if isinstance(executor, ThreadExecutor) else None
         self._threads = threads
         # decoding and the like runs outside the GIL: there every thread helps
-        alone = threads is None or (is_heavy(node) and not any(op.python for op in stats.ops))
-        self._concurrency = Concurrency(1 if threads is None or alone else threads.slots, self._use)
+        native = is_heavy(node) and not any(op.python for op in stats.ops)
+        self._concurrency = Concurrency(1 if threads is None or native else threads.slots, self._use)
         self._refused = False
 
     def pull(self) -> Pulled:

@@ -107,10 +107,10 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
         return _jpeg_pixels(data, op)
     except ValueError as error:
         slip = str(error)
-    if _CUT_SHORT in slip and bytes(data[-2:]) != _END:
+    if _CUT_SHORT in slip and bytes(data[-2:]) != jpeg.END:
         # when only the end marker is missing, nothing is amiss once it is there
         try:
-            return _jpeg_pixels(memoryview(bytes(data).removesuffix(_END[:1]) + _END), op)
+            return _jpeg_pixels(memoryview(bytes(data).removesuffix(jpeg.END[:1]) + jpeg.END), op)
         except ValueError:
             pass
     elif _FORGIVEN.match(slip):
@@ -123,7 +123,6 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
     )
 
 
-_END = b"\xff\xd9"
 _CUT_SHORT = "Premature end of JPEG file"
 # Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
 # marker (0xd9) the same words mean that the picture itself is damaged.

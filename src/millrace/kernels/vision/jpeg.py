@@ -19,7 +19,7 @@ import numpy as np
 
 from .image import Array
 
-__all__ = ["Box", "decode_part", "library"]
+__all__ = ["END", "Box", "decode_part", "library"]
 
 Box = tuple[int, int, int, int]  # top, left, height, width
 
@@ -29,7 +29,8 @@ _SUBSAMPLING, _WIDTH, _HEIGHT, _PRECISION, _COLOURS = 4, 5, 6, 7, 8
 _PLAIN_COLOURS = (1, 2)  # YCbCr and grey
 # width of the blocks that colours are stored in, by kind of subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
 _BLOCK_WIDTHS = (8, 16, 16, 8, 8, 32, 8)
-_END = b"\xff\xd9"
+# the marker that every whole file ends with
+END = b"\xff\xd9"
 
 
 class _Region(ctypes.Structure):
@@ -131,7 +132,7 @@ def decode_part(
     colours, a warning, an end that is missing.
     """
     tj = library()
-    if tj is None or bytes(data[-2:]) != _END:
+    if tj is None or bytes(data[-2:]) != END:
         return None
     handle = _handle(tj)
     source = np.frombuffer(data, np.uint8)

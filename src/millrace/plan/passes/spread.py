@@ -8,6 +8,7 @@ workers are wanted. A user's functions and objects stay in the user's process un
 
 from __future__ import annotations
 
+from millrace.core.config import DEFAULT_WORKERS
 from millrace.core.cores import available_cores
 from millrace.core.settings import Settings
 from millrace.plan.node import Node
@@ -17,7 +18,6 @@ from millrace.transforms.base import PyFunc, inside, is_ordered
 
 __all__ = ["is_heavy", "spreads", "wish_of", "workers_of"]
 
-DEFAULT_WORKERS = 8
 # Up to here threads scale.
 MOST_THREADS = 2
 # Processes take up to a second to start, and a new iterator starts new ones: a short epoch is over sooner on threads.

@@ -38,9 +38,9 @@ def _part(box: Box, size: Size) -> Window:
     return box[2:], lambda want: (box[0] + want[0], box[1] + want[1], want[2], want[3])
 
 
-def _resized(box: Box, size: Size, target: Size, inter: Inter) -> Window:
+def _resized(box: Box, target: Size, inter: Inter) -> Window:
     """A transform that cuts out ``box`` and gives it another size."""
-    if inter == Inter.PILCUBIC or not _inside(box, size):
+    if inter == Inter.PILCUBIC:
         return None
     down, across = box[2] / target[0], box[3] / target[1]
 
@@ -58,8 +58,9 @@ def _span(start: int, length: int, scale: float, begin: int, room: int) -> tuple
     return begin + low, high - low
 
 
-def _resize(op: Resize, size: Size) -> Window:
-    return _resized((0, 0, *size), size, target_size(op.size, *size), op.interpolation)
+def _resizing(op: Transform, size: Size, *drawn: Any) -> Window:
+    part = resized_part(op, drawn, size)
+    return None if part is None else _resized(*part)
 
 
 def _center(op: CenterCrop, size: Size) -> Window:
@@ -78,21 +79,13 @@ def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Windo
     return _part((offset(down, size[0] - height), offset(right, size[1] - width), height, width), size)
 
 
-def _random_resized(op: RandomResizedCrop, size: Size, drawn: Any) -> Window:
-    return _resized(pick_box(drawn, op.ratio, *size), size, op.size, op.interpolation)
-
-
-def _resized_crop(op: ResizedCrop, size: Size) -> Window:
-    return _resized((op.top, op.left, op.height, op.width), size, op.size, op.interpolation)
-
-
 _WINDOWS: dict[type[Transform], Callable[..., Window]] = {
     CenterCrop: _center,
     Crop: _crop,
     RandomCrop: _random_crop,
-    RandomResizedCrop: _random_resized,
-    Resize: _resize,
-    ResizedCrop: _resized_crop,
+    RandomResizedCrop: _resizing,
+    Resize: _resizing,
+    ResizedCrop: _resizing,
 }
 
 
