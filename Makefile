@@ -111,7 +111,7 @@ peer-webdataset peer-huggingface: peer-torch
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
 interop: $(STAMPS)/dev peer-mindspore
 	@if test -e $(PEERS)/mindspore/.stamp; then \
-		$(BIN)/python tests/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/data/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python; \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 

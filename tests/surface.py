@@ -1,7 +1,7 @@
 """The public surface of Millrace, as data, and how it compares with MindSpore 2.7.0's.
 
 `tests/test_public_names.py` checks what is computed here against the files in tests/data;
-`python -m tests.data.update_names` writes them.
+`python -m tests.names.update_names` writes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import types
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "names"
 FACES = ("millrace.common", "millrace.dataset", "millrace.mindrecord")
 
 # In MindSpore's list, and not ours to have. Patterns over "module.Name" and "module.Class.method".

@@ -20,26 +20,36 @@ MAX_LINES = 500
 # Names with MindSpore's import paths: they re-export, and nothing inside may lean on them.
 FACES = ("dataset", "mindrecord", "common", "debug")
 
+# Packages that hold rooms and nothing else.
+WINGS = ("data",)
+
 # Room -> what it may import besides itself. A dotted entry opens that one module or sub-package only.
 ROOMS = {
     "core": (),
-    "kernels": ("core",),
-    "transforms": ("core", "kernels"),
-    "samplers": ("core",),
-    "formats": ("core",),
+    "data.kernels": ("core",),
+    "data.transforms": ("core", "data.kernels"),
+    "data.samplers": ("core",),
+    "data.formats": ("core",),
     # The plan knows what a transform and a sampler are, not which ones there are.
-    "plan": ("core", "transforms.base", "samplers.base"),
+    "data.plan": ("core", "data.transforms.base", "data.samplers.base"),
     # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
-    "engine": ("core", "plan", "transforms.base"),
+    "data.engine": ("core", "data.plan", "data.transforms.base"),
     # What is shown of a run, in the terminal and as a page: it reads the engine's counters, and nothing leans on it
     # but the fluent layer, which hands it out.
-    "monitor": ("core", "plan", "engine"),
+    "data.monitor": ("core", "data.plan", "data.engine"),
     # The fluent layer builds nodes (so: what the plan may see), starts the engine and shows its runs.
-    "fluent": ("core", "plan", "engine", "monitor", "transforms.base", "samplers.base"),
-    "sources": ("core", "fluent", "formats", "samplers", "kernels"),
+    "data.fluent": (
+        "core",
+        "data.plan",
+        "data.engine",
+        "data.monitor",
+        "data.transforms.base",
+        "data.samplers.base",
+    ),
+    "data.sources": ("core", "data.fluent", "data.formats", "data.samplers", "data.kernels"),
     # Cache server and device sink move chunks between processes, and know no pipeline.
-    "cache": ("core", "engine.transport"),
-    "sink": ("core", "engine.transport"),
+    "data.cache": ("core", "data.engine.transport"),
+    "sink": ("core", "data.engine.transport"),
     # The runtime sees batches through the iterator protocol: never the engine.
     "ops": ("core",),
     "nn": ("core", "ops"),
@@ -48,16 +58,16 @@ ROOMS = {
 }
 
 # These stand above all rooms and may import any of them, the faces included.
-TOP = ("", "__main__", "cli", "as_mindspore", *FACES)  # "" is millrace/__init__.py
+TOP = ("", "__main__", "cli", "as_mindspore", *WINGS, *FACES)  # "" is millrace/__init__.py
 
 # Library -> the only places that may import it. "leaf" places must go through millrace.core.optional,
 # so that the rest of their room works without the library and the error names the extra to install.
 LIBRARIES = {
-    "torch": {"rooms": ("sink", "nn", "ops", "train", "serve"), "leaf": ("fluent.convert",)},
-    "jax": {"rooms": (), "leaf": ("fluent.convert",)},
-    "ray": {"rooms": (), "leaf": ("engine.executors.ray",)},
-    "pyarrow": {"rooms": (), "leaf": ("formats",)},
-    "cryptography": {"rooms": (), "leaf": ("formats", "train")},
+    "torch": {"rooms": ("sink", "nn", "ops", "train", "serve"), "leaf": ("data.fluent.convert",)},
+    "jax": {"rooms": (), "leaf": ("data.fluent.convert",)},
+    "ray": {"rooms": (), "leaf": ("data.engine.executors.ray",)},
+    "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
+    "cryptography": {"rooms": (), "leaf": ("data.formats", "train")},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
     "numpy.random": {"rooms": ("core.rng",), "leaf": ("as_mindspore.top",)},  # a script's own set_seed()
@@ -67,10 +77,16 @@ OPTIONAL = "millrace.core.optional"
 # Loading a pickle runs whatever it says. Only where we wrote the bytes ourselves, a moment ago.
 UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
 UNPICKLE = {"load", "loads", "Unpickler", "open"}
-MAY_UNPICKLE = ("engine.executors", "engine.transport")
+MAY_UNPICKLE = ("data.engine.executors", "data.engine.transport")
 
 # Faces hold re-exports. These few make their names from a table that lives inside.
 FACES_WITH_CODE = ("dataset.config",)
+
+
+def room_of(name: str) -> str:
+    """The first word of a module's name; in a wing, which holds rooms, the first two."""
+    words = name.split(".")
+    return ".".join(words[:2] if words[0] in WINGS else words[:1])
 
 
 @dataclass
@@ -90,7 +106,7 @@ class Module:
 
     @property
     def room(self) -> str:
-        return self.name.partition(".")[0]
+        return room_of(self.name)
 
     def imports(self) -> Iterator[tuple[ast.AST, str, bool]]:
         """Yield (node, absolute dotted target, through the optional-import helper?)."""
@@ -132,7 +148,7 @@ def is_under(name: str, places: tuple[str, ...]) -> bool:
 
 def own_rooms(module: Module) -> Iterator[str]:
     """Yield imports of our own rooms that the table does not allow."""
-    if is_under(module.room, TOP) or not module.room:
+    if module.room in TOP:
         return
     for node, target, _ in module.imports():
         if not is_under(target, ("millrace",)):
@@ -242,7 +258,7 @@ def test_rule_holds(rule):
 
 def test_no_import_cycle_between_rooms():
     """The table itself must be a layering: no room may reach itself through others."""
-    reach = {room: {entry.partition(".")[0] for entry in allowed} for room, allowed in ROOMS.items()}
+    reach = {room: {room_of(entry) for entry in allowed} for room, allowed in ROOMS.items()}
     for _ in ROOMS:
         reach = {room: seen.union(*(reach[other] for other in seen)) for room, seen in reach.items()}
     assert [room for room, seen in reach.items() if room in seen] == []
@@ -250,66 +266,66 @@ def test_no_import_cycle_between_rooms():
 
 # Each rule must bite: (module, source, a word of the complaint, or None where the source is fine).
 SAMPLES = [
-    ("core.args", "from millrace.plan import node", "may not import millrace.plan"),
-    ("core.args", "from ..plan import node", "may not import millrace.plan"),
-    ("core.args", "def f():\n    import millrace.engine.driver", "may not import millrace.engine"),
+    ("core.args", "from millrace.data.plan import node", "may not import millrace.data.plan"),
+    ("core.args", "from ..data.plan import node", "may not import millrace.data.plan"),
+    ("core.args", "def f():\n    import millrace.data.engine.driver", "may not import millrace.data.engine"),
     (
         "core.args",
-        "import importlib\nimportlib.import_module('millrace.fluent')",
-        "may not import millrace.fluent",
+        "import importlib\nimportlib.import_module('millrace.data.fluent')",
+        "may not import millrace.data.fluent",
     ),
     ("core.args", "from .errors import ArgumentError", None),
     ("core.args", "from millrace.core.errors import ArgumentError", None),
-    ("plan.ops", "from millrace.transforms.base import Transform", None),
-    ("plan.ops", "from millrace.transforms.generic import OneHot", "may not import"),
+    ("data.plan.ops", "from millrace.data.transforms.base import Transform", None),
+    ("data.plan.ops", "from millrace.data.transforms.generic import OneHot", "may not import"),
     (
-        "plan.ops",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.engine import driver",
+        "data.plan.ops",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.data.engine import driver",
         "may not",
     ),
-    ("plan.passes.fuse", "from ..node import Node", None),
-    ("engine.driver", "from millrace.samplers import base", "may not import"),
-    ("sink.ring", "from millrace.engine.transport import shm", None),
-    ("sink.ring", "from millrace.engine import driver", "may not import"),
-    ("train.model", "import millrace.engine", "may not import"),
-    ("fluent.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
-    ("fluent.dataset", "import millrace", "may not import millrace"),
-    ("fluent.dataset", "from millrace import __version__", "may not import millrace.__version__"),
+    ("data.plan.passes.fuse", "from ..node import Node", None),
+    ("data.engine.driver", "from millrace.data.samplers import base", "may not import"),
+    ("sink.ring", "from millrace.data.engine.transport import shm", None),
+    ("sink.ring", "from millrace.data.engine import driver", "may not import"),
+    ("train.model", "import millrace.data.engine", "may not import"),
+    ("data.fluent.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
+    ("data.fluent.dataset", "import millrace", "may not import millrace"),
+    ("data.fluent.dataset", "from millrace import __version__", "may not import millrace.__version__"),
     ("shed.tools", "from millrace.core import args", "not in the table"),
     ("cli.quickstart", "import millrace.dataset as ds", None),
     ("as_mindspore", "from millrace import dataset, core", None),
     ("nn.cell", "import torch.nn.functional as F", None),
-    ("engine.driver", "import torch", "may not import torch"),
-    ("fluent.convert", "import torch", "go through millrace.core.optional"),
-    ("fluent.convert", "from millrace.core.optional import require\ntorch = require('torch')", None),
-    ("fluent.convert", "from millrace.core import optional\ntorch = optional.require('torch')", None),
+    ("data.engine.driver", "import torch", "may not import torch"),
+    ("data.fluent.convert", "import torch", "go through millrace.core.optional"),
+    ("data.fluent.convert", "from millrace.core.optional import require\ntorch = require('torch')", None),
+    ("data.fluent.convert", "from millrace.core import optional\ntorch = optional.require('torch')", None),
     (
-        "fluent.dataset",
+        "data.fluent.dataset",
         "from millrace.core.optional import require\ntorch = require('torch')",
         "may not import torch",
     ),
-    ("fluent.dataset", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", None),
+    ("data.fluent.dataset", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", None),
     (
-        "engine.executors.ray",
+        "data.engine.executors.ray",
         "from millrace.core.optional import require\nray = require('ray', extra='ray')",
         None,
     ),
-    ("engine.executors.threads", "import ray", "may not import ray"),
-    ("engine.driver", "import mindspore.dataset", "may not import mindspore"),
-    ("samplers.random", "import random", "may not import random"),
-    ("samplers.random", "from numpy import random", "may not import numpy.random"),
-    ("samplers.random", "from numpy.random import default_rng", "may not import numpy.random"),
-    ("samplers.random", "import numpy as np\nnp.random.seed(1)", "uses numpy.random"),
-    ("samplers.chain", "from millrace.samplers import random", None),
+    ("data.engine.executors.threads", "import ray", "may not import ray"),
+    ("data.engine.driver", "import mindspore.dataset", "may not import mindspore"),
+    ("data.samplers.random", "import random", "may not import random"),
+    ("data.samplers.random", "from numpy import random", "may not import numpy.random"),
+    ("data.samplers.random", "from numpy.random import default_rng", "may not import numpy.random"),
+    ("data.samplers.random", "import numpy as np\nnp.random.seed(1)", "uses numpy.random"),
+    ("data.samplers.chain", "from millrace.data.samplers import random", None),
     ("core.rng", "import random\nimport numpy as np\nnp.random.default_rng(1)", None),
-    ("formats.cifar", "import pickle\npickle.load(open('x', 'rb'))", "may load a pickle"),
-    ("formats.cifar", "import pickle as p\np.loads(b'')", "may load a pickle"),
-    ("formats.cifar", "from cloudpickle import loads", "may load a pickle"),
-    ("formats.cifar", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
-    ("formats.cifar", "import pickle\npickle.dumps(1)", None),
-    ("engine.executors.processes", "import cloudpickle\ncloudpickle.loads(b'')", None),
+    ("data.formats.cifar", "import pickle\npickle.load(open('x', 'rb'))", "may load a pickle"),
+    ("data.formats.cifar", "import pickle as p\np.loads(b'')", "may load a pickle"),
+    ("data.formats.cifar", "from cloudpickle import loads", "may load a pickle"),
+    ("data.formats.cifar", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
+    ("data.formats.cifar", "import pickle\npickle.dumps(1)", None),
+    ("data.engine.executors.processes", "import cloudpickle\ncloudpickle.loads(b'')", None),
     ("dataset", "def helper():\n    pass", "re-exports"),
-    ("dataset", "from millrace.fluent.dataset import Dataset\n__all__ = ['Dataset']", None),
+    ("dataset", "from millrace.data.fluent.dataset import Dataset\n__all__ = ['Dataset']", None),
     ("core.args", "x = 1\n" * (MAX_LINES + 1), "lines"),
 ]
 

@@ -1,6 +1,6 @@
 """The public surface is pinned: a name comes, goes or changes its parameters only on purpose.
 
-To change it: edit the code, run `python -m tests.data.update_names`, read the difference, commit it.
+To change it: edit the code, run `python -m tests.names.update_names`, read the difference, commit it.
 """
 
 import fnmatch
@@ -9,7 +9,7 @@ import pytest
 
 from tests import surface
 
-UPDATE = "run `python -m tests.data.update_names` if this is meant"
+UPDATE = "run `python -m tests.names.update_names` if this is meant"
 
 
 def test_public_names_are_the_listed_ones():

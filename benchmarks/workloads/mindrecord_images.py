@@ -56,7 +56,7 @@ def like_mindspore(dataset: Any, records: Any, quick: bool) -> dict[str, Any]:
 
 def millrace(quick: bool) -> dict[str, Any]:
     import millrace.mindrecord as records
-    from millrace.sources.records import MindDataset
+    from millrace.data.sources.records import MindDataset
 
     return like_mindspore(MindDataset, records, quick)
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from millrace.cli import main
 from millrace.mindrecord import FileWriter
-from tests.formats.mindrecord.helpers import FIXTURES, copied, rows_of, write
+from tests.data.formats.mindrecord.helpers import FIXTURES, copied, rows_of, write
 
 SCHEMA = {"label": {"type": "int32"}, "name": {"type": "string"}, "image": {"type": "bytes"}}
 
@@ -156,8 +156,8 @@ def test_convert(tmp_path, capsys):
 
 
 def test_convert_tfrecord_looks_at_the_first_record(tmp_path, capsys):
-    from millrace.formats.example_message import encode_example
-    from millrace.formats.tfrecord import write_record
+    from millrace.data.formats.example_message import encode_example
+    from millrace.data.formats.tfrecord import write_record
 
     with open(tmp_path / "x", "wb") as file:
         for k in range(3):

@@ -12,7 +12,7 @@ import numpy as np
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.transforms.base import Transform
+from millrace.data.transforms.base import Transform
 
 ROWS = 23
 

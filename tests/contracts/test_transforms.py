@@ -22,7 +22,7 @@ import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
 from millrace.core import settings
 from millrace.core.rng import Draws
-from millrace.transforms.base import Transform
+from millrace.data.transforms.base import Transform
 from tests.contracts.transform_examples import EXAMPLES
 from tests.parity.vision.inputs import make, u8, unit
 

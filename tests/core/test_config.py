@@ -14,7 +14,7 @@ from millrace.core.cores import available_cores
 from millrace.core.hooks import DebugHook, PrintDataHook, PrintMetaDataHook
 
 I32 = 2**31 - 1
-LISTED = json.loads((Path(__file__).parents[1] / "data" / "api_mindspore_2.7.0.json").read_text())[
+LISTED = json.loads((Path(__file__).parents[1] / "names" / "api_mindspore_2.7.0.json").read_text())[
     "dataset.config"
 ]
 

@@ -14,7 +14,7 @@ from millrace.core import gather
 from millrace.core.chunk import stack_rows
 from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place, side_by_side
-from tests.kernels.test_jpeg_part import encoded
+from tests.data.kernels.test_jpeg_part import encoded
 
 JPEGS = [encoded(90 + i, 100, "4:2:0") for i in range(23)]
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import millrace.dataset.vision as vision
-from millrace.transforms.base import Transform
+from millrace.data.transforms.base import Transform
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from millrace.data.sources.records import MindDataset
 from millrace.dataset import vision
 from millrace.mindrecord import FileWriter
-from millrace.sources.records import MindDataset
 
 SCHEMA = {
     "label": {"type": "int32"},

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.data.sources.records import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
-from millrace.sources.records import MindDataset
 
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 10, 13, 3))
 

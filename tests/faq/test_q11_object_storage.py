@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
+from millrace.data.sources.records import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
-from millrace.sources.records import MindDataset
 
 
 @pytest.fixture(autouse=True)

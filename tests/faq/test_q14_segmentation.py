@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 import millrace.dataset as ds
+from millrace.data.sources.records import MindDataset
 from millrace.dataset import vision
 from millrace.mindrecord import FileWriter
-from millrace.sources.records import MindDataset
 
 
 @pytest.fixture

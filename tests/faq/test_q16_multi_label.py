@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from millrace.data.sources.records import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
-from millrace.sources.records import MindDataset
 
 SCHEMA = {"label": {"type": "int32", "shape": [-1]}, "data": {"type": "bytes"}}
 ROWS = [

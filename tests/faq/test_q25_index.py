@@ -9,9 +9,9 @@ import warnings
 import pytest
 
 from millrace.core.errors import FormatError
-from millrace.formats.mindrecord import shard
+from millrace.data.formats.mindrecord import shard
+from millrace.data.sources.records import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
-from millrace.sources.records import MindDataset
 
 
 def make(path, count=50, shards=1):

@@ -85,7 +85,7 @@ def test_no_process_can_be_started() -> None:
     """Processes are refused too: threads do the work, or the error gives the numbers; nothing hangs."""
     done = ran(
         """
-        import millrace.engine.executors.processes
+        import millrace.data.engine.executors.processes
         limit(1)
         try:
             print(rows(ds.NumpySlicesDataset(np.arange(9), shuffle=False).map(abs, python_multiprocessing=True)))

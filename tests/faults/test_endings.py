@@ -220,7 +220,7 @@ def test_watchdog_names_the_op_and_shows_where_it_stands(caplog: pytest.LogCaptu
             free.set()
             return True
 
-    from millrace.engine import driver
+    from millrace.data.engine import driver
 
     driver.log.addFilter(watcher := Release())
     try:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.engine.executors.kit import prelude
+from millrace.data.engine.executors.kit import prelude
 
 from .names import TABLE, VERSION
 

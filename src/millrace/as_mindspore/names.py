@@ -11,8 +11,8 @@ __all__ = ["TABLE", "VERSION"]
 # What scripts compare is the part before the plus.
 VERSION = "2.7.0+millrace"
 
-_DATASETS = ("millrace.dataset", "millrace.fluent.dataset", "millrace.fluent.source")
-_SAMPLERS = ("millrace.samplers",)
+_DATASETS = ("millrace.dataset", "millrace.data.fluent.dataset", "millrace.data.fluent.source")
+_SAMPLERS = ("millrace.data.samplers",)
 
 TABLE: dict[str, tuple[str, ...]] = {
     "mindspore": ("millrace", "millrace.common.dtype", "millrace.mindrecord", "millrace.as_mindspore.top"),
@@ -29,14 +29,14 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.mindrecord.mindpage": ("millrace.mindrecord",),
     # data
     "mindspore.dataset": ("millrace.dataset",),
-    "mindspore.dataset.callback": ("millrace.fluent.callbacks",),
-    "mindspore.dataset.callback.ds_callback": ("millrace.fluent.callbacks",),
+    "mindspore.dataset.callback": ("millrace.data.fluent.callbacks",),
+    "mindspore.dataset.callback.ds_callback": ("millrace.data.fluent.callbacks",),
     "mindspore.dataset.config": ("millrace.dataset.config",),
     "mindspore.dataset.core": ("millrace.dataset",),
     "mindspore.dataset.core.config": ("millrace.dataset.config",),
     "mindspore.dataset.debug": ("millrace.dataset.debug",),
     "mindspore.dataset.debug.debug_hook": ("millrace.dataset.debug",),
-    "mindspore.dataset.engine": (*_DATASETS, *_SAMPLERS, "millrace.fluent.iterators"),
+    "mindspore.dataset.engine": (*_DATASETS, *_SAMPLERS, "millrace.data.fluent.iterators"),
     "mindspore.dataset.engine.cache_client": ("millrace.cache",),
     "mindspore.dataset.engine.datasets": _DATASETS,
     "mindspore.dataset.engine.datasets_audio": _DATASETS,
@@ -44,9 +44,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.engine.datasets_text": _DATASETS,
     "mindspore.dataset.engine.datasets_user_defined": _DATASETS,
     "mindspore.dataset.engine.datasets_vision": _DATASETS,
-    "mindspore.dataset.engine.iterators": ("millrace.fluent.iterators",),
+    "mindspore.dataset.engine.iterators": ("millrace.data.fluent.iterators",),
     "mindspore.dataset.engine.samplers": _SAMPLERS,
-    "mindspore.dataset.engine.serializer_deserializer": ("millrace.fluent.pipeline_json",),
+    "mindspore.dataset.engine.serializer_deserializer": ("millrace.data.fluent.pipeline_json",),
     "mindspore.dataset.samplers": _SAMPLERS,
     "mindspore.dataset.utils": ("millrace.dataset.utils",),
     # transforms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.engine.history import History
+from millrace.data.engine.history import History
 
 __all__ = ["keep_history"]
 

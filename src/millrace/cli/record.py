@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import MillraceError
-from millrace.formats.mindrecord import MindRecordReader, set_enc_key
-from millrace.formats.progress import progress
+from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key
+from millrace.data.formats.progress import progress
 
 from .parser import fail, path_nearby
 
@@ -209,7 +209,7 @@ def _row_json(row: dict[str, Any]) -> dict[str, Any]:
 
 def _short(value: Any, most: int = 40) -> str:
     if isinstance(value, bytes):
-        from millrace.kernels.vision.codec import image_size, kind_of
+        from millrace.data.kernels.vision.codec import image_size, kind_of
 
         kind = kind_of(value)
         size = image_size(memoryview(value)) if kind else None
@@ -248,7 +248,7 @@ def _table(columns: list[str], rows: list[list[str]]) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from millrace.formats.mindrecord.verify import verify
+    from millrace.data.formats.mindrecord.verify import verify
 
     with progress("verifying") as count:
         verdict = verify(_files(arguments), count)
@@ -275,7 +275,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _reindex(arguments: argparse.Namespace) -> int:
-    from millrace.formats.mindrecord.verify import reindex
+    from millrace.data.formats.mindrecord.verify import reindex
 
     done = reindex(_files(arguments), arguments.force)
     _say(
@@ -285,7 +285,7 @@ def _reindex(arguments: argparse.Namespace) -> int:
 
 
 def _repair(arguments: argparse.Namespace) -> int:
-    from millrace.formats.mindrecord.repair import repair
+    from millrace.data.formats.mindrecord.repair import repair
 
     with progress("saving") as count:
         done = repair(_files(arguments), arguments.target, arguments.overwrite, count)

@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError
-from millrace.formats.example_message import parse_example
-from millrace.formats.mindrecord import MindRecordReader
-from millrace.formats.mindrecord import convert as converters
-from millrace.formats.mindrecord.convert.base import write_set
-from millrace.formats.tfrecord import read_records
+from millrace.data.formats.example_message import parse_example
+from millrace.data.formats.mindrecord import MindRecordReader
+from millrace.data.formats.mindrecord import convert as converters
+from millrace.data.formats.mindrecord.convert.base import write_set
+from millrace.data.formats.tfrecord import read_records
 
 __all__ = ["convert"]
 

@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError
-from millrace.formats.mindrecord import MindRecordReader
-from millrace.kernels.vision.headers import check_size, image_size, kind_of
+from millrace.data.formats.mindrecord import MindRecordReader
+from millrace.data.kernels.vision.headers import check_size, image_size, kind_of
 
 __all__ = ["write_sheet"]
 

@@ -1,6 +1,6 @@
 """MindRecord files, with MindSpore's import path: ``from millrace.mindrecord import FileWriter``."""
 
-from millrace.formats.mindrecord import (
+from millrace.data.formats.mindrecord import (
     FAILED,
     SUCCESS,
     FileReader,
@@ -10,7 +10,7 @@ from millrace.formats.mindrecord import (
     set_enc_key,
     set_enc_mode,
 )
-from millrace.formats.mindrecord.convert import (
+from millrace.data.formats.mindrecord.convert import (
     Cifar10ToMR,
     Cifar100ToMR,
     CsvToMR,

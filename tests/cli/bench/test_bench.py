@@ -11,8 +11,8 @@ import pytest
 import millrace.dataset as ds
 from millrace.cli import main
 from millrace.cli.bench import machine
-from millrace.formats.example_message import encode_example
-from millrace.formats.tfrecord import write_record
+from millrace.data.formats.example_message import encode_example
+from millrace.data.formats.tfrecord import write_record
 from millrace.mindrecord import FileWriter
 from tests.cli.terminal import on_terminal
 

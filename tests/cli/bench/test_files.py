@@ -7,8 +7,8 @@ import pytest
 
 from millrace.cli.bench.files import find
 from millrace.core.errors import ArgumentValueError
-from millrace.formats.example_message import encode_example
-from millrace.formats.tfrecord import write_record
+from millrace.data.formats.example_message import encode_example
+from millrace.data.formats.tfrecord import write_record
 
 
 def touch(folder, **files):

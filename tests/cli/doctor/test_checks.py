@@ -210,8 +210,8 @@ def test_cache_folder_is_made_when_needed(machine, tmp_path):
 
 
 def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
-    from millrace.formats import offsets
-    from millrace.formats.spans import Spans
+    from millrace.data.formats import offsets
+    from millrace.data.formats.spans import Spans
 
     monkeypatch.setattr(offsets, "KEEP_FROM", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

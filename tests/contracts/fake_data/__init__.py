@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import millrace.data.sources
 import millrace.dataset
-import millrace.sources
 
 from .damage import Damage
 
@@ -47,11 +47,11 @@ def find(name: str) -> Any:
     name = name.partition(":")[0]
     if hasattr(millrace.dataset, name):
         return getattr(millrace.dataset, name)
-    for module in pkgutil.walk_packages(millrace.sources.__path__, "millrace.sources."):
+    for module in pkgutil.walk_packages(millrace.data.sources.__path__, "millrace.data.sources."):
         found = getattr(importlib.import_module(module.name), name, None)
         if found is not None:
             return found
-    raise LookupError(f"there is no class {name} in millrace.dataset or millrace.sources")
+    raise LookupError(f"there is no class {name} in millrace.dataset or millrace.data.sources")
 
 
 def everything() -> dict[str, Fake]:

@@ -80,7 +80,8 @@ NEAR = [
 
 OTHER = [
     Other(
-        r"V\.encode_png(?!\(.*\)\(-\))", "another zlib; the pixels are the same, tests/kernels/test_codec.py"
+        r"V\.encode_png(?!\(.*\)\(-\))",
+        "another zlib; the pixels are the same, tests/data/kernels/test_codec.py",
     ),
     Other(r"read_image\(F \+ 'truncated.jpg'", "MindSpore gives half an image"),
     Other(

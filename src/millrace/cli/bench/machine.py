@@ -12,8 +12,8 @@ import numpy as np
 
 from millrace.core.cores import available_cores
 from millrace.core.errors import MillraceError
-from millrace.engine.budget import capped_libraries
-from millrace.kernels.vision.codec import decode
+from millrace.data.engine.budget import capped_libraries
+from millrace.data.kernels.vision.codec import decode
 
 __all__ = ["copy_rate", "decode_rates", "read_rates", "samples_of"]
 

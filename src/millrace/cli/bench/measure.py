@@ -14,8 +14,8 @@ import numpy as np
 import millrace.dataset as ds
 from millrace.cli.history import keep_history
 from millrace.core.errors import MillraceError
-from millrace.plan import ops
-from millrace.plan.node import walk
+from millrace.data.plan import ops
+from millrace.data.plan.node import walk
 
 from .target import Target, bytes_of
 

@@ -134,7 +134,9 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
             "this OpenCV was built without libjpeg-turbo; only JPEG files that simplejpeg leaves to it are slower",
             "pip install --force-reinstall opencv-python-headless",
         )
-    from millrace.kernels.vision.jpeg import library  # here: it needs OpenCV, which may be what is broken
+    from millrace.data.kernels.vision.jpeg import (
+        library,  # here: it needs OpenCV, which may be what is broken
+    )
 
     if library() is None:
         yield Finding(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
-from millrace.transforms.generic import (
+from millrace.data.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
+from millrace.data.transforms.generic import (
     Concatenate,
     Duplicate,
     Fill,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from millrace.transforms.compose import (
+from millrace.data.transforms.compose import (
     Compose,
     RandomApply,
     RandomChoice,
 )
-from millrace.transforms.generic import (
+from millrace.data.transforms.generic import (
     Concatenate,
     Duplicate,
     Fill,
@@ -22,7 +22,7 @@ from millrace.transforms.generic import (
     TypeCast,
     Unique,
 )
-from millrace.transforms.operation import Operation as TensorOperation
+from millrace.data.transforms.operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from millrace.transforms.compose import (
+from millrace.data.transforms.compose import (
     Compose,
     RandomApply,
     RandomChoice,
     RandomOrder,
     not_random,
 )
-from millrace.transforms.generic import OneHot as OneHotOp
-from millrace.transforms.operation import Operation as PyTensorOperation
-from millrace.transforms.operation import Operation as TensorOperation
+from millrace.data.transforms.generic import OneHot as OneHotOp
+from millrace.data.transforms.operation import Operation as PyTensorOperation
+from millrace.data.transforms.operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

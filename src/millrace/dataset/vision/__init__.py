@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.kernels.vision.enums import (
+from millrace.data.kernels.vision.enums import (
     AutoAugmentPolicy,
     Border,
     ConvertMode,
@@ -11,7 +11,7 @@ from millrace.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.kernels.vision.files import (
+from millrace.data.kernels.vision.files import (
     encode_jpeg,
     encode_png,
     get_image_num_channels,
@@ -22,24 +22,24 @@ from millrace.kernels.vision.files import (
     write_jpeg,
     write_png,
 )
-from millrace.kernels.vision.video_files import (
+from millrace.data.kernels.vision.video_files import (
     VideoDecoder,
     read_video,
     read_video_timestamps,
 )
-from millrace.transforms.vision.augment import (
+from millrace.data.transforms.vision.augment import (
     AutoAugment,
     RandAugment,
     RandomSelectSubpolicy,
     TrivialAugmentWide,
     UniformAugment,
 )
-from millrace.transforms.vision.batches import (
+from millrace.data.transforms.vision.batches import (
     CutMixBatch,
     MixUp,
     MixUpBatch,
 )
-from millrace.transforms.vision.boxes import (
+from millrace.data.transforms.vision.boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
     RandomHorizontalFlipWithBBox,
@@ -48,7 +48,7 @@ from millrace.transforms.vision.boxes import (
     RandomVerticalFlipWithBBox,
     ResizeWithBBox,
 )
-from millrace.transforms.vision.colour import (
+from millrace.data.transforms.vision.colour import (
     AdjustBrightness,
     AdjustContrast,
     AdjustGamma,
@@ -64,7 +64,7 @@ from millrace.transforms.vision.colour import (
     Posterize,
     Solarize,
 )
-from millrace.transforms.vision.crops import (
+from millrace.data.transforms.vision.crops import (
     CenterCrop,
     Crop,
     FiveCrop,
@@ -76,16 +76,16 @@ from millrace.transforms.vision.crops import (
     SlicePatches,
     TenCrop,
 )
-from millrace.transforms.vision.decode import (
+from millrace.data.transforms.vision.decode import (
     Decode,
     RandomCropDecodeResize,
 )
-from millrace.transforms.vision.erasing import (
+from millrace.data.transforms.vision.erasing import (
     CutOut,
     Erase,
     RandomErasing,
 )
-from millrace.transforms.vision.layout import (
+from millrace.data.transforms.vision.layout import (
     HWC2CHW,
     HorizontalFlip,
     Normalize,
@@ -101,8 +101,8 @@ from millrace.transforms.vision.layout import (
     ToType,
     VerticalFlip,
 )
-from millrace.transforms.vision.old import not_random
-from millrace.transforms.vision.random_colour import (
+from millrace.data.transforms.vision.old import not_random
+from millrace.data.transforms.vision.random_colour import (
     RandomAdjustSharpness,
     RandomAutoContrast,
     RandomColor,
@@ -115,13 +115,13 @@ from millrace.transforms.vision.random_colour import (
     RandomSharpness,
     RandomSolarize,
 )
-from millrace.transforms.vision.spaces import (
+from millrace.data.transforms.vision.spaces import (
     HsvToRgb,
     LinearTransformation,
     RgbToHsv,
 )
-from millrace.transforms.vision.video import DecodeVideo
-from millrace.transforms.vision.warps import (
+from millrace.data.transforms.vision.video import DecodeVideo
+from millrace.data.transforms.vision.warps import (
     Affine,
     Perspective,
     RandomAffine,

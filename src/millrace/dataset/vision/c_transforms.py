@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.kernels.vision.enums import (
+from millrace.data.kernels.vision.enums import (
     AutoAugmentPolicy,
     Border,
     ConvertMode,
@@ -10,17 +10,17 @@ from millrace.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.transforms.operation import ImageOperation as ImageTensorOperation
-from millrace.transforms.vision.augment import (
+from millrace.data.transforms.operation import ImageOperation as ImageTensorOperation
+from millrace.data.transforms.vision.augment import (
     AutoAugment,
     RandomSelectSubpolicy,
     UniformAugment,
 )
-from millrace.transforms.vision.batches import (
+from millrace.data.transforms.vision.batches import (
     CutMixBatch,
     MixUpBatch,
 )
-from millrace.transforms.vision.boxes import (
+from millrace.data.transforms.vision.boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
     RandomHorizontalFlipWithBBox,
@@ -29,7 +29,7 @@ from millrace.transforms.vision.boxes import (
     RandomVerticalFlipWithBBox,
     ResizeWithBBox,
 )
-from millrace.transforms.vision.colour import (
+from millrace.data.transforms.vision.colour import (
     AdjustGamma,
     AutoContrast,
     ConvertColor,
@@ -37,7 +37,7 @@ from millrace.transforms.vision.colour import (
     GaussianBlur,
     Invert,
 )
-from millrace.transforms.vision.crops import (
+from millrace.data.transforms.vision.crops import (
     CenterCrop,
     Crop,
     RandomCrop,
@@ -46,9 +46,9 @@ from millrace.transforms.vision.crops import (
     Resize,
     SlicePatches,
 )
-from millrace.transforms.vision.decode import RandomCropDecodeResize
-from millrace.transforms.vision.erasing import CutOut
-from millrace.transforms.vision.layout import (
+from millrace.data.transforms.vision.decode import RandomCropDecodeResize
+from millrace.data.transforms.vision.erasing import CutOut
+from millrace.data.transforms.vision.layout import (
     HWC2CHW,
     HorizontalFlip,
     Normalize,
@@ -59,13 +59,13 @@ from millrace.transforms.vision.layout import (
     Rescale,
     VerticalFlip,
 )
-from millrace.transforms.vision.old import CDecode as Decode
-from millrace.transforms.vision.old import (
+from millrace.data.transforms.vision.old import CDecode as Decode
+from millrace.data.transforms.vision.old import (
     RgbToBgr,
     SoftDvppDecodeRandomCropResizeJpeg,
     SoftDvppDecodeResizeJpeg,
 )
-from millrace.transforms.vision.random_colour import (
+from millrace.data.transforms.vision.random_colour import (
     RandomAdjustSharpness,
     RandomAutoContrast,
     RandomColor,
@@ -77,7 +77,7 @@ from millrace.transforms.vision.random_colour import (
     RandomSharpness,
     RandomSolarize,
 )
-from millrace.transforms.vision.warps import (
+from millrace.data.transforms.vision.warps import (
     RandomAffine,
     RandomRotation,
     Rotate,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from millrace.kernels.vision.enums import (
+from millrace.data.kernels.vision.enums import (
     Border,
     Inter,
 )
-from millrace.transforms.vision.augment import UniformAugment
-from millrace.transforms.vision.batches import MixUp
-from millrace.transforms.vision.colour import (
+from millrace.data.transforms.vision.augment import UniformAugment
+from millrace.data.transforms.vision.batches import MixUp
+from millrace.data.transforms.vision.colour import (
     AdjustGamma,
     AutoContrast,
     Equalize,
     Grayscale,
     Invert,
 )
-from millrace.transforms.vision.crops import (
+from millrace.data.transforms.vision.crops import (
     CenterCrop,
     FiveCrop,
     RandomCrop,
@@ -23,8 +23,8 @@ from millrace.transforms.vision.crops import (
     Resize,
     TenCrop,
 )
-from millrace.transforms.vision.erasing import RandomErasing
-from millrace.transforms.vision.layout import (
+from millrace.data.transforms.vision.erasing import RandomErasing
+from millrace.data.transforms.vision.layout import (
     HWC2CHW,
     Pad,
     RandomHorizontalFlip,
@@ -32,28 +32,28 @@ from millrace.transforms.vision.layout import (
     ToPIL,
     ToType,
 )
-from millrace.transforms.vision.old import (
+from millrace.data.transforms.vision.old import (
     Cutout,
     RgbToBgr,
     not_random,
 )
-from millrace.transforms.vision.old import PyDecode as Decode
-from millrace.transforms.vision.old import PyNormalize as Normalize
-from millrace.transforms.vision.old import PyNormalizePad as NormalizePad
-from millrace.transforms.vision.old import PyToTensor as ToTensor
-from millrace.transforms.vision.random_colour import (
+from millrace.data.transforms.vision.old import PyDecode as Decode
+from millrace.data.transforms.vision.old import PyNormalize as Normalize
+from millrace.data.transforms.vision.old import PyNormalizePad as NormalizePad
+from millrace.data.transforms.vision.old import PyToTensor as ToTensor
+from millrace.data.transforms.vision.random_colour import (
     RandomColor,
     RandomColorAdjust,
     RandomGrayscale,
     RandomLighting,
     RandomSharpness,
 )
-from millrace.transforms.vision.spaces import (
+from millrace.data.transforms.vision.spaces import (
     HsvToRgb,
     LinearTransformation,
     RgbToHsv,
 )
-from millrace.transforms.vision.warps import (
+from millrace.data.transforms.vision.warps import (
     RandomAffine,
     RandomPerspective,
     RandomRotation,

@@ -1,0 +1,212 @@
+"""A run of a plan, from first pull to close.
+
+The contract, and anything else is a bug:
+
+- *Exhausted*: at the end of the last epoch the run closes before StopIteration is raised; an endless run closes with
+  its iterator. After that no worker, thread, open file or shared block of it exists.
+- *Failed*: an error surfaces at the consumer when its row's turn comes, after all rows before it. Then the run
+  closes; a later ``next()`` says that it is closed and why.
+- *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left to the end of the
+  interpreter closes its run. Closing is idempotent, safe from any thread, and waits for work that is under way
+  (a user's function cannot be killed in a thread; in a process it can, and is).
+- *Forked*: a child of fork inherits no run: closing there does nothing to the parent's workers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from typing import Any
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import PlanError
+from millrace.core.ledger import Ledger
+from millrace.core.log import get_logger
+from millrace.data.plan.bind import Plan
+from millrace.data.plan.node import walk
+from millrace.data.plan.ops import Read
+
+from .budget import Bytes
+from .cursor import Cursor
+from .history import History
+from .lower import Lowering
+from .stages.base import END, Signal, Stage
+from .stats import RunStats
+
+__all__ = ["Run"]
+
+log = get_logger(__name__)
+
+_live: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+class Run:
+    """Pulls rows out of the root stage and knows the position after each."""
+
+    def __init__(self, plan: Plan, epochs: int | None, state: Any = None) -> None:
+        self.plan = plan
+        self.pid = os.getpid()
+        self.stats = RunStats()
+        # how it went over time; kept by whoever watches the run
+        self.history: History | None = None
+        self.ledger = Ledger()
+        self.budget = Bytes.of(plan.settings)
+        self.padding = _padding(plan)
+        self.closed = False
+        self.why_closed: BaseException | str | None = None
+        self.epoch, self.step = 0, 0
+        self._chunk: Chunk | None = None
+        self._at = 0
+        self._closing = threading.Lock()
+        lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
+        self.root: Stage = lowering.root(epochs)
+        self._before: Any = self.root.state()
+        self._skip = 0
+        if state is not None:
+            self._restore(Cursor.from_json(state))
+        _live.add(self)
+
+    # rows ----------------------------------------------------------------------------------------
+
+    def next_row(self) -> dict[str, Any] | Signal:
+        """The next row, END at the end of each epoch, DONE after the last."""
+        if self._chunk is None:
+            began = self._enter()
+            signal: Signal | None = END
+            try:
+                signal = self._pull(began)
+            except BaseException as error:
+                self.close(error)
+                raise
+            finally:
+                self.stats.leave(fresh=signal is None)
+            if signal is not None:
+                return signal
+        chunk = self._chunk
+        assert chunk is not None
+        row = chunk.row(self._at)
+        self._at += 1
+        self.step += 1
+        self.stats.delivered += 1
+        if self._at == len(chunk):
+            self._chunk = None
+        return row
+
+    def _enter(self) -> float:
+        if self.closed:
+            raise PlanError(self._closed_text())
+        return self.stats.enter()
+
+    def _pull(self, began: float) -> Signal | None:
+        while True:
+            before = self.root.state()
+            got = self.root.pull()
+            if isinstance(got, Signal):
+                self._before, self._at = self.root.state(), 0
+                if got is END:
+                    self.epoch, self.step = self.epoch + 1, 0
+                return got
+            if self._skip >= len(got):  # delivered before the state was saved
+                self._skip -= len(got)
+                continue
+            self._chunk, self._before, self._at, self._skip = got, before, self._skip, 0
+            break
+        now = time.perf_counter()
+        self.stats.consumer_wait += now - began
+        if self.stats.first_batch is None:
+            self.stats.first(now)
+        return None
+
+    def _closed_text(self) -> str:
+        if isinstance(self.why_closed, BaseException):
+            return f"this iterator is closed: it failed with {type(self.why_closed).__name__} before"
+        return "Iterator does not have a running pipeline: it was stopped or has given all its epochs"
+
+    # position ------------------------------------------------------------------------------------
+
+    def cursor(self) -> Cursor:
+        if self._chunk is not None:
+            stages = {"root": self._before, "skip": self._at}
+        else:
+            stages = {"root": self.root.state(), "skip": self._skip}
+        fingerprint = self.plan.fingerprint()
+        return Cursor(fingerprint, self.plan.seed, self.epoch, self.step, stages, self.stats.delivered)
+
+    def _restore(self, cursor: Cursor) -> None:
+        cursor.check(self.plan.fingerprint())
+        self.root.restore(cursor.stages["root"])
+        self._skip = cursor.stages["skip"]
+        self.epoch, self.step = cursor.epoch, cursor.step
+
+    def skip(self, epochs: int, steps: int) -> None:
+        """Begin at a later step: whole epochs are left out unread, single steps are read and dropped."""
+        for _ in range(epochs):
+            self.root.skip_rest()
+        self.epoch, self._skip = epochs, steps
+
+    # waiting -------------------------------------------------------------------------------------
+
+    def _wait(self, what: Any, stage: Stage) -> None:
+        """Wait for a task or a queue; when nothing moves for too long, say where every worker stands."""
+        settings = self.plan.settings
+        patience = settings.multiprocessing_timeout_interval if settings.enable_watchdog else None
+        deadline = None if patience is None else time.monotonic() + patience
+        while not what.wait(1.0):
+            if self.closed:
+                raise PlanError(self._closed_text())
+            if deadline is not None and time.monotonic() > deadline and patience is not None:
+                log.warning("%s", self._stall_text(stage, patience))
+                deadline = time.monotonic() + patience
+            if isinstance(what, threading.Condition):
+                return  # the caller looks at its queue again
+
+    def _stall_text(self, stage: Stage, patience: float) -> str:
+        stacks = getattr(getattr(stage, "executor", None), "stacks", lambda: "")()
+        return (
+            f"nothing came out of {stage.stats.name} for {patience} seconds. Its workers stand here:\n{stacks}\n"
+            "If this is expected, raise config.set_multiprocessing_timeout_interval(seconds)."
+        )
+
+    # the end -------------------------------------------------------------------------------------
+
+    def close(self, why: BaseException | str | None = None) -> None:
+        """Stop everything and wait until it is gone."""
+        with self._closing:
+            if self.closed or os.getpid() != self.pid:
+                return
+            self.closed, self.why_closed = True, why
+            self._chunk = None
+            self.stats.end()
+            self.root.close()
+            _live.discard(self)
+
+
+def _padding(plan: Plan) -> int:
+    """Rows of this shard that another one has too, so that all make the same number of steps; never silent."""
+    total = 0
+    for node in walk(plan.logical):
+        if (
+            isinstance(node, Read)
+            and hasattr(node.sampler, "own_padding")
+            and node.sampler.get_child() is None
+        ):
+            rows = node.sampler.own_padding(node.source.size() or 0)
+            if rows > 0:
+                log.info(
+                    "%s: %d rows of this shard are padding, given twice so that all shards are equal",
+                    node.label,
+                    rows,
+                )
+            total += max(0, rows)
+    return total
+
+
+def _close_all() -> None:
+    for run in list(_live):
+        run.close("the interpreter is ending")
+
+
+atexit.register(_close_all)

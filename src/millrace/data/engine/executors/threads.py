@@ -1,0 +1,118 @@
+"""A fixed set of threads with one shared queue. Threads come first: whatever releases the GIL runs here."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from queue import SimpleQueue
+
+from millrace.core.chunk import Chunk
+from millrace.core.log import get_logger
+from millrace.data.engine import budget
+
+from .base import Runner, Task
+
+__all__ = ["ThreadExecutor"]
+
+log = get_logger(__name__)
+
+
+class ThreadExecutor:
+    kind = "threads"
+
+    def __init__(self, runner: Runner, workers: int, name: str = "millrace") -> None:
+        self.runner = runner
+        self.slots = workers
+        self._queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._gate = _Gate(workers)
+        self._closed = False
+        self._threads: list[threading.Thread] = []
+        try:
+            for i in range(workers):
+                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
+                thread = threading.Thread(
+                    target=_work, args=(self._queue, runner, self._gate, i), name=f"{name}-{i}", daemon=True
+                )
+                thread.start()
+                self._threads.append(thread)
+        except RuntimeError as error:
+            if not self._threads:
+                raise budget.thread_limit_error(wanted=workers, started=0) from error
+            budget.warn_fewer_threads(wanted=workers, started=len(self._threads))
+            self.slots = len(self._threads)
+
+    def submit(self, chunk: Chunk) -> Task:
+        task = Task(chunk)
+        self._queue.put(task)
+        return task
+
+    def use(self, workers: int) -> None:
+        """Let only so many workers take tasks; the others rest. Results do not depend on it."""
+        self._gate.open_for(workers)
+
+    def stacks(self) -> str:
+        frames = sys._current_frames()
+        parts = []
+        for thread in self._threads:
+            frame = frames.get(thread.ident or -1)
+            if frame is not None:
+                parts.append(f"{thread.name}:\n" + "".join(traceback.format_stack(frame)))
+        return "\n".join(parts)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._gate.open_for(len(self._threads))
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+        self._threads.clear()
+        self.runner.close()
+
+
+class _Gate:
+    """Workers numbered below ``open`` work, the rest wait here."""
+
+    def __init__(self, workers: int) -> None:
+        self.open = workers
+        self.changed = threading.Condition()
+
+    def open_for(self, workers: int) -> None:
+        with self.changed:
+            self.open = workers
+            self.changed.notify_all()
+
+    def wait(self, number: int) -> None:
+        with self.changed:
+            while number >= self.open:
+                self.changed.wait()
+
+
+@contextlib.contextmanager
+def _capped() -> Iterator[None]:
+    """Caps are a courtesy: a worker that cannot set them still works."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(budget.capped_libraries())
+        except Exception as error:
+            log.warning("the threads of libraries inside workers could not be limited: %s", error)
+        yield
+
+
+def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
+    with _capped():
+        while True:
+            if number >= gate.open:
+                gate.wait(number)
+            task = queue.get()
+            if task is None:
+                return
+            budget.cap_again()
+            task.run(runner)
+            del task  # hold no result while waiting for the next

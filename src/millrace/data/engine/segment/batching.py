@@ -1,0 +1,122 @@
+"""batch: rows stacked into one array per column, written once, straight into the batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace.core.batch_info import BatchInfo
+from millrace.core.chunk import Chunk, Column
+from millrace.core.errors import DataError
+from millrace.data.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
+from millrace.data.transforms.base import name_of
+
+from .collate import collate_column, pad_columns, unstacked
+from .failures import Failures, data_error
+
+__all__ = ["BatchStep", "epoch_of"]
+
+
+def epoch_of(epoch: int, passes: int | None) -> int:
+    """The epoch the user iterates: passes of a repeat above the batch do not count."""
+    return 0 if passes is None else epoch // passes
+
+
+class BatchStep:
+    """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
+
+    def __init__(self, op: Batch, aligned: bool) -> None:
+        self.op, self.aligned = op, aligned and not op.whole
+        self.name = f"batch({op.details()['batch_size']}) at {op.where}"
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        n = len(chunk)
+        size, number = n, chunk.start
+        if self.aligned and isinstance(self.op.batch_size, int):
+            size, number = self.op.batch_size, chunk.start // self.op.batch_size
+        epoch = epoch_of(chunk.epoch, self.op.passes)
+        made: list[dict[str, Any]] = []
+        kept: list[int] = []
+        for k, start in enumerate(range(0, n, size)):
+            rows = chunk if size >= n else chunk.slice(start, min(start + size, n))
+            if failures.error is not None and len(rows) < size:
+                break  # a row of this batch failed
+            try:
+                made.append(self._one(rows, BatchInfo(number + k, epoch)))
+                kept.append(start)
+            except DataError as error:
+                if failures.batch(error):
+                    continue
+                if not made:
+                    raise
+                failures.error = error  # the batches before it are good
+                break
+        if not made:
+            return chunk.slice(0, 0)
+        columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
+        return Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
+
+    def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
+        columns = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
+        try:
+            if self.op.pad_info is not None:
+                columns = pad_columns(columns, self.op.pad_info)
+            if self.op.per_batch_map is not None:
+                columns = self._map(columns, info, len(rows))
+            return {name: collate_column(column, name, i) for i, (name, column) in enumerate(columns.items())}
+        except DataError as error:
+            error.context.setdefault("op", self.name)
+            offset = error.context.pop("offset", None)
+            if offset is not None:
+                error.context.setdefault("row", int(rows.origin[offset]))
+            raise
+
+    def _map(self, columns: dict[str, Column], info: BatchInfo, rows: int) -> dict[str, Column]:
+        op = self.op
+        names = list(columns)
+        inputs = list(op.input_columns or names)
+        outputs = list(op.output_columns or inputs)
+        given = [unstacked(columns[name]) for name in inputs]
+        assert op.per_batch_map is not None
+        what = f"batch operation: [per_batch_map {name_of(op.per_batch_map)}]"
+        try:
+            result = op.per_batch_map(*given, info)
+        except Exception as error:
+            raise data_error(error, what, op=self.name, row=-1, columns=inputs) from error
+        if not isinstance(result, tuple):
+            result = (result,)
+        if len(result) != len(outputs):
+            raise DataError(
+                "Invalid per_batch_map, the number of columns returned in 'per_batch_map' function should be "
+                f"{len(outputs)} , but got: {len(result)}",
+                op=self.name,
+                column=", ".join(outputs),
+            )
+        made: dict[str, Column] = {}
+        for name, values in zip(outputs, result, strict=True):
+            if values is None:
+                raise DataError("Got None from Python object.", op=self.name, column=name)
+            if hasattr(values, "asnumpy") or hasattr(values, "__array__"):
+                values = np.asarray(values)
+            if not isinstance(values, (list, tuple, np.ndarray)):
+                raise DataError(
+                    f"Execute user Python code failed: TypeError: '{type(values).__name__}' object is not iterable;"
+                    " per_batch_map returns one list or array per column",
+                    op=self.name,
+                    column=name,
+                )
+            if len(values) != rows:
+                raise DataError(
+                    f"Invalid data, column: {name} expects: {rows} rows returned from 'per_batch_map', "
+                    f"got: {len(values)}",
+                    op=self.name,
+                    column=name,
+                )
+            made[name] = (
+                values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
+            )
+        after = replaced_columns(names, inputs, outputs)
+        return {n: made[n] if n in made else columns[n] for n in after}
+
+    def close(self) -> None: ...

@@ -1,0 +1,36 @@
+"""project and rename: no row is touched."""
+
+from __future__ import annotations
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import PlanError
+from millrace.data.plan.ops import Project, Rename
+
+from .failures import Failures
+
+__all__ = ["ProjectStep", "RenameStep"]
+
+
+class ProjectStep:
+    def __init__(self, op: Project) -> None:
+        self.columns = op.columns
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        for name in self.columns:
+            if name not in chunk.columns:
+                raise PlanError(
+                    f"Invalid column, column name: {name} does not exist. The columns are {list(chunk.columns)}."
+                )
+        return chunk.with_columns({name: chunk.columns[name] for name in self.columns})
+
+    def close(self) -> None: ...
+
+
+class RenameStep:
+    def __init__(self, op: Rename) -> None:
+        self.names = dict(zip(op.input_columns, op.output_columns, strict=True))
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        return chunk.with_columns({self.names.get(n, n): c for n, c in chunk.columns.items()})
+
+    def close(self) -> None: ...

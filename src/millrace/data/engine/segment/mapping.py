@@ -1,0 +1,208 @@
+"""map: each row through all operations of the map, so that what lies between them never piles up."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value, owned
+from millrace.core.errors import PlanError
+from millrace.core.gather import Slots, in_place
+from millrace.core.rng import Draws
+from millrace.data.plan.ops import Map, replaced_columns
+from millrace.data.transforms.base import Joined, PyFunc, Transform, inside, name_of
+
+from .failures import Failures
+
+__all__ = ["MapStep", "row_values"]
+
+# (takes the row number, function) for each operation
+Calls = list[tuple[bool, Callable[..., Any]]]
+
+
+def row_values(column: Column) -> Sequence[Any]:
+    """One value per row; scalars of a dense column as 0-d arrays."""
+    if isinstance(column, np.ndarray):
+        return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
+    return column
+
+
+class MapStep:
+    def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = ()) -> None:
+        self.op, self.seed, self.hooks = op, seed, hooks
+        self.keys = op.draws_from()
+        self.slots = Slots(op.gather) if op.gather else None
+        self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
+        for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
+            importlib.import_module(library)
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        names = list(chunk.columns)
+        inputs = self.op.inputs_of(names)
+        outputs = self.op.outputs_of(names)
+        columns = [row_values(chunk.columns[name]) for name in inputs]
+        calls = self._calls(chunk)
+        if self.slots is not None:
+            self._place(self.slots, chunk, outputs, calls)
+        results: list[Any] = []
+        bad: list[int] = []
+        i, n = 0, len(chunk)
+        while i < n:
+            try:
+                if len(columns) == 1:
+                    self._one_column(columns[0], i, calls, results)
+                else:
+                    self._many_columns(columns, i, calls, results)
+                i = n
+            except Exception as error:
+                i = len(results)
+                what = f"map operation: [{self._failing(error)}]"
+                if not failures.row(chunk, i, error, self.name, what, inputs):
+                    chunk, n = chunk.slice(0, i), i
+                    break
+                results.append(None)
+                bad.append(i)
+                i += 1
+        if bad:
+            keep = np.ones(n, np.bool_)
+            keep[bad] = False
+            chunk = chunk.take(keep)
+            results = [r for r, k in zip(results, keep, strict=True) if k]
+        if not results:
+            empty: list[Any] = []
+            return chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
+        made = self._columns(results, outputs)
+        if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
+            self.slots = None  # rows too small to be worth it
+        after = replaced_columns(names, inputs, outputs)
+        return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+
+    def _calls(self, chunk: Chunk) -> Calls:
+        """The operations, their random numbers drawn for this chunk."""
+        calls: Calls = []
+        keys = iter(self.keys)
+        for operation in self.op.operations:
+            if isinstance(operation, Joined):
+                draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
+                calls.append((True, operation.rows_of(draws)))
+                continue
+            key = next(keys)
+            if isinstance(operation, PyFunc):
+                calls.append((False, operation.function))
+            else:
+                calls.append((True, operation.rows(self._draws(chunk, key, operation))))
+        if self.hooks:
+            calls = [(False, self._hook("INPUT", 0)), *calls]
+            for number in range(len(self.op.operations), 0, -1):
+                calls.insert(number + 1, (False, self._hook("OUTPUT", number - 1)))
+        return calls
+
+    def _draws(self, chunk: Chunk, key: int, operation: Transform) -> Draws | None:
+        if not operation.random:
+            return None
+        return Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=key)
+
+    def _hook(self, side: str, number: int) -> Callable[..., Any]:
+        name = name_of(self.op.operations[number])
+
+        def call(*values: Any) -> Any:
+            for hook in self.hooks:
+                hook.set_previous_op_name(name)
+                hook.set_is_first(side == "INPUT")
+                hook(*values)
+            return values if len(values) > 1 else values[0]
+
+        return call
+
+    def _place(self, slots: Slots, chunk: Chunk, outputs: list[str], calls: Calls) -> None:
+        """Let the last operation write into the batch, or else copy what it returns there."""
+        last = self.op.operations[-1]
+        compute = calls[-1][1]
+
+        def write(i: int, *values: Any) -> Any:
+            kind = last.result_type(*values)
+            out = kind and slots.place(outputs[0], chunk.epoch, chunk.start + i, *kind)
+            if out is None:
+                return compute(i, *values)
+            last.write(out, *values)
+            return out
+
+        def copy(i: int, *made: Any) -> Any:
+            if len(made) == len(outputs):  # else an error, for which others have the words
+                at = chunk.start + i
+                made = tuple([slots.put(n, chunk.epoch, at, v) for n, v in zip(outputs, made, strict=True)])
+            return made[0] if len(made) == 1 else made
+
+        if type(last).write is not Transform.write:
+            calls[-1] = (True, write)
+        else:
+            calls.append((True, copy))
+
+    @staticmethod
+    def _one_column(values: Sequence[Any], start: int, calls: Calls, results: list[Any]) -> None:
+        if len(calls) == 1 and not calls[0][0]:
+            function = calls[0][1]
+            for given in values[start:] if start else values:
+                made = function(given)
+                results.append(_own_all(made, (given,)) if type(made) is tuple else owned(made, (given,)))
+            return
+        for i in range(start, len(values)):
+            results.append(_through(calls, i, (values[i],)))
+
+    @staticmethod
+    def _many_columns(columns: list[Sequence[Any]], start: int, calls: Calls, results: list[Any]) -> None:
+        for i in range(start, len(columns[0])):
+            results.append(_through(calls, i, tuple(column[i] for column in columns)))
+
+    def _columns(self, results: list[Any], outputs: list[str]) -> dict[str, Column]:
+        """Results as columns; a row gives one value, or a tuple with one per output column."""
+        if len(outputs) == 1 and not any(type(r) is tuple for r in results):
+            return {outputs[0]: self._column(results)}
+        for result in results:
+            got = len(result) if type(result) is tuple else 1
+            if got != len(outputs):
+                raise PlanError(
+                    "Invalid columns, the number of columns returned in 'map' operations should match the number "
+                    "of 'output_columns', but got the number of columns returned in 'map' operations: "
+                    f"{got}, the number of 'output_columns': {len(outputs)}. The map is {self.name}; its output "
+                    f"columns are {outputs}."
+                )
+        columns = list(zip(*results, strict=True))
+        return {name: self._column(list(values)) for name, values in zip(outputs, columns, strict=True)}
+
+    def _column(self, values: list[Any]) -> Column:
+        try:
+            return column_of(values)
+        except TypeError as error:
+            raise PlanError(f"{self.name}: {error}") from error
+
+    def _failing(self, error: Exception) -> str:
+        return getattr(error, "millrace_op", None) or "PyFunc"
+
+    def close(self) -> None: ...
+
+
+def _through(calls: Calls, i: int, given: tuple[Any, ...]) -> Any:
+    """One row through every operation; a tuple becomes the arguments of the next one."""
+    values: Any = given
+    made: Any = None
+    for counts, function in calls:
+        if counts:
+            made = function(i, *[v if type(v) is np.ndarray else _plain(v) for v in values])
+        else:
+            made = function(*values)
+        values = made if type(made) is tuple else (made,)
+    values = ()  # its reference would make `made` look shared
+    return _own_all(made, given) if type(made) is tuple else owned(made, given)
+
+
+def _plain(value: Any) -> Any:
+    """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
+    return as_value(value) if hasattr(value, "asnumpy") else value
+
+
+def _own_all(parts: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([owned(part, given, others=4) for part in parts])  # the tuple holds one reference more

@@ -1,0 +1,97 @@
+"""The read at the head of a segment: row numbers in, columns out."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any
+
+import numpy as np
+
+from millrace.core.chunk import Chunk
+from millrace.data.plan.ops import Read
+
+from .failures import Failures, data_error
+
+__all__ = ["ReadStep"]
+
+
+class ReadStep:
+    """Opens the source where it runs: once per process, on the first chunk.
+
+    A source that is not known to be thread-safe is read by one thread at a time.
+    """
+
+    def __init__(self, op: Read) -> None:
+        self.op = op
+        self._reader: Any = None
+        self._opening = threading.Lock()
+        self._turn: Any = threading.Lock() if op.source.exclusive else contextlib.nullcontext()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"op": self.op}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["op"])  # type: ignore[misc]
+
+    def _open(self) -> Any:
+        with self._opening:
+            if self._reader is None:
+                reader = self.op.source.open()
+                choose = getattr(reader, "choose", None)
+                if choose is not None and self.op.columns is not None:
+                    choose(self.op.columns)  # what nobody asks for is not even read
+                self._reader = reader
+            return self._reader
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        reader = self._reader or self._open()
+        wanted = self.op.columns
+        try:
+            with self._turn:
+                columns = reader.read(chunk.origin)
+        except Exception as error:
+            return self._one_by_one(reader, chunk, failures, error)
+        if wanted is not None:
+            columns = {name: columns[name] for name in wanted}
+        return chunk.with_columns(dict(columns))
+
+    def _one_by_one(self, reader: Any, chunk: Chunk, failures: Failures, error: Exception) -> Chunk:
+        """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
+        what = f"{self.op.label} operation: reading a row"
+        op, names = f"{self.op.label} at {self.op.where}", list(self.op.source.schema())
+        known = getattr(error, "row_index", None)
+        parts: list[Chunk] = []
+        start, clean = 0, True
+        if known is not None and failures.policy == "return":
+            # the rows before it are read again, together; the bad one is not asked twice
+            bad = int(np.flatnonzero(chunk.origin == known)[0])
+            failures.row(chunk, bad, error, op, what, names)
+            chunk, clean = chunk.slice(0, bad), False
+            if bad:
+                with self._turn:
+                    parts.append(chunk.with_columns(dict(reader.read(chunk.origin))))
+            start = bad
+        for i in range(start, len(chunk)):
+            one = chunk.slice(i, i + 1)
+            try:
+                with self._turn:
+                    parts.append(one.with_columns(dict(reader.read(one.origin))))
+            except Exception as cause:
+                clean = False
+                if not failures.row(chunk, i, cause, op, what, names):
+                    break
+        if clean:
+            # every row alone is fine, together they are not: the source is at fault, not a row
+            raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[]) from error
+        if not parts:
+            return chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
+        kept = Chunk.concat(parts)
+        if self.op.columns is not None:
+            kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
+        return kept
+
+    def close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()

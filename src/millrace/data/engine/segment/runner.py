@@ -1,0 +1,123 @@
+"""A segment's work as one callable, the same on every executor."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any, NamedTuple
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
+from millrace.core.ledger import Entry
+from millrace.core.log import kept_warnings
+from millrace.core.settings import Settings, current, override
+from millrace.data.plan.node import Node
+from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename
+from millrace.data.plan.physical import Segment
+from millrace.data.transforms.base import is_ordered, name_of
+
+from .batching import BatchStep
+from .columns import ProjectStep, RenameStep
+from .failures import Failures
+from .filtering import FilterStep
+from .mapping import MapStep
+from .reading import ReadStep
+
+__all__ = ["Report", "SegmentRunner", "describe"]
+
+
+class Report(NamedTuple):
+    """What a chunk's run tells the stage; it crosses process borders."""
+
+    rows: int
+    # bytes held at the peak
+    held: int
+    # seconds per step, and processor seconds of the thread
+    seconds: list[float]
+    cpu: list[float]
+    # rows that failed under an error mode that goes on
+    ledger: list[Entry]
+    # what is raised after the rows of the chunk were delivered
+    error: DataError | None
+    # warnings of a worker process, for the user's process to give
+    warnings: list[tuple[str, str]]
+
+
+class SegmentRunner:
+    """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
+
+    Returns the chunk and a report.
+    """
+
+    def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
+        self.policy = settings.error_samples_mode
+        self.limits = settings.limits
+        self.names = [describe(op) for op in ops]
+        hooks = settings.debug_hooks if settings.debug_mode else ()
+        reads = isinstance(ops[0], Read)
+        self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
+
+    def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        if self.limits == current().limits:
+            return self._run(chunk)
+        with override(**self.limits):
+            return self._run(chunk)
+
+    def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        failures = Failures(self.policy)
+        rows = len(chunk)
+        seconds: list[float] = []
+        cpu: list[float] = []
+        clock, work = time.perf_counter, time.thread_time
+        began, worked = clock(), work()
+        for step in self.steps:
+            chunk = step(chunk, failures)
+            now, used = clock(), work()
+            seconds.append(now - began)
+            cpu.append(used - worked)
+            began, worked = now, used
+            if not len(chunk):
+                break
+        held = chunk.nbytes
+        if len(self.steps) > 1:
+            held *= 2  # the rows before the last step are alive beside its result
+        if failures.error is not None and not len(chunk):
+            raise failures.error
+        return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error, kept_warnings())
+
+    def describe(self) -> str:
+        return " -> ".join(self.names)
+
+    def close(self) -> None:
+        for step in self.steps:
+            step.close()
+
+
+def describe(op: Node) -> str:
+    """An op in words: what it is, its functions, and where the user wrote it."""
+    name = op.label if isinstance(op, Read) else op.label.lower()
+    if isinstance(op, Map):
+        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
+    elif isinstance(op, Filter):
+        name += f"({op.details()['predicate']})"
+    elif isinstance(op, Segment):
+        name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
+    return f"{name} at {op.where}" if op.where else name
+
+
+def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:
+    if isinstance(op, Read):
+        return ReadStep(op)
+    if isinstance(op, Map):
+        if any(is_ordered(operation) for operation in op.operations):
+            op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
+        return MapStep(op, seed, hooks)
+    if isinstance(op, Filter):
+        return FilterStep(op)
+    if isinstance(op, Project):
+        return ProjectStep(op)
+    if isinstance(op, Rename):
+        return RenameStep(op)
+    if isinstance(op, Batch):
+        return BatchStep(op, aligned)
+    raise TypeError(f"{op.label} is no row-wise op")

@@ -1,0 +1,73 @@
+"""What a stage is: an iterator of chunks with a state.
+
+``pull()`` returns the next chunk, END once at the end of each epoch (the next pull begins the next epoch), and
+DONE when there are no more epochs. ``state()`` is the position after what was pulled last: a stage restored to
+it goes on with exactly the rows that would have come. States are small and JSON-able.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final
+
+from millrace.core.chunk import Chunk
+from millrace.data.engine.stats import StageStats
+
+__all__ = ["DONE", "END", "Pulled", "Signal", "Stage", "State", "Through"]
+
+
+class Signal(enum.Enum):
+    END = "end of epoch"
+    DONE = "no more epochs"
+
+
+END: Final = Signal.END
+DONE: Final = Signal.DONE
+
+Pulled = Chunk | Signal
+State = Any
+
+
+class Stage:
+    """Base of all stages; a barrier overrides pull and state, and closes what it owns."""
+
+    stats: StageStats
+
+    def pull(self) -> Pulled:
+        raise TypeError(f"{type(self).__name__} does not define this")
+
+    def state(self) -> State:
+        raise TypeError(f"{type(self).__name__} does not define this")
+
+    def restore(self, state: State) -> None:
+        """Go to a position; called before the first pull."""
+        raise TypeError(f"{type(self).__name__} does not define this")
+
+    def skip_rest(self) -> None:
+        """Leave out the rest of this epoch: the next pull is the first of the next epoch."""
+        while isinstance(self.pull(), Chunk):
+            pass
+
+    def ready(self) -> bool:
+        """False when a pull would have to wait for a worker."""
+        return True
+
+    def close(self) -> None:
+        """Release everything; safe at any time and more than once."""
+
+
+class Through(Stage):
+    """A stage with one upstream that hands readiness and closing on."""
+
+    def __init__(self, up: Stage, stats: StageStats) -> None:
+        self.up = up
+        self.stats = stats
+
+    def ready(self) -> bool:
+        return self.up.ready()
+
+    def skip_rest(self) -> None:
+        self.up.skip_rest()
+
+    def close(self) -> None:
+        self.up.close()

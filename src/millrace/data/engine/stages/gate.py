@@ -1,0 +1,103 @@
+"""sync_wait: rows pass only as the training side asks for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from millrace.core.log import get_logger
+from millrace.data.engine.stats import StageStats
+
+from .base import Pulled, Stage, State, Through
+from .regroup import Rows
+
+__all__ = ["Gate", "GateStage", "gates"]
+
+log = get_logger(__name__)
+
+# token of a SyncWait node -> its gate; the dataset that made the node keeps the gate alive
+gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
+
+
+class Gate:
+    """Counts batches let through; ``update`` lets more through and hands data to the user's callback."""
+
+    def __init__(self, num_batch: int, callback: Callable[..., Any] | None) -> None:
+        self.num_batch, self.callback = num_batch, callback
+        self.allowed = num_batch
+        self.off = False
+        self._changed = threading.Condition()
+
+    def reset(self) -> None:
+        with self._changed:
+            self.allowed, self.off = self.num_batch, False
+
+    def update(self, batches: int | None, data: Any) -> None:
+        with self._changed:
+            self.allowed += self.num_batch if batches is None else batches
+            if self.callback is not None:
+                self.callback(data)
+            self._changed.notify_all()
+
+    def disable(self) -> None:
+        with self._changed:
+            self.off = True
+            self._changed.notify_all()
+
+    def wait(self, timeout: float) -> None:
+        """Until a batch may pass; after the timeout the gate opens for good, with a warning."""
+        with self._changed:
+            until = time.monotonic() + timeout
+            while self.allowed <= 0 and not self.off:
+                left = until - time.monotonic()
+                if left <= 0:
+                    log.warning(
+                        "sync_wait timed out after %s seconds: no sync_update came; going on", timeout
+                    )
+                    self.off = True
+                    return
+                self._changed.wait(left)
+            self.allowed -= 1
+
+
+class GateStage(Through):
+    """Passes one batch worth of rows per admission, so the callback's data is in force for exactly those."""
+
+    def __init__(self, up: Stage, stats: StageStats, gate: Gate, batch_rows: int, timeout: float) -> None:
+        super().__init__(up, stats)
+        self.rows = Rows(up)
+        self.gate, self.batch_rows, self.timeout = gate, batch_rows, timeout
+        self._passed = 0
+        gate.reset()
+
+    def pull(self) -> Pulled:
+        signal = self.rows.fill(1)
+        if signal is not None:
+            self.rows.take_signal()
+            self._passed = 0
+            return signal
+        if self._passed % self.batch_rows == 0:
+            self.gate.wait(self.timeout)
+        chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
+        self._passed += len(chunk)
+        return chunk
+
+    def interrupt(self) -> None:
+        self.gate.disable()
+
+    def ready(self) -> bool:
+        return False  # whether a row may pass is not ours to know
+
+    def skip_rest(self) -> None:
+        self.rows.skip_rest()
+        self._passed = 0
+
+    def state(self) -> State:
+        return {"rows": self.rows.state(), "passed": self._passed}
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(state["rows"])
+        self._passed = state["passed"]

@@ -1,0 +1,143 @@
+"""Stages with several inputs: concat and zip."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from millrace.core.chunk import Chunk
+from millrace.core.errors import PlanError
+from millrace.core.rng import mix, mix_into
+from millrace.data.engine.stats import StageStats
+
+from .base import DONE, END, Pulled, Stage, State
+from .regroup import Rows
+
+__all__ = ["ConcatStage", "ZipStage"]
+
+
+class _Several(Stage):
+    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
+        self.ups, self.stats = ups, stats
+
+    def ready(self) -> bool:
+        return all(up.ready() for up in self.ups)
+
+    def close(self) -> None:
+        for up in self.ups:
+            up.close()
+
+
+class ConcatStage(_Several):
+    """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
+
+    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
+        super().__init__(ups, stats)
+        self.child, self.epoch, self.rows = 0, 0, 0
+        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] | None = None
+
+    def ready(self) -> bool:
+        return self.ups[min(self.child, len(self.ups) - 1)].ready()
+
+    def pull(self) -> Pulled:
+        while self.child < len(self.ups):
+            got = self.ups[self.child].pull()
+            if got is DONE:
+                return DONE
+            if isinstance(got, Chunk):
+                self._check(got)
+                ids = mix_into(got.ids, self.child) if self.child else got.ids
+                chunk = Chunk(got.columns, ids, got.origin, self.epoch, self.rows)
+                self.rows += len(got)
+                self.stats.rows += len(got)
+                return chunk
+            self.child += 1
+        self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
+        return END
+
+    def _check(self, chunk: Chunk) -> None:
+        """Rows of all parts must agree in columns, types and ranks; the first row of each chunk is compared."""
+        first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
+        if self._kinds is None:
+            self._kinds = {n: np.asarray(v) for n, v in first.items()}
+            self._names = list(chunk.columns)
+            return
+        if list(chunk.columns) != self._names:
+            raise PlanError(
+                "Invalid columns, 'column name' or 'column order' of concat datasets should be the same."
+                f" Got {self._names} and {list(chunk.columns)}."
+            )
+        for name, value in first.items():
+            before = self._kinds.get(name)
+            if before is None:
+                continue
+            if before.dtype != value.dtype and before.dtype.kind not in "US":
+                raise PlanError(
+                    "Concat: the data types of the two datasets to be concatenated should be the same, but got: "
+                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
+                )
+            if before.ndim != value.ndim:
+                raise PlanError(
+                    "Concat: the data tensor rank of the two datasets to be concatenated should be the same, "
+                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
+                )
+
+    def skip_rest(self) -> None:
+        for up in self.ups[self.child :]:
+            up.skip_rest()
+        self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
+
+    def state(self) -> State:
+        ups = [up.state() for up in self.ups]
+        return {"ups": ups, "child": self.child, "epoch": self.epoch, "rows": self.rows}
+
+    def restore(self, state: State) -> None:
+        for up, inner in zip(self.ups, state["ups"], strict=True):
+            up.restore(inner)
+        self.child, self.epoch, self.rows = state["child"], state["epoch"], state["rows"]
+
+
+class ZipStage(_Several):
+    """Rows side by side until the shortest input ends; the others leave out their rest."""
+
+    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
+        super().__init__(ups, stats)
+        self.sides = [Rows(up) for up in ups]
+        self.epoch, self.position = 0, 0
+
+    def pull(self) -> Pulled:
+        signals = [side.fill(1) for side in self.sides]
+        ended = [s for s in signals if s is not None]
+        if DONE in ended:
+            return DONE
+        if ended:
+            for side, signal in zip(self.sides, signals, strict=True):
+                if signal is None:
+                    side.skip_rest()
+                else:
+                    side.take_signal()
+            self.epoch, self.position = self.epoch + 1, 0
+            return END
+        n = min(side.have for side in self.sides)
+        parts = [side.take(n) for side in self.sides]
+        columns = {name: column for part in parts for name, column in part.columns.items()}
+        ids = parts[0].ids
+        for number, part in enumerate(parts[1:], start=1):
+            ids = mix_into(ids ^ part.ids, mix(number, 0x21))
+        chunk = Chunk(columns, ids, parts[0].origin, self.epoch, self.position)
+        self.position += n
+        self.stats.rows += n
+        return chunk
+
+    def skip_rest(self) -> None:
+        for side in self.sides:
+            side.skip_rest()
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def state(self) -> State:
+        sides = [side.state() for side in self.sides]
+        return {"sides": sides, "epoch": self.epoch, "position": self.position}
+
+    def restore(self, state: State) -> None:
+        for side, inner in zip(self.sides, state["sides"], strict=True):
+            side.restore(inner)
+        self.epoch, self.position = state["epoch"], state["position"]

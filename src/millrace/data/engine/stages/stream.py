@@ -1,0 +1,113 @@
+"""One-pass sources: an iterator can only be read forwards, so its position is a row count.
+
+Resuming means reading again up to that row; a stream that can do better may offer ``rows_from(epoch, row)``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from millrace.core.build import RowsBuilder
+from millrace.core.chunk import Chunk
+from millrace.core.errors import DataError
+from millrace.data.engine.segment.failures import data_error
+from millrace.data.engine.stats import StageStats
+from millrace.data.plan.ops import Read
+
+from .base import DONE, END, Pulled, Stage, State
+
+__all__ = ["StreamStage"]
+
+FLUSH_SECONDS = 0.005
+MOST_BYTES = 1 << 20
+
+
+class StreamStage(Stage):
+    def __init__(self, read: Read, epochs: int | None, stats: StageStats, rows: int) -> None:
+        self.read, self.epochs, self.stats, self.rows = read, epochs, stats, rows
+        self.columns = list(read.source.schema())
+        self.epoch, self.position = 0, 0
+        self._stream: Any = None
+        self._iterator: Iterator[tuple[Any, ...]] | None = None
+        self._ended = False
+        # raised after the rows that were read before it
+        self._failed: DataError | None = None
+
+    def _open(self) -> Iterator[tuple[Any, ...]]:
+        if self._stream is None:
+            self._stream = self.read.source.open()
+        iterator: Iterator[tuple[Any, ...]] = self._stream.rows(self.epoch)
+        for _ in range(self.position):  # a resumed run reads again what was already delivered
+            if next(iterator, None) is None:
+                break
+        return iterator
+
+    def pull(self) -> Pulled:
+        if self.epochs is not None and self.epoch >= self.epochs:
+            return DONE
+        if self._failed is not None:
+            raise self._failed
+        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES)
+        cpu, began = time.thread_time(), time.perf_counter()
+        try:
+            if self._iterator is None and not self._ended:
+                self._iterator = self._open()
+            for row in () if self._ended else self._iterator or ():
+                gathered.add(row)
+                # a slow generator must not hold back the rows that are there
+                if gathered.full or time.perf_counter() - began > FLUSH_SECONDS:
+                    break
+            else:
+                self._ended = True
+        except Exception as error:
+            row_number = self.position + gathered.count
+            self._failed = data_error(
+                error,
+                f"{self.read.label} operation: reading a row",
+                op=f"{self.read.label} at {self.read.where}",
+                row=row_number,
+                columns=self.columns,
+            )
+            self._failed.__cause__ = error
+            if not gathered.count:
+                raise self._failed from error
+        self.stats.busy += time.perf_counter() - began
+        self.stats.cpu += time.thread_time() - cpu
+        if not gathered.count:
+            self.skip_rest()
+            return END
+        start, n = self.position, gathered.count
+        self.position += n
+        origin = np.arange(start, start + n, dtype=np.int64)
+        wanted = self.read.columns
+        columns = {n: c for n, c in gathered.finish().items() if wanted is None or n in wanted}
+        self.stats.rows += n
+        self.stats.chunks += 1
+        return Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)
+
+    def state(self) -> State:
+        return [self.epoch, self.position]
+
+    def restore(self, state: State) -> None:
+        self.epoch, self.position = state
+        self._iterator, self._ended = None, False
+
+    def skip_rest(self) -> None:
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()  # a generator's finally blocks run now, not when it is collected
+        self._iterator, self._ended = None, False
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def close(self) -> None:
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+        self._iterator = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,184 @@
+"""Shuffle of a stream: windows of rows, each emitted in random order while the next one fills.
+
+Unlike a sliding buffer, a window is a function of (seed, epoch, window number), so the state is two numbers and
+the way back to the window's first row, whatever the buffer size. A window closes at ``buffer_size`` rows, or at
+its share of the byte budget, counted row by row so that chunk borders do not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.chunk import Chunk, nbytes_of
+from millrace.core.rng import Permutation, mix
+from millrace.data.engine.budget import Bytes
+from millrace.data.engine.stats import StageStats
+
+from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .regroup import Rows
+
+__all__ = ["WindowShuffleStage"]
+
+EMIT_ROWS = 64
+EMIT_BYTES = 1 << 20
+JOIN_BYTES = 4 << 20
+
+
+class _Window:
+    """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
+
+    def __init__(self, start: State) -> None:
+        self.start = start
+        self.parts: list[Chunk] = []
+        self.rows = 0
+        self.bytes = 0
+        self.full = False
+        self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def seal(self) -> None:
+        if self.bytes <= JOIN_BYTES:
+            self.parts = [Chunk.concat(self.parts)]
+        self._ends = np.cumsum([len(part) for part in self.parts])
+
+    def take(self, picks: npt.NDArray[np.int64]) -> Chunk:
+        if len(self.parts) == 1:
+            return self.parts[0].take(picks)
+        which = np.searchsorted(self._ends, picks, side="right")
+        rows = []
+        for pick, number in zip(picks.tolist(), which.tolist(), strict=True):
+            part = self.parts[number]
+            at = pick - int(self._ends[number]) + len(part)
+            rows.append(part.slice(at, at + 1))
+        return Chunk.concat(rows)
+
+    @property
+    def emit_rows(self) -> int:
+        """Rows that leave together: few when they are large."""
+        return max(1, min(EMIT_ROWS, EMIT_BYTES * self.rows // max(1, self.bytes)))
+
+
+class WindowShuffleStage(Through):
+    def __init__(
+        self, up: Stage, stats: StageStats, size: int, seed: int, op: int, key: int | None, budget: Bytes
+    ) -> None:
+        super().__init__(up, stats)
+        self.rows = Rows(up)
+        self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
+        # the window that empties and the one that fills: together half of what the run may hold
+        self.window_bytes = max(1, budget.limit // 4)
+        self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
+        self._now: _Window | None = None
+        self._next: _Window | None = None
+        self._order: Permutation | None = None
+        self._signal: Signal | None = None
+
+    def _fill(self, window: _Window, rows: int) -> None:
+        """Pull until the window has this many rows, is full, or the epoch ends."""
+        while window.rows < rows and not window.full and self._signal is None:
+            self._signal = self.rows.fill(1)
+            if self._signal is not None:
+                return
+            head = self.rows.peek()
+            costs = np.cumsum(_row_bytes(head)) + window.bytes
+            fits = int(np.searchsorted(costs, self.window_bytes)) + 1
+            n = min(len(head), fits, self.size - window.rows, rows - window.rows)
+            window.parts.append(self.rows.take(n))
+            window.rows += n
+            self.budget.admit(int(costs[n - 1]) - window.bytes, must=True)
+            window.bytes = int(costs[n - 1])
+            window.full = window.rows >= self.size or window.bytes >= self.window_bytes
+
+    def _begin(self) -> bool:
+        """Make the filling window the current one; False when there is none."""
+        window, self._next = self._next or _Window(self.rows.state()), None
+        self._fill(window, self.size)
+        if not window.rows:
+            return False
+        self._now, self.offset = window, 0
+        key = (
+            mix(self.seed, self.epoch, self.op, self.number)
+            if self.key is None
+            else mix(self.key, self.number)
+        )
+        self._order = Permutation(window.rows, key)
+        window.seal()
+        return True
+
+    def pull(self) -> Pulled:
+        if self._now is None and not self._begin():
+            if self._signal is DONE:
+                return DONE
+            self._next_epoch()
+            self.rows.take_signal()
+            return END
+        window, order = self._now, self._order
+        assert window is not None
+        assert order is not None
+        picks = order.at(self.offset, self.offset + window.emit_rows)
+        chunk = window.take(picks)
+        chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
+        self.offset += len(picks)
+        self.position += len(picks)
+        if self._next is None:
+            self._next = _Window(self.rows.state())
+        self._fill(self._next, min(self.offset, self.size))
+        if self.offset >= window.rows:
+            self.budget.give_back(window.bytes)
+            self._now, self._order = None, None
+            self.number, self.offset = self.number + 1, 0
+        self.stats.rows += len(chunk)
+        self.stats.chunks += 1
+        return chunk
+
+    def _next_epoch(self) -> None:
+        self.epoch, self.number, self.offset, self.position, self._signal = self.epoch + 1, 0, 0, 0, None
+        self._drop()
+
+    def _drop(self) -> None:
+        for window in (self._now, self._next):
+            if window is not None:
+                self.budget.give_back(window.bytes)
+        self._now = self._next = self._order = None
+
+    def skip_rest(self) -> None:
+        self.rows.skip_rest()
+        self._next_epoch()
+
+    def state(self) -> State:
+        window = self._now or self._next
+        start = self.rows.state() if window is None else window.start
+        place = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
+        return {"rows": start, "position": self.position, **place}
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(state["rows"])
+        self.epoch, self.number, self.position = state["epoch"], state["number"], state["position"]
+        if state["offset"]:
+            self._begin()
+            self.offset = state["offset"]
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+
+def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
+    """Bytes of each row; the same however the stream was cut into chunks."""
+    total = np.zeros(len(chunk), np.int64)
+    for column in chunk.columns.values():
+        if not isinstance(column, np.ndarray):
+            total += np.array([_value_bytes(value) for value in column], np.int64)
+        elif column.dtype.kind in "US":
+            total += np.char.str_len(column).reshape(len(column), -1).sum(axis=1) * 4 + 64
+        else:
+            total += column.nbytes // max(1, len(column)) + 64
+    return total
+
+
+def _value_bytes(value: Any) -> int:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        return int(np.char.str_len(value).sum()) * 4 + 64
+    return nbytes_of(value) + 64

@@ -1,0 +1,173 @@
+"""A dataset is a node and a session: the node is frozen, everything that changes lives in the session."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from millrace.core import settings
+from millrace.core.log import get_logger
+from millrace.data.engine.driver import Run
+from millrace.data.engine.stages.base import Signal
+from millrace.data.engine.stages.gate import Gate
+from millrace.data.monitor import watch
+from millrace.data.plan import ops
+from millrace.data.plan.bind import Plan, bind, optimise
+from millrace.data.plan.node import INFINITE, Node, rewrite, size_of, walk
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["DatasetBase", "Session"]
+
+log = get_logger(__name__)
+
+
+@dataclasses.dataclass(eq=False)
+class Session:
+    """What a dataset remembers between calls; ``below`` are the sessions of the datasets it was made from."""
+
+    below: tuple[Session, ...] = ()
+    gates: dict[str, Gate] = dataclasses.field(default_factory=dict)
+    init_step: int | None = None
+    batch_size: int | None = None
+    input_indexs: Any = None
+    dynamic_columns: dict[str, list[int | None]] = dataclasses.field(default_factory=dict)
+    seen: dict[str, Any] = dataclasses.field(default_factory=dict)
+    runs: list[Run] = dataclasses.field(default_factory=list)
+    # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
+    unsampled: Node | None = None
+
+    def all_gates(self) -> dict[str, Gate]:
+        found: dict[str, Gate] = {}
+        for session in self.below:
+            found |= session.all_gates()
+        return found | self.gates
+
+
+class DatasetBase:
+    """What every op method builds on."""
+
+    # the class of what a method returns; set by dataset.py, which imports the op modules
+    _made: ClassVar[type[Any]]
+
+    _node: Node
+    _session: Session
+
+    def _then(self, node: Node, *others: DatasetBase) -> Dataset:
+        """A new dataset with this node on top; this one stays as it is and may feed others too."""
+        sessions = (self._session, *(other._session for other in others))
+        made: Dataset = self._made._of(node, Session(below=sessions))
+        return made
+
+    @classmethod
+    def _of(cls, node: Node, session: Session) -> Any:
+        dataset = cls.__new__(cls)
+        dataset._node, dataset._session = node, session
+        return dataset
+
+    def _plan(self, seed: int | None = None) -> Plan:
+        return optimise(bind(self._node, settings.current(), seed))
+
+    def _run(self, epochs: int | None, state: Any = None) -> Run:
+        seed = state.get("seed") if isinstance(state, dict) else None
+        run = Run(self._plan(seed if isinstance(seed, int) else None), epochs, state)
+        self._session.runs = [run]
+        watch.started(run)
+        return run
+
+    # sizes ---------------------------------------------------------------------------------------
+
+    def _known_size(self) -> int | None:
+        """Rows of an epoch if that can be told without running; an endless repeat counts once."""
+        size = size_of(self._node)
+        if size == INFINITE:
+            size = size_of(rewrite(self._node, _repeat_once))
+        return None if size is None or math.isinf(size) else int(size)
+
+    def _remember_size(self, rows: int) -> None:
+        """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
+        if self._known_size() != rows:
+            self._session.seen["size"] = rows
+
+    def _renew(self, node: Node) -> None:
+        """Another node for this dataset (use_sampler): what was seen of the old one is forgotten."""
+        self._node = node
+        self._session.seen.clear()
+
+    def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
+        """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
+        quiet = settings.current().replace(executor="inline", debug_mode=False, debug_hooks=())
+        if limit is not None:
+            node = ops.Take(inputs=(node,), count=limit)
+        run = Run(optimise(bind(_left_alone(node), quiet)), 1)
+        try:
+            while not isinstance(row := run.next_row(), Signal):
+                yield row
+        finally:
+            run.close()
+
+    def get_dataset_size(self) -> int:
+        """Batches (or rows, where nothing is batched) in one epoch.
+
+        Known without reading wherever the ops allow it; a filter or a batch size by function is counted by
+        running once, and remembered.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_dataset_size()
+        2
+        """
+        seen = self._session.seen
+        if "size" not in seen:
+            size = self._known_size()
+            if size is not None:
+                return size
+            seen["size"] = sum(1 for _ in self._peek(rewrite(self._node, _repeat_once), None))
+        return int(seen["size"])
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def __bool__(self) -> bool:
+        return True  # `if dataset:` asks whether there is one, and must not count rows
+
+    # order ---------------------------------------------------------------------------------------
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random anywhere in the pipeline.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2], shuffle=False).is_shuffled()
+        False
+        """
+        return any(isinstance(node, ops.Shuffle) or _asks(node, "is_shuffled") for node in walk(self._node))
+
+    def is_sharded(self) -> bool:
+        """Whether only one shard of a source is read.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2], num_shards=2, shard_id=0).is_sharded()
+        True
+        """
+        return any(isinstance(node, ops.Deal) or _asks(node, "is_sharded") for node in walk(self._node))
+
+
+def _asks(node: Node, question: str) -> bool:
+    return isinstance(node, ops.Read) and node.sampler is not None and bool(getattr(node.sampler, question)())
+
+
+def _repeat_once(node: Node) -> Node:
+    return node.inputs[0] if isinstance(node, ops.Repeat) and node.count is None else node
+
+
+def _left_alone(node: Node) -> Node:
+    """The same rows without anything that the training side would notice: callbacks and gates."""
+
+    def rule(n: Node) -> Node:
+        if isinstance(n, ops.SyncWait):
+            return n.inputs[0]
+        return n.replace(callbacks=()) if isinstance(n, ops.Map) and n.callbacks else n
+
+    return rewrite(node, rule)

@@ -1,0 +1,190 @@
+"""Ops that make batches: batch, padded_batch, bucket_batch_by_length."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any
+
+from millrace.core.args import INT32_MAX, Columns, Range, as_list, check_columns, checked
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.log import get_logger
+from millrace.data.plan import ops
+from millrace.data.plan.node import Node, call_site
+
+from .base import DatasetBase
+from .checks import RowSize, Workers, check_pad_info, count_parameters
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["BatchOps"]
+
+log = get_logger(__name__)
+
+
+class BatchOps(DatasetBase):
+    @checked
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_workers: Annotated[int | None, Workers] = None,
+        *,
+        per_batch_map: Any = None,
+        input_columns: Columns | None = None,
+        output_columns: Columns | None = None,
+        python_multiprocessing: bool = False,
+        max_rowsize: Annotated[Any, RowSize()] = None,
+    ) -> Dataset:
+        """Stack rows into batches.
+
+        ``batch_size`` is a number, or a function of ``BatchInfo`` that gives one for each batch. With
+        ``per_batch_map`` a function gets the rows of each batch (one list per column, then ``BatchInfo``) and
+        returns the rows to stack: the place to bring images of different sizes to one size.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2, 3, 4, 5], shuffle=False).batch(2)
+        >>> [row[0].tolist() for row in data]
+        [[1, 2], [3, 4], [5]]
+        """
+        if isinstance(batch_size, bool):
+            batch_size = int(batch_size)
+        if not isinstance(batch_size, int) and not callable(batch_size):
+            raise ArgumentTypeError("batch_size should either be an int or a callable.")
+        if isinstance(batch_size, int):
+            if batch_size == -1:
+                raise PlanError("Batch size cannot be -1 without using batch sampler.")
+            Range(1, INT32_MAX).check("batch_size", batch_size)
+        elif count_parameters(batch_size) not in (1, None):
+            raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
+        columns = as_list(input_columns)
+        if columns is not None:
+            if per_batch_map is None:
+                raise ArgumentValueError("input_columns can be specified only when per_batch_map is set.")
+            takes = count_parameters(per_batch_map)
+            if takes is not None and takes - 1 != len(columns):
+                raise ArgumentValueError("The signature of per_batch_map should match with input columns.")
+        if per_batch_map is not None and not callable(per_batch_map):
+            raise ArgumentValueError(
+                f"Input operations should be callable Python function, but got: {per_batch_map}"
+            )
+        outputs = as_list(output_columns)
+        _warn_repeat_below(self._node, "batch")
+        return self._then(
+            ops.Batch(
+                inputs=(self._node,),
+                where=call_site(),
+                batch_size=batch_size,
+                drop_remainder=drop_remainder,
+                per_batch_map=per_batch_map,
+                input_columns=None if columns is None else tuple(columns),
+                output_columns=None if outputs is None or per_batch_map is None else tuple(outputs),
+                workers=num_parallel_workers,
+                processes=python_multiprocessing,
+            )
+        )
+
+    @checked
+    def padded_batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_workers: Annotated[int | None, Workers] = None,
+        pad_info: dict[Any, Any] | None = None,
+    ) -> Dataset:
+        """Pad rows to one shape, then stack them.
+
+        ``pad_info`` maps a column to (shape, value); None in a shape means the largest of the batch. An empty
+        dict pads every column with 0.
+
+        >>> import numpy as np
+        >>> import millrace.dataset as ds
+        >>> data = ds.GeneratorDataset([np.ones(1), np.ones(3)], "x", shuffle=False)
+        >>> [row[0].tolist() for row in data.padded_batch(2, pad_info={"x": ([None], -1)})]
+        [[[1.0, -1.0, -1.0], [1.0, 1.0, 1.0]]]
+        """
+        if isinstance(batch_size, bool):
+            batch_size = int(batch_size)
+        if not isinstance(batch_size, int) and not callable(batch_size):
+            raise ArgumentTypeError("batch_size should either be an int or a callable.")
+        Range(1, INT32_MAX).check("batch_size", batch_size)
+        if callable(batch_size) and count_parameters(batch_size) not in (1, None):
+            raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
+        _warn_repeat_below(self._node, "padded_batch")
+        return self._then(
+            ops.Batch(
+                inputs=(self._node,),
+                where=call_site(),
+                batch_size=batch_size,
+                drop_remainder=drop_remainder,
+                pad_info=check_pad_info(pad_info),
+                workers=num_parallel_workers,
+            )
+        )
+
+    @checked
+    def bucket_batch_by_length(
+        self,
+        column_names: list[Any],
+        bucket_boundaries: list[Any],
+        bucket_batch_sizes: list[Any],
+        element_length_function: Any = None,
+        pad_info: dict[Any, Any] | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Batch rows of similar length together, so that little is padded.
+
+        Bucket i takes lengths from ``bucket_boundaries[i-1]`` up to, not including, ``bucket_boundaries[i]``,
+        and leaves as a batch when it holds ``bucket_batch_sizes[i]`` rows.
+
+        >>> import numpy as np
+        >>> import millrace.dataset as ds
+        >>> rows = [np.full(n, n) for n in (1, 4, 2, 5)]
+        >>> data = ds.GeneratorDataset(rows, "x", shuffle=False)
+        >>> [row[0].tolist() for row in data.bucket_batch_by_length(["x"], [3], [2, 2])]
+        [[[1, 0], [2, 2]], [[4, 4, 4, 4, 0], [5, 5, 5, 5, 5]]]
+        """
+        check_columns(column_names, "column_names")
+        if element_length_function is None and len(column_names) != 1:
+            raise ArgumentValueError(
+                "If element_length_function is not specified, exactly one column name should be passed."
+            )
+        if element_length_function is not None and not callable(element_length_function):
+            raise ArgumentTypeError("element_length_function object is not callable.")
+        _check_buckets(bucket_boundaries, bucket_batch_sizes)
+        return self._then(
+            ops.BucketBatch(
+                inputs=(self._node,),
+                where=call_site(),
+                column_names=tuple(column_names),
+                boundaries=tuple(bucket_boundaries),
+                batch_sizes=tuple(bucket_batch_sizes),
+                length_function=element_length_function,
+                pad_info=check_pad_info(pad_info),
+                pad_to_boundary=pad_to_bucket_boundary,
+                drop_remainder=drop_remainder,
+            )
+        )
+
+
+def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:
+    if not boundaries:
+        raise ArgumentValueError("bucket_boundaries cannot be empty.")
+    if not all(isinstance(b, int) for b in boundaries):
+        raise ArgumentTypeError("bucket_boundaries should be a list of int.")
+    if any(b <= 0 for b in boundaries):
+        raise ArgumentValueError("bucket_boundaries must only contain positive numbers.")
+    if any(a >= b for a, b in itertools.pairwise(boundaries)):
+        raise ArgumentValueError("bucket_boundaries should be strictly increasing.")
+    if len(sizes) != len(boundaries) + 1:
+        raise ArgumentValueError("bucket_batch_sizes must contain one element more than bucket_boundaries.")
+    if not all(isinstance(s, int) for s in sizes):
+        raise ArgumentTypeError("bucket_batch_sizes should be a list of int.")
+    if any(s <= 0 for s in sizes):
+        raise ArgumentValueError("bucket_batch_sizes should be a list of positive numbers.")
+
+
+def _warn_repeat_below(node: Node, name: str) -> None:
+    if isinstance(node, ops.Repeat):
+        log.warning("Repeat is located before %s, data from two epochs can be batched together.", name)

@@ -1,0 +1,190 @@
+"""Dataset: the one fluent class. Every method checks its arguments and wraps a node; nothing runs yet."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from millrace.core import settings
+from millrace.core.args import INT32_MAX, Range, as_list, check_columns, checked
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.data.plan import ops
+
+from .base import DatasetBase
+from .batch_ops import BatchOps
+from .iterators import DictIterator, TupleIterator
+from .order_ops import OrderOps
+from .queries import Queries
+from .resample import sample_concat
+from .row_ops import RowOps
+from .sync import SyncOps
+
+__all__ = ["SAVERS", "Dataset"]
+
+# file type -> module and function (dataset, file_name, num_files) that writes it; the sources package fills this.
+# The module is loaded when it is first needed.
+SAVERS: dict[str, tuple[str, str]] = {}
+
+Output = Literal["tensor", "numpy", "torch", "jax"]
+
+
+class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
+    """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset(list(range(6)), shuffle=False).map(lambda x: x * 10).batch(3)
+    >>> [row[0].tolist() for row in data]
+    [[0, 10, 20], [30, 40, 50]]
+    """
+
+    def __init__(self) -> None:
+        raise ArgumentTypeError("Dataset is made by its sources: GeneratorDataset, NumpySlicesDataset ...")
+
+    @checked
+    def create_dict_iterator(
+        self,
+        num_epochs: Annotated[int, Range(-1, INT32_MAX)] = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+        *,
+        output: Output | None = None,
+        state: Any = None,
+    ) -> DictIterator:
+        """Rows as dicts: Tensors, numpy arrays, or torch or jax arrays (``output="torch"``).
+
+        Each ``for`` over the iterator is one epoch. ``state`` (from ``iterator.state()``) goes on in the
+        middle of an epoch, exactly, also with another number of workers.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
+        >>> list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
+        [{'x': array(1)}, {'x': array(2)}]
+        """
+        return DictIterator(self, num_epochs, _kind(output_numpy, output), _copies(do_copy), state)
+
+    @checked
+    def create_tuple_iterator(
+        self,
+        columns: Any = None,
+        num_epochs: Annotated[int, Range(-1, INT32_MAX)] = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+        *,
+        output: Output | None = None,
+        state: Any = None,
+    ) -> TupleIterator:
+        """Rows as lists, of all columns or of those named; otherwise as create_dict_iterator.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset({"x": [1, 2], "y": [3, 4]}, shuffle=False)
+        >>> [row[0].item() for row in data.create_tuple_iterator(["y"], num_epochs=1)]
+        [3, 4]
+        """
+        check_columns(columns, "column_names")
+        kind = _kind(output_numpy, output)
+        return TupleIterator(self, as_list(columns), num_epochs, kind, _copies(do_copy), state)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.create_tuple_iterator(num_epochs=1)
+
+    @checked
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Write all rows to files: ``mindrecord`` or ``tfrecord``.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False).save("rows.mindrecord")
+        >>> [
+        ...     row["x"].item()
+        ...     for row in ds.MindDataset("rows.mindrecord", shuffle=False).create_dict_iterator(1)
+        ... ]
+        [1, 2, 3]
+        """
+        if not 0 < num_files <= 1000:
+            raise ArgumentValueError("num_files should between 0 and 1000.")
+        if file_type not in SAVERS:
+            raise ArgumentValueError(f"{file_type} dataset format is not supported.")
+        module, function = SAVERS[file_type]
+        getattr(importlib.import_module(module), function)(self, file_name, num_files)
+
+    def reset(self) -> None:
+        """Nothing to do: each new iterator starts from the beginning (kept for MindSpore's scripts).
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).reset()
+        """
+
+    def close_pool(self) -> None:
+        """Close the workers of this dataset's last run; its iterator cannot go on afterwards.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2, 3])
+        >>> iterator = data.create_tuple_iterator()
+        >>> _ = next(iterator)
+        >>> data.close_pool()
+        """
+        for run in self._session.runs:
+            run.close("close_pool() was called")
+
+    def build_vocab(
+        self, columns: Any, freq_range: Any, top_k: Any, special_tokens: Any, special_first: Any
+    ) -> None:
+        """Superseded by ``text.Vocab.from_dataset``; kept so that old scripts hear of it.
+
+        >>> import millrace.dataset as ds
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True, action="always") as said:
+        ...     ds.NumpySlicesDataset(["a"]).build_vocab("a", None, None, None, None)
+        >>> len(said)
+        1
+        """
+        warnings.warn("use text.Vocab.from_dataset instead", DeprecationWarning, stacklevel=2)
+
+    def build_sentencepiece_vocab(
+        self, columns: Any, vocab_size: Any, character_coverage: Any, model_type: Any, params: Any
+    ) -> None:
+        """Superseded by ``text.SentencePieceVocab.from_dataset``; kept so that old scripts hear of it.
+
+        >>> import millrace.dataset as ds
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True, action="always") as said:
+        ...     ds.NumpySlicesDataset(["a"]).build_sentencepiece_vocab("a", 9, 1.0, None, {})
+        >>> len(said)
+        1
+        """
+        warnings.warn("use text.SentencePieceVocab.from_dataset instead", DeprecationWarning, stacklevel=2)
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Deal a concatenation out to shards, or put all of it into random order; other ops have no sampler.
+
+        A DistributedSampler (with ``shuffle=False``) goes round the shards over the border of the parts, and
+        repeats no row.
+
+        >>> import millrace.dataset as ds
+        >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1, 2, 3], [4, 5]))
+        >>> both = one + two
+        >>> both.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
+        >>> [row[0].item() for row in both]
+        [2, 4]
+        """
+        concat = self._session.unsampled or self._node
+        if not isinstance(concat, ops.Concat):
+            raise PlanError("use_sampler works on a source or a concatenation, not on the result of an op")
+        self._renew(sample_concat(concat, new_sampler))
+        self._session.unsampled = concat
+
+    def __repr__(self) -> str:
+        name = self._node.label if type(self) is Dataset else type(self).__name__
+        return f"<{name}: {self.explain('as written').splitlines()[1].strip(' │')}>"
+
+
+DatasetBase._made = Dataset
+
+
+def _kind(output_numpy: bool, output: str | None) -> str:
+    return output or ("numpy" if output_numpy else "tensor")
+
+
+def _copies(do_copy: bool) -> bool:
+    return do_copy or settings.current().iterator_do_copy

@@ -1,0 +1,202 @@
+"""Iterators over a dataset: one row (usually a batch) at a time, epoch after epoch."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+from millrace.core.errors import PlanError
+from millrace.core.log import get_logger
+from millrace.data.engine.driver import Run
+from millrace.data.engine.stages.base import END, Signal
+from millrace.data.plan.ops import HIDDEN_PREFIX
+
+from .convert import converter
+
+if TYPE_CHECKING:
+    from .base import DatasetBase
+
+__all__ = ["DictIterator", "TupleIterator"]
+
+log = get_logger(__name__)
+
+BEYOND = (
+    "EOF buffer encountered. User tries to fetch data beyond the specified number of epochs. "
+    "create_*_iterator(num_epochs=...) gives the number; -1 is without limit."
+)
+
+
+class _Iterator:
+    """Each ``for`` over it is one epoch; leaving a loop early and coming back goes on where it stopped.
+
+    ``state()`` is a small JSON-able dict taken after the last row handed out;
+    ``create_dict_iterator(state=...)`` goes on with exactly the next one.
+    """
+
+    def __init__(
+        self,
+        dataset: DatasetBase,
+        num_epochs: int,
+        kind: str,
+        do_copy: bool,
+        state: Any = None,
+    ) -> None:
+        if num_epochs == 0:
+            raise PlanError("RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0")
+        self.dataset = dataset
+        self._epochs = None if num_epochs == -1 else num_epochs
+        self._convert = converter(kind, do_copy)
+        self._output_numpy = kind == "numpy"
+        self._init_step = _init_step(dataset)
+        self._run: Run = dataset._run(self._epochs, state)
+        self._rows_in_epoch = 0
+        # columns such as _meta-filename are for ops to use; they are delivered only under another name
+        self._hidden: list[str] | None = None
+        # whether the epoch that is under way began with its first row
+        self._whole_epoch = state is None and not self._init_step
+        if state is None and self._init_step:
+            size = dataset.get_dataset_size()
+            self._run.skip(*divmod(self._init_step, size))
+        # the run must end with the iterator, and must not be kept alive by it
+        self._finalizer = weakref.finalize(self, Run.close, self._run, "its iterator is gone")
+
+    def __iter__(self) -> Self:
+        if self._epochs is not None and self._run.epoch >= self._epochs:
+            raise PlanError(BEYOND)
+        return self
+
+    def __next__(self) -> Any:
+        row = self._next()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def _next(self) -> Any:
+        got = self._run.next_row()
+        if isinstance(got, Signal):
+            if got is not END:
+                raise PlanError(BEYOND)
+            if not self._rows_in_epoch and not self._run.stats.delivered:
+                log.warning(
+                    "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
+                )
+            if self._whole_epoch:
+                self.dataset._remember_size(self._rows_in_epoch)
+            self._rows_in_epoch, self._whole_epoch = 0, False
+            if self._epochs is not None and self._run.epoch >= self._epochs:
+                self._run.close()
+            return None
+        self._rows_in_epoch += 1
+        if self._hidden is None:
+            self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
+        for name in self._hidden:
+            got.pop(name, None)
+        row = self._shape(got)
+        stats = self._run.stats
+        if stats.fresh:
+            stats.handed_out()
+        return row
+
+    def _shape(self, row: dict[str, Any]) -> Any:
+        raise TypeError("use DictIterator or TupleIterator")
+
+    def _get_next(self) -> Any:
+        """The next row, or an empty one at the end of an epoch."""
+        row = self._next()
+        return self._shape({}) if row is None else row
+
+    def state(self) -> dict[str, Any]:
+        """Where this iterator stands, as a small JSON-able dict.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset(list(range(5)), shuffle=False)
+        >>> iterator = data.create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator), next(iterator)
+        >>> again = data.create_tuple_iterator(num_epochs=1, state=iterator.state())
+        >>> [row[0].item() for row in again]
+        [2, 3, 4]
+        """
+        return self._run.cursor().to_json()
+
+    def report(self) -> Any:
+        """What each stage did so far; see Dataset.report().
+
+        >>> import millrace.dataset as ds
+        >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator)
+        >>> iterator.report().delivered
+        1
+        """
+        from millrace.data.monitor.report import Report
+
+        return Report(self._run)
+
+    def stop(self) -> None:
+        """End the run now and release everything it holds; ``with`` does it at the end of its block.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.NumpySlicesDataset([1, 2], shuffle=False).create_tuple_iterator() as iterator:
+        ...     next(iterator)[0].item()
+        1
+        """
+        self._run.close("stop() was called")
+
+    release = stop
+    close = stop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset({"x": [1, 2]}).create_dict_iterator().get_col_names()
+        ['x']
+        """
+        return self.dataset.get_col_names()  # type: ignore[attr-defined]
+
+    @property
+    def _col_names(self) -> list[str]:
+        return self.get_col_names()
+
+
+class DictIterator(_Iterator):
+    """Rows as dicts from column name to value; made by ``create_dict_iterator``.
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_dict_iterator(output_numpy=True))
+    {'x': array(5)}
+    """
+
+    def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
+        convert = self._convert
+        return {name: convert(value) for name, value in row.items()}
+
+
+class TupleIterator(_Iterator):
+    """Rows as lists of values, in the order of the columns (or of those asked for).
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_tuple_iterator(output_numpy=True))
+    [array(5)]
+    """
+
+    def __init__(self, dataset: DatasetBase, columns: list[str] | None, *args: Any, **kwargs: Any) -> None:
+        if columns is not None:
+            dataset = dataset.project(columns)  # type: ignore[attr-defined]
+        super().__init__(dataset, *args, **kwargs)
+
+    def _shape(self, row: dict[str, Any]) -> list[Any]:
+        convert = self._convert
+        return [convert(value) for value in row.values()]
+
+
+def _init_step(dataset: DatasetBase) -> int:
+    step = int(dataset.get_init_step())  # type: ignore[attr-defined]
+    if step < 0:
+        raise PlanError(f"Cannot reset the pipeline, reset step must be >= 0. step: {step}")
+    return step

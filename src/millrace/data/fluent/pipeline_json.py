@@ -1,0 +1,146 @@
+"""serialize, deserialize, show and compare: pipelines as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from millrace.core.args import checked
+from millrace.core.errors import PlanError
+from millrace.core.lazy import PLACES
+from millrace.core.log import get_logger
+from millrace.data.transforms.base import Transform
+
+from .dataset import Dataset
+
+__all__ = ["REBUILD", "compare", "deserialize", "serialize", "show"]
+
+log = get_logger(__name__)
+
+MOST_BYTES = 64 << 20
+
+# op type of a source -> function from its JSON to a dataset; sources that can be rebuilt add themselves
+REBUILD: dict[str, Callable[[dict[str, Any]], Dataset]] = {}
+
+
+@checked
+def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
+    """The pipeline as a dict, written to a file when a path is given.
+
+    >>> import millrace.dataset as ds
+    >>> ds.serialize(ds.NumpySlicesDataset([1, 2]).batch(2))["batch_size"]
+    2
+    """
+    return dataset.to_json(json_filepath)
+
+
+def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | None = None) -> Dataset | None:
+    """A dataset from what serialize() gave; sources that hold Python objects cannot come back.
+
+    >>> import millrace.dataset as ds
+    >>> saved = ds.serialize(ds.RandomDataset(total_rows=6).batch(2))
+    >>> ds.deserialize(saved).get_dataset_size()
+    3
+    """
+    if input_dict is None and json_filepath is None:
+        return None
+    if input_dict is None:
+        input_dict = _load(str(json_filepath))
+    return _rebuild(input_dict)
+
+
+@checked
+def show(dataset: Dataset, indentation: int = 2) -> None:
+    """Write the pipeline's JSON to the log, at level INFO.
+
+    >>> import millrace.dataset as ds
+    >>> ds.show(ds.NumpySlicesDataset([1, 2]))
+    """
+    log.info("%s", json.dumps(dataset.to_json(), indent=indentation))
+
+
+@checked
+def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
+    """Whether two pipelines have the same ops with the same arguments.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset([1, 2])
+    >>> ds.compare(data.batch(2), data.batch(2)), ds.compare(data.batch(2), data.batch(1))
+    (True, False)
+    """
+    return pipeline1.to_json() == pipeline2.to_json()
+
+
+def _load(path: str) -> dict[str, Any]:
+    file = Path(path)
+    if not file.is_file():
+        raise PlanError(f"Invalid file, failed to open json file: {path}")
+    if file.stat().st_size > MOST_BYTES:
+        raise PlanError(
+            f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MOST_BYTES}"
+        )
+    try:
+        loaded = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"Invalid file, {path} is no JSON: {error}") from error
+    if not isinstance(loaded, dict):
+        raise PlanError(f"{path} holds no pipeline: a dict is needed, but got {type(loaded).__name__}")
+    return loaded
+
+
+def _rebuild(saved: dict[str, Any]) -> Dataset:
+    kind = str(saved.get("op_type", ""))
+    children = saved.get("children", [])
+    place = PLACES.get(kind, "")
+    if place.startswith("millrace.data.sources."):
+        importlib.import_module(place)  # a source adds itself to the table when it is first loaded
+    if kind in REBUILD:
+        return REBUILD[kind](saved)
+    if kind not in _OPS or not children:
+        raise PlanError(f"Invalid data, unsupported operation type: {kind}")
+    inputs = [_rebuild(child) for child in children]
+    return _OPS[kind](inputs[0], inputs[1:], saved)
+
+
+def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
+    if "per_batch_map" in saved or saved["batch_size"] == -1:
+        raise PlanError("Invalid data, a batch with a Python function cannot be rebuilt from JSON")
+    if "pad_info" in saved:
+        info = {name: (shape, value) for name, (shape, value) in saved["pad_info"].items()}
+        return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info)
+    return data.batch(saved["batch_size"], saved["drop_remainder"])
+
+
+def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
+    operations = [_operation(one) for one in saved["operations"]]
+    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None)
+
+
+def _operation(saved: dict[str, Any]) -> Transform:
+    """A transform of Millrace's own from its JSON; nothing else is ever imported or called."""
+    module, name = str(saved.get("python_module", "")), str(saved.get("tensor_op_name", ""))
+    if module.startswith("millrace.data.transforms."):
+        kind = getattr(importlib.import_module(module), name, None)
+        if isinstance(kind, type) and issubclass(kind, Transform) and hasattr(kind, "from_json"):
+            made: Transform = kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
+            return made
+    raise PlanError(
+        f"Invalid data, the operation {name!r} of {module!r} cannot be rebuilt from JSON: it is a Python function"
+    )
+
+
+_OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
+    "Batch": _batch,
+    "Map": _map,
+    "Repeat": lambda data, others, saved: data.repeat(saved["count"]),
+    "Skip": lambda data, others, saved: data.skip(saved["count"]),
+    "Take": lambda data, others, saved: data.take(saved["count"]),
+    "Shuffle": lambda data, others, saved: data.shuffle(saved["buffer_size"]),
+    "Project": lambda data, others, saved: data.project(saved["columns"]),
+    "Rename": lambda data, others, saved: data.rename(saved["input_columns"], saved["output_columns"]),
+    "Zip": lambda data, others, saved: data.zip(tuple(others)),
+    "Concat": lambda data, others, saved: data.concat(others),
+}

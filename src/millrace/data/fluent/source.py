@@ -1,0 +1,129 @@
+"""A source is a dataset whose node is a Read; what the ``sampler``-like arguments of every source mean."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import check_type
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.log import warn_once
+from millrace.data.engine.stages.indices import order_of
+from millrace.data.plan import ops
+from millrace.data.plan.node import call_site, walk
+from millrace.data.plan.source import Source
+
+from .base import Session
+from .dataset import Dataset
+from .resample import Fixed
+
+__all__ = ["SourceDataset"]
+
+STREAM_WINDOW = 1024
+
+
+class SourceDataset(Dataset):
+    """Base of every source: holds the Read node, and lets the sampler be replaced or put on top."""
+
+    def _start(self, source: Source, sampler: Any, workers: int | None) -> None:
+        self._node = ops.Read(source=source, sampler=sampler, workers=workers, where=call_site())
+        self._session = Session()
+
+    def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:
+        """Whole batches, as the lists of row numbers that the batch sampler gives say."""
+        self._start(source, None, workers)
+        read = self._read.replace(batch_sampler=batch_sampler)
+        self._node = ops.Batch(
+            inputs=(read,), batch_size=-1, per_batch_map=collate, whole=True, where=call_site()
+        )
+
+    def _deal(self, shards: int, shard: int) -> None:
+        """One shard of a stream: every so many rows; all shards make the same number of steps."""
+        self._node = ops.Deal(inputs=(self._node,), shards=shards, shard=shard, even=True, where=call_site())
+
+    def _shuffle_stream(self) -> None:
+        """A stream cannot be read in another order: its rows are mixed as they come, and that is said."""
+        warn_once(
+            "stream-shuffle",
+            "shuffle=True on a source that is read in one pass (no __getitem__) shuffles within a window of "
+            f"{STREAM_WINDOW} rows; give the source __getitem__ and __len__ for a full shuffle, or use "
+            ".shuffle(buffer_size) to choose the window (said once)",
+            stacklevel=5,
+        )
+        self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
+
+    @property
+    def _source(self) -> Source:
+        return next(node.source for node in walk(self._node) if isinstance(node, ops.Read))
+
+    @property
+    def _read(self) -> ops.Read:
+        """The node whose sampler may be replaced."""
+        if not self._source.random_access:
+            raise ArgumentValueError(
+                "sampler is not supported if source does not have attribute '__getitem__'."
+            )
+        if not isinstance(self._node, ops.Read):
+            raise PlanError("this source reads with a batch_sampler; it takes no other sampler")
+        return self._node
+
+    def _row_at(self, position: Any) -> int:
+        """The number in the source of the row at a position of the dataset's order."""
+        check_type(position, (int, np.number), "index")
+        if not self._source.random_access:
+            raise PlanError("Dataset don't support randomized access.")
+        if not isinstance(self._node, ops.Read):
+            raise PlanError("GeneratorDataset with batch_sampler does not support random access.")
+        order = order_of(self._node, self._plan().seed, 0)
+        if not 0 <= position < order.size:
+            raise PlanError(f"Index [{position}] exceeded the number of data samples.")
+        return int(order.at(int(position), int(position) + 1)[0])
+
+    def add_sampler(self, new_sampler: Any) -> None:
+        """Let another sampler pick from the rows the present one gives.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
+        >>> data.add_sampler(ds.SubsetSampler([3, 1]))
+        >>> [row[0].item() for row in data]
+        [13, 11]
+        """
+        if new_sampler is None:
+            return
+        if not hasattr(new_sampler, "add_child"):
+            raise ArgumentTypeError(f"a sampler is needed, but got {type(new_sampler)}.")
+        if self._read.sampler is not None:
+            new_sampler.add_child(self._read.sampler)
+        self._renew(self._read.replace(sampler=new_sampler))
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Replace the present sampler (its child, if it has one, stays and feeds the new one).
+
+        On a part of a split the new sampler picks from the rows of the part.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
+        >>> data.use_sampler(ds.SequentialSampler(2))
+        >>> [row[0].item() for row in data]
+        [12, 13]
+        """
+        if new_sampler is None:
+            raise ArgumentTypeError("Input sampler can not be None.")
+        if not hasattr(new_sampler, "add_child"):
+            raise ArgumentTypeError("Input sampler is not an instance of a sampler.")
+        present = self._read.sampler
+        below = present if isinstance(present, Fixed) or present is None else present.get_child()
+        if below is not None:
+            new_sampler.add_child(below)
+        self._renew(self._read.replace(sampler=new_sampler))
+
+    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+        read = self._node
+        if not isinstance(read, ops.Read) or read.sampler is None:
+            return super()._part(start, rows, key, randomize)
+        part = copy.copy(self)
+        part._node = read.replace(sampler=Fixed(read.sampler, key, randomize, start, rows), where=call_site())
+        part._session = Session(below=(self._session,))
+        return part

@@ -1,0 +1,127 @@
+"""The view in a terminal: a line for each stage, redrawn in place below what the program prints."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from millrace.data.engine.driver import Run
+from millrace.data.engine.history import Point
+from millrace.data.engine.stats import StageStats
+from millrace.data.engine.verdict import Verdict, judge
+
+from .words import count, crew, file_and_line, megabytes, plain_name, rate, seconds, spark
+
+__all__ = ["Screen", "picture"]
+
+# Runs that are shown at once: those under way, and the last one that ended.
+MOST_SHOWN = 3
+BAR = 12
+
+
+class Screen:
+    """Rich's live display on stderr, drawn by the monitor's thread."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        # what a program prints to the same terminal goes through the display, above it; a file stays a file
+        self._live = Live(
+            console=self.console,
+            auto_refresh=False,
+            redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),
+            redirect_stderr=True,
+        )
+        self._began = False
+
+    def start(self) -> None: ...
+
+    def show(self, runs: list[Run]) -> None:
+        shown = [run for run in runs if not run.closed][-MOST_SHOWN:] or runs[-1:]
+        if not shown:
+            return
+        if not self._began:  # nothing is drawn before there is something to see
+            self._live.start()
+            self._began = True
+        self._live.update(Group(*(picture(run) for run in shown)), refresh=True)
+
+    def stop(self, runs: list[Run]) -> None:
+        try:
+            self.show(runs)
+        finally:
+            if self._began:
+                self._live.stop()
+
+
+def picture(run: Run) -> Group:
+    """A run as it stands now."""
+    stats = run.stats
+    verdict = judge(stats, run.budget.limit)
+    pair = None if run.closed or run.history is None else run.history.recent()
+    took = pair[1].at - pair[0].at if pair else stats.elapsed
+    rows = pair[1].rows - pair[0].rows if pair else stats.rows
+    head = Text.assemble(
+        ("millrace ", "bold cyan"),
+        (f"{count(rows / took) if took else 0} rows/s ", "bold"),
+        (spark([r for _, r in run.history.rates()]) if run.history else "", "cyan"),
+        f"  {count(stats.rows)} rows in {seconds(stats.elapsed)}",
+        f"  held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
+        "" if stats.first_batch is None else f"  first batch {seconds(stats.first_batch)}",
+    )
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    for name, ratio in (("stage", 3), ("on", 1)):
+        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=ratio)
+    for name in ("rows/s", "busy", "queue", "wait in", "wait out"):
+        table.add_column(name, no_wrap=True, justify="left" if name in ("busy", "queue") else "right")
+    for number, stage in enumerate(stats.stages):
+        table.add_row(*_cells(number, stage, pair, took, verdict))
+    return Group(head, table, _verdict_line(verdict))
+
+
+def _cells(
+    number: int, stage: StageStats, pair: tuple[Point, Point] | None, took: float, verdict: Verdict
+) -> list[Any]:
+    rows, busy, wait_in, wait_out = stage.rows, stage.busy, stage.wait_in, stage.wait_out
+    if pair is not None:
+        first, last = pair
+        rows = last.stage_rows[number] - first.stage_rows[number]
+        busy = last.busy[number] - first.busy[number]
+        wait_in = last.wait_in[number] - first.wait_in[number]
+        wait_out = last.wait_out[number] - first.wait_out[number]
+    share = min(1.0, busy / (took * max(1, stage.working))) if took else 0.0
+    guilty = verdict.stage in [stage.name, *(op.name for op in stage.ops)]
+    name = Text(plain_name(stage.name), style="bold yellow" if guilty else "")
+    if file_and_line(stage.where):
+        name.append(f" {file_and_line(stage.where)}", style="dim")
+    return [
+        name,
+        crew(stage.working, stage.kind) if stage.ops else stage.kind,
+        rate(rows / took) if took else "-",
+        _bar(share, "yellow" if guilty else "green") if stage.busy else Text("-", style="dim"),
+        _bar(stage.last_fill, "blue") if stage.fill else Text("-", style="dim"),
+        f"{min(1.0, wait_in / took):.0%}" if took else "-",
+        f"{min(1.0, wait_out / took):.0%}" if took else "-",
+    ]
+
+
+def _bar(share: float, style: str) -> Text:
+    full = min(BAR, round(share * BAR))
+    return Text.assemble(("━" * full, style), ("━" * (BAR - full), "grey35"), f" {share:4.0%}")
+
+
+def _verdict_line(verdict: Verdict) -> Text:
+    if not verdict.stage:
+        return Text(verdict.evidence[0], style="dim")
+    text = Text.assemble(
+        ("▸ ", "yellow"), (plain_name(verdict.stage), "bold yellow"), f": {'; '.join(verdict.evidence)}. "
+    )
+    if verdict.change is not None:
+        text.append(verdict.change.call, style="bold")
+        text.append(f"  →  {rate(verdict.predicted)} ({verdict.gain:.1f}x)", style="bold green")
+    else:
+        text.append(verdict.advice)
+    return text

@@ -1,0 +1,30 @@
+"""The passes, in the one order in which they run. Each is a pure function of a tree and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.core.settings import Settings
+from millrace.data.plan.node import Node
+
+from .drop_noops import drop_noops
+from .fuse_rows import fuse_rows
+from .gather_rows import gather_rows
+from .join_transforms import join_transforms
+from .place import place
+from .prune_columns import prune_columns
+from .push_order import push_order
+from .size_chunks import size_chunks
+
+__all__ = ["PASSES"]
+
+PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
+    ("drop no-ops", drop_noops),
+    ("push order down", push_order),
+    ("prune columns", prune_columns),
+    ("fuse rows", fuse_rows),
+    ("join transforms", join_transforms),
+    ("place", place),
+    ("gather rows", gather_rows),
+    ("size chunks", size_chunks),
+)

@@ -1,0 +1,85 @@
+"""Adjacent row-wise ops become one segment: one hand-over per chunk instead of one per op.
+
+A batch joins the segment too when chunks can be cut along batch borders (a random-access source and nothing
+between that drops rows): then stacking runs in parallel and no barrier is needed. Heavy rows (decoding) are
+the exception: one batch should use all workers, so its rows travel in small chunks and are regrouped. Not so where
+there are many processes: each makes batches of its own, which then cross to the user's process without a copy.
+"""
+
+from __future__ import annotations
+
+from millrace.core.settings import Settings
+from millrace.data.plan.node import Node, rewrite
+from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
+from millrace.data.plan.physical import Regroup, Replace, Segment
+
+from .spread import is_heavy, spreads, wish_of
+
+__all__ = ["fuse_rows"]
+
+# Larger batches are made by all workers together: one alone would take too long, and hold too much.
+MOST_ROWS = 256
+
+
+def fuse_rows(root: Node, settings: Settings) -> Node:
+    def replaced(segment: Segment) -> Node:
+        if settings.error_samples_mode != "replace":
+            return segment
+        return Replace(inputs=(segment,), op=segment.op, where=segment.where)
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Read):
+            if not node.source.random_access:
+                return node
+            return replaced(Segment(ops=(node,), op=node.op, where=node.where))
+        if isinstance(node, Batch):
+            return _fuse_batch(node, settings)
+        if isinstance(node, (Map, Filter, Project, Rename)) and not getattr(node, "callbacks", ()):
+            fused = _extend(node.inputs[0], node)
+            return replaced(fused) if isinstance(node, Map) else fused
+        return node
+
+    return rewrite(root, rule)
+
+
+def _extend(below: Node, op: Node) -> Segment:
+    op = op.replace(inputs=())
+    if isinstance(below, Segment) and _agree(below, op):
+        return below.replace(ops=(*below.ops, op))
+    return Segment(inputs=(below,), ops=(op,), op=op.op, where=op.where)
+
+
+def _fuse_batch(node: Batch, settings: Settings) -> Node:
+    below = node.inputs[0]
+    if node.whole and isinstance(below, Segment):
+        return _extend(below, node)
+    if isinstance(below, Segment) and _can_align(below, node, settings):
+        size = node.batch_size
+        assert isinstance(size, int)
+        if node.drop_remainder:
+            first = below.ops[0]
+            assert isinstance(first, Read)
+            cut = first.replace(steps=(*first.steps, Slice(multiple=size)))
+            below = below.replace(ops=(cut, *below.ops[1:]))
+        return _extend(below.replace(unit=size), node)
+    return Segment(
+        inputs=(Regroup.before(node),), ops=(node.replace(inputs=()),), op=node.op, where=node.where
+    )
+
+
+def _can_align(segment: Segment, batch: Batch, settings: Settings) -> bool:
+    if not isinstance(batch.batch_size, int) or not isinstance(segment.ops[0], Read):
+        return False
+    if segment.ops[0].batch_sampler is not None:
+        return False
+    if any(isinstance(op, (Batch, Filter)) for op in segment.ops) or settings.error_samples_mode != "return":
+        return False
+    if settings.chunk_rows is not None and settings.chunk_rows % batch.batch_size:
+        return False
+    alone = not is_heavy(segment) or (spreads(segment, settings) and batch.batch_size <= MOST_ROWS)
+    return alone and _agree(segment, batch)
+
+
+def _agree(segment: Segment, op: Node) -> bool:
+    wishes = {wish_of(o) for o in (*segment.ops, op)} - {"any"}
+    return len(wishes) <= 1

@@ -1,0 +1,57 @@
+"""From the arguments of a source (num_samples, shuffle, sampler, num_shards, shard_id) to one sampler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.core.args import INT32_MAX, Range
+from millrace.core.errors import ArgumentValueError
+from millrace.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
+from millrace.data.samplers.iterable import as_sampler
+
+__all__ = ["check_shards", "choose_sampler"]
+
+
+WHY_NOT_SHUFFLE = (
+    "It is contradictory: the sampler already fixes the order. Leave shuffle out, or shuffle what comes out with "
+    ".shuffle(buffer_size)."
+)
+
+
+def check_shards(num_shards: int | None, shard_id: int | None) -> None:
+    """Both or neither, and the id inside."""
+    if (num_shards is None) != (shard_id is None):
+        raise ArgumentValueError("num_shards and shard_id need to be passed in together.")
+    if num_shards is not None and shard_id is not None:
+        Range(1, INT32_MAX).check("num_shards", num_shards)
+        if shard_id >= num_shards:
+            raise ArgumentValueError("shard_id should be less than num_shards.")
+
+
+def choose_sampler(
+    sampler: Any,
+    num_samples: int | None,
+    shuffle: bool | None,
+    num_shards: int | None,
+    shard_id: int | None,
+) -> BuiltinSampler:
+    """The sampler that these arguments ask for; contradictions are refused."""
+    if sampler is not None:
+        if isinstance(sampler, BuiltinSampler) and any(
+            value is not None for value in (num_samples, shuffle, num_shards, shard_id)
+        ):
+            raise ArgumentValueError(
+                "Conflicting arguments during sampler assignments. "
+                f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
+                f"shuffle: {shuffle}." + (f" {WHY_NOT_SHUFFLE}" if shuffle else "")
+            )
+        if shuffle:
+            raise ArgumentValueError(f"shuffle=True came together with a sampler. {WHY_NOT_SHUFFLE}")
+        return as_sampler(sampler, num_samples)
+    if num_shards is not None and shard_id is not None:
+        return DistributedSampler(
+            num_shards, shard_id, shuffle=True if shuffle is None else shuffle, num_samples=num_samples
+        )
+    if shuffle is None or shuffle:
+        return RandomSampler(num_samples=num_samples or None)
+    return SequentialSampler(num_samples=num_samples or None)

@@ -1,0 +1,71 @@
+"""YesNoDataset: eight times yes or no, in Hebrew."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, files_in
+from millrace.data.sources.audio.waves import WAVE, WaveTable
+from millrace.data.sources.images import (
+    INT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    kind,
+)
+
+__all__ = ["YesNoDataset"]
+
+
+class YesNoDataset(TableDataset):
+    """Sixty recordings of one person saying yes (1) or no (0) eight times, in Hebrew.
+
+    >>> import millrace.dataset as ds
+    >>> import wave
+    >>> with wave.open("0_0_0_1_0_0_0_1.wav", "wb") as file:
+    ...     file.setparams((1, 2, 16000, 0, "NONE", ""))
+    ...     file.writeframes(bytes(20))
+    >>> [row["label"].tolist() for row in ds.YesNoDataset(".").create_dict_iterator(1, output_numpy=True)]
+    [[0, 0, 0, 1, 0, 0, 0, 1]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        make = partial(_table, dataset_dir=dataset_dir)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(
+            make,
+            {"waveform": WAVE, "sample_rate": INT32, "label": kind("int32", 8)},
+            picks,
+            num_parallel_workers,
+        )
+
+
+def _table(dataset_dir: str) -> Table:
+    files = FileList(dataset_dir)
+    names = files_in(dataset_dir, [".wav"])
+    files.extend("", names)
+    try:
+        labels = np.array([name.removesuffix(b".wav").split(b"_") for name in names], np.int32).reshape(-1, 8)
+    except ValueError as error:
+        raise FormatError(f"Invalid file, a name is not eight digits: {error}", file=dataset_dir) from error
+    return WaveTable(files, {"label": Stored(labels)}, "int32")

@@ -1,0 +1,250 @@
+"""What the sources that read files in a folder share: a table of rows, found on first use, and the arguments."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.args import INT32_MAX, Range, check_type
+from millrace.core.chunk import Column
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.order import Indices
+from millrace.core.schema import ColumnType, Schema
+from millrace.data.fluent.checks import NoCache, Samples, Workers
+from millrace.data.fluent.pipeline_json import REBUILD
+from millrace.data.fluent.source import SourceDataset
+from millrace.data.formats.images import FileBytes, Part
+from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in, folders_in
+from millrace.data.formats.progress import progress
+
+from .arguments import choose_sampler
+
+__all__ = [
+    "INT32",
+    "TEXT",
+    "UINT32",
+    "Cache",
+    "Decrypt",
+    "Folder",
+    "NumSamples",
+    "NumWorkers",
+    "Part",
+    "Table",
+    "TableDataset",
+    "check_there",
+    "class_folders",
+    "image",
+    "kind",
+    "pictures",
+]
+
+
+class _Folder:
+    def check(self, name: str, value: Any) -> None:
+        if not os.path.isdir(value) or not os.access(value, os.R_OK):
+            raise ArgumentValueError(
+                f"The folder {value} does not exist or is not a directory or permission denied!"
+            )
+
+
+class _Decrypt:
+    def check(self, name: str, value: Any) -> None:
+        if not callable(value):
+            raise ArgumentTypeError(f"Argument decrypt is not a callable object, but got {type(value)}")
+
+
+Folder = Annotated[str, _Folder()]
+NumSamples = Annotated[int | None, Samples]
+NumWorkers = Annotated[int | None, Workers]
+Cache = Annotated[Any, NoCache()]
+Decrypt = Annotated[Any, _Decrypt()]
+
+UINT32, INT32 = ColumnType(np.dtype(np.uint32), ()), ColumnType(np.dtype(np.int32), ())
+TEXT = ColumnType(np.dtype(np.str_), ())
+
+
+def kind(dtype: Any, *shape: int | None) -> ColumnType:
+    return ColumnType(np.dtype(dtype), shape)
+
+
+def image(decode: bool | None) -> ColumnType:
+    """The type of a column of image files: their bytes, or RGB pixels."""
+    return kind(np.uint8, None, None, 3) if decode else kind(np.uint8, None)
+
+
+def check_there(path: str) -> None:
+    """Refuse a file that is missing."""
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
+
+
+def pictures(
+    files: Any,
+    decode: bool | None,
+    decrypt: Callable[[str], Any] | None = None,
+    listed: str | None = None,
+) -> FileBytes:
+    """A column of image files; decoded by the kernel of ``vision.Decode``. ``listed``: the list that names them."""
+    return FileBytes(files, _decode if decode else None, decrypt, listed)
+
+
+def _decode(data: npt.NDArray[np.uint8]) -> Any:
+    from millrace.data.kernels.vision.codec import decode
+
+    return decode(data)
+
+
+class Table:
+    """The rows of a source: a part per column, and what is known of the classes (or why nothing is)."""
+
+    def __init__(
+        self,
+        size: int,
+        parts: Mapping[str, Part],
+        classes: dict[str, Any] | str | None = None,
+        num_classes: int | None = None,
+    ) -> None:
+        self.size, self.parts, self.classes, self.num_classes = size, dict(parts), classes, num_classes
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        return {name: part.read(indices) for name, part in self.parts.items()}
+
+    def close(self) -> None: ...
+
+
+class TableSource:
+    """A source whose table is made on first use, once, and travels to worker processes once it is made."""
+
+    random_access = True
+    wish = "any"
+    exclusive = False
+    reopens = True
+
+    def __init__(
+        self, name: str, make: partial[Table], columns: Mapping[str, ColumnType], heavy: bool
+    ) -> None:
+        self.name, self.make, self.columns, self.heavy = name, make, dict(columns), heavy
+        self._table: Table | None = None
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.Lock())
+
+    def schema(self) -> Schema:
+        return Schema(self.columns)
+
+    def open(self) -> Table:
+        with self._turn:
+            if self._table is None:
+                table = self.make()
+                if table.size == 0:
+                    raise PlanError(
+                        f"Invalid data, {self.name} API can't read the data file (interface mismatch or no data "
+                        f"found). Check {self._where()}"
+                    )
+                self._table = table
+            return self._table
+
+    def _where(self) -> str:
+        given = self.make.keywords
+        shown = [f"{key}={given[key]!r}" for key in given if isinstance(given[key], str)]
+        return ", ".join(shown)
+
+    def size(self) -> int:
+        return self.open().size
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        part = self.open().parts.get(column)
+        find = getattr(part, "all", None)
+        found = None if find is None else find()
+        if found is None:
+            raise PlanError(
+                f"PKSampler needs the class of every row: {self.name} has none in column {column!r} (columns: "
+                f"{list(self.columns)}); name the column of the classes with PKSampler(class_column=...)"
+            )
+        return np.asarray(found)
+
+    def where(self, index: int) -> str | None:
+        found = (part.where(index) for part in self.open().parts.values())
+        return next((path for path in found if path is not None), None)
+
+    def class_indexing(self) -> dict[str, Any]:
+        classes = self.open().classes or {}
+        if isinstance(classes, str):
+            raise NotImplementedError(classes)
+        return classes
+
+    def num_classes(self) -> int | None:
+        return self.open().num_classes
+
+    def arguments(self) -> dict[str, Any]:
+        return {key: value for key, value in self.make.keywords.items() if not callable(value)}
+
+
+class TableDataset(SourceDataset):
+    """Base of the sources that read a folder: the common arguments become a sampler and a Read."""
+
+    def __init_subclass__(cls) -> None:
+        REBUILD[cls.__name__] = partial(_rebuild, cls)
+
+    def _open(
+        self,
+        make: partial[Table],
+        columns: Mapping[str, ColumnType],
+        picks: tuple[int | None, bool | None, Any, int | None, int | None],
+        num_parallel_workers: int | None,
+        heavy: bool | None = False,
+    ) -> None:
+        num_samples, shuffle, sampler, num_shards, shard_id = picks
+        if sampler is not None:
+            if shuffle is not None:
+                raise PlanError("sampler and shuffle cannot be specified at the same time.")
+            if num_shards is not None or shard_id is not None:
+                raise PlanError("sampler and sharding cannot be specified at the same time.")
+            if num_samples is not None:
+                raise PlanError("sampler and num_samples cannot be specified at the same time.")
+        if num_shards is not None:
+            Range(1, INT32_MAX).check("num_shards", num_shards)
+            if shard_id is None:
+                raise PlanError("num_shards is specified and currently requires shard_id as well.")
+            Range(0, num_shards - 1).check("shard_id", shard_id)
+        elif shard_id is not None:
+            raise PlanError("shard_id is specified but num_shards is not.")
+        chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+        source = TableSource(type(self).__name__, make, columns, bool(heavy))
+        self._start(source, chosen, num_parallel_workers)
+
+
+def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:
+    taken = inspect.signature(cls).parameters
+    return cls(**{name: value for name, value in saved.items() if name in taken and name not in _SAMPLING})
+
+
+_SAMPLING = ("sampler", "num_samples", "shuffle", "num_shards", "shard_id", "num_parallel_workers")
+
+
+def class_folders(
+    root: str, extensions: list[str] | None = None, chosen: Mapping[str, int] | None = None
+) -> tuple[FileList, npt.NDArray[np.int32], dict[str, int]]:
+    """The files of each folder below the root, the number of its folder for each, and the folders' numbers."""
+    check_type(root, (str,), "dataset_dir")
+    numbers = chosen or {os.fsdecode(name): n for n, name in enumerate(folders_in(root))}
+    files, labels = FileList(root), []
+    with progress(f"listing {root}", after=SHOW_AFTER) as shown:
+        for name in sorted(numbers, key=os.fsencode):
+            folder = os.path.join(root, name)
+            if not os.path.isdir(folder):
+                raise PlanError(f"class_indexing names the class {name!r}, but there is no folder {folder}")
+            count = files.extend(name, files_in(folder, extensions, shown))
+            labels.append(np.full(count, numbers[name], np.int32))
+    return files, np.concatenate([np.zeros(0, np.int32), *labels]), dict(numbers)

@@ -1,0 +1,44 @@
+"""AmazonReviewDataset: reviews with two or five grades."""
+
+from __future__ import annotations
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.csv_rows import CsvRows
+from millrace.data.sources.files import FilesDataset, Mode, TrainTest, by_usage, texts
+from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+
+__all__ = ["AmazonReviewDataset"]
+
+
+class AmazonReviewDataset(FilesDataset):
+    """Amazon Review Polarity or Full, from ``train.csv`` and ``test.csv``.
+
+    The columns are ``label``, ``title``, ``content``, all text.
+
+    >>> with open("train.csv", "w") as file:
+    ...     _ = file.write('"2","Great CD","My lovely Pat"\\n')
+    >>> data = AmazonReviewDataset(".", usage="train", shuffle=False)
+    >>> [row["title"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['Great CD']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: TrainTest = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        files = by_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
+        self._open_each(
+            files,
+            CsvRows(["label", "title", "content"], [str] * 3),
+            texts("label", "title", "content"),
+            locals(),
+        )

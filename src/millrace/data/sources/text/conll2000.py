@@ -1,0 +1,42 @@
+"""CoNLL2000Dataset: words with their parts of speech and chunks."""
+
+from __future__ import annotations
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.lines import Groups
+from millrace.data.sources.files import FilesDataset, Mode, TrainTest, by_usage, texts
+from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+
+__all__ = ["CoNLL2000Dataset"]
+
+FILES = {"test": "test.txt", "train": "train.txt"}
+COLUMNS = ["word", "pos_tag", "chunk_tag"]
+
+
+class CoNLL2000Dataset(FilesDataset):
+    """CoNLL-2000, from ``train.txt`` and ``test.txt``.
+
+    A row is a sentence, its columns ``word``, ``pos_tag``, ``chunk_tag`` have a text per word.
+
+    >>> with open("train.txt", "w") as file:
+    ...     _ = file.write("Confidence NN B-NP\\nin IN B-PP\\n\\n")
+    >>> data = CoNLL2000Dataset(".", usage="train", shuffle=False)
+    >>> [row["pos_tag"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [['NN', 'IN']]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: TrainTest = None,
+        num_samples: NumSamples = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        num_parallel_workers: NumWorkers = None,
+        cache: Cache = None,
+    ) -> None:
+        files = by_usage(dataset_dir, usage, FILES)
+        self._open_each(files, Groups(COLUMNS, " "), texts(*COLUMNS, shape=(None,)), locals())

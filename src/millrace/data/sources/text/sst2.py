@@ -1,0 +1,44 @@
+"""SST2Dataset: sentences with a feeling."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.csv_rows import CsvRows
+from millrace.data.sources.files import FilesDataset, Mode, texts
+from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+
+__all__ = ["SST2Dataset"]
+
+
+class SST2Dataset(FilesDataset):
+    """SST-2, from ``train.tsv``, ``dev.tsv`` or ``test.tsv``.
+
+    Columns ``sentence`` and ``label``, or ``sentence`` alone for test.
+
+    >>> with open("dev.tsv", "w") as file:
+    ...     _ = file.write("sentence\\tlabel\\na charming journey . \\t1\\n")
+    >>> data = SST2Dataset(".", usage="dev", shuffle=False)
+    >>> [row["label"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['1']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "dev"] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        columns: list[str | None] = [None, "sentence"] if usage == "test" else ["sentence", "label"]
+        form = CsvRows(columns, [str, str], delimiter="\t", skip=1)
+        files = [os.path.join(dataset_dir, f"{usage or 'train'}.tsv")]
+        self._open_each(files, form, texts(*filter(None, columns)), locals())

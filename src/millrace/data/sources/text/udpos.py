@@ -1,0 +1,46 @@
+"""UDPOSDataset: words with two kinds of parts of speech."""
+
+from __future__ import annotations
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.lines import Groups
+from millrace.data.sources.files import FilesDataset, Mode, TrainValidTest, by_usage, texts
+from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+
+__all__ = ["UDPOSDataset"]
+
+FILES = {
+    "valid": "en-ud-tag.v2.dev.txt",
+    "test": "en-ud-tag.v2.test.txt",
+    "train": "en-ud-tag.v2.train.txt",
+}
+COLUMNS = ["word", "universal", "stanford"]
+
+
+class UDPOSDataset(FilesDataset):
+    """UDPOS, from ``en-ud-tag.v2.train.txt`` and its like for dev and test.
+
+    A row is a sentence, its columns ``word``, ``universal``, ``stanford`` have a text per word.
+
+    >>> with open("en-ud-tag.v2.train.txt", "w") as file:
+    ...     _ = file.write("Al\\tPROPN\\tNNP\\n-\\tPUNCT\\tHYPH\\n\\n")
+    >>> data = UDPOSDataset(".", usage="train", shuffle=False)
+    >>> [row["universal"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [['PROPN', 'PUNCT']]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: TrainValidTest = None,
+        num_samples: NumSamples = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        num_parallel_workers: NumWorkers = None,
+        cache: Cache = None,
+    ) -> None:
+        files = by_usage(dataset_dir, usage, FILES)
+        self._open_each(files, Groups(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals())

@@ -1,0 +1,41 @@
+"""YelpReviewDataset: reviews with two or five grades."""
+
+from __future__ import annotations
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.csv_rows import CsvRows
+from millrace.data.sources.files import FilesDataset, Mode, TrainTest, by_usage, texts
+from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+
+__all__ = ["YelpReviewDataset"]
+
+COLUMNS = ["label", "text"]
+
+
+class YelpReviewDataset(FilesDataset):
+    """Yelp Review Polarity or Full, from ``train.csv`` and ``test.csv``.
+
+    The columns are ``label``, ``text``, all text.
+
+    >>> with open("train.csv", "w") as file:
+    ...     _ = file.write('"1","Unfortunately, no"\\n')
+    >>> data = YelpReviewDataset(".", usage="train", shuffle=False)
+    >>> [row["text"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['Unfortunately, no']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: TrainTest = None,
+        num_samples: NumSamples = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        num_parallel_workers: NumWorkers = None,
+        cache: Cache = None,
+    ) -> None:
+        files = by_usage(dataset_dir, usage, {"train": "train.csv", "test": "test.csv"})
+        self._open_each(files, CsvRows(COLUMNS, [str] * len(COLUMNS)), texts(*COLUMNS), locals())

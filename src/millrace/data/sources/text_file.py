@@ -1,0 +1,42 @@
+"""TextFileDataset: each line of some text files is a row."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from millrace.core.args import checked
+from millrace.core.shuffle import Shuffle
+from millrace.data.formats.lines import Lines
+
+from .file_checks import IsFiles
+from .files import FilesDataset, Mode, find_files, texts
+from .images import Cache, NumSamples, NumWorkers
+
+__all__ = ["TextFileDataset"]
+
+
+class TextFileDataset(FilesDataset):
+    """Lines of text files, as column ``text``; empty lines are left out.
+
+    ``dataset_files`` is a name, a pattern or a list of them; the files are read in the order of their names.
+
+    >>> with open("poem.txt", "w") as file:
+    ...     _ = file.write("Be happy every day.\\n\\nEnd of file.\\n")
+    >>> data = TextFileDataset("poem.txt", shuffle=False)
+    >>> [row["text"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['Be happy every day.', 'End of file.']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_files: Annotated[Any, IsFiles()],
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        dataset_files = sorted(find_files(dataset_files))
+        self._open_each(dataset_files, Lines("text"), texts("text"), locals())

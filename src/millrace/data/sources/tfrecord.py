@@ -1,0 +1,159 @@
+"""TFRecordDataset: Examples in TFRecord files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.schema import ColumnType
+from millrace.core.schema import Schema as PlanSchema
+from millrace.core.shuffle import Shuffle
+from millrace.data.fluent.schema import Schema
+from millrace.data.formats.examples import ExampleRows, Wanted, first_example
+from millrace.data.formats.spans import Handles
+from millrace.data.formats.tfrecord import TAIL
+
+from .column_types import column_types
+from .files import FilesDataset, FilesSource, Mode, check_shard_options, find_files
+from .images import Cache, NumSamples, NumWorkers
+
+__all__ = ["TFRecordDataset"]
+
+
+class ExampleSource(FilesSource):
+    """Files of Examples. Without a schema the first record says which columns there are."""
+
+    wanted: list[str] | None = None
+    described: dict[str, Wanted] | None = None
+    _known: PlanSchema | None = None
+
+    def schema(self) -> PlanSchema:
+        if self._known is None:
+            form = self.parts[0][0][1]
+            assert isinstance(form, ExampleRows)
+            columns = self.described or self._first(form)
+            for name in self.wanted or ():
+                if name not in columns:
+                    raise PlanError(
+                        f"Invalid columns_list, tfrecord file failed to find column name: {name}; there are "
+                        f"{list(columns)} in {self.parts[0][0][0]}"
+                    )
+            form.columns = {name: columns[name] for name in self.wanted or columns}
+            self._known = PlanSchema({name: _type(wanted) for name, wanted in form.columns.items()})
+        return self._known
+
+    def _first(self, form: ExampleRows) -> dict[str, Wanted]:
+        for part, (spans,) in zip(self.parts, self.spans()):
+            if len(spans):
+                path, handles = part[0][0], Handles()
+                try:
+                    place = int(spans.starts[0]), int(spans.stops[0]) - TAIL
+                    return first_example(handles.read(path, *place, form.opener), path)
+                finally:
+                    handles.close()
+        raise PlanError(
+            "Invalid file. The following files either cannot be opened, or are not valid TFRecordDataset files: "
+            + " ".join(part[0][0] for part in self.parts)
+        )
+
+
+def _type(wanted: Wanted) -> ColumnType:
+    shape = None if wanted.shape is None else tuple(None if n < 0 else n for n in wanted.shape)
+    return ColumnType(wanted.dtype, shape)
+
+
+class TFRecordDataset(FilesDataset):
+    """Examples of TFRecord files, in any order; every checksum is compared.
+
+    Without a ``schema`` (a ``ds.Schema`` or its JSON file) the columns are the features of the first record: int64,
+    float32, and bytes as uint8, all flat. ``columns_list`` picks some. Shards get whole files unless
+    ``shard_equal_rows``. ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is unpacked into a
+    temporary one (``TMPDIR``), and refused where that would take more than 200 times its own size and 256 MB.
+
+    >>> from millrace.data.formats.example_message import encode_example
+    >>> from millrace.data.formats.tfrecord import write_record
+    >>> with open("t.tfrecord", "wb") as file:
+    ...     for n in range(3):
+    ...         write_record(file, encode_example({"n": [n, n + 1], "name": b"x"}))
+    >>> data = TFRecordDataset("t.tfrecord", columns_list=["n"], shuffle=False)
+    >>> [row["n"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [[0, 1], [1, 2], [2, 3]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_files: Any,
+        schema: Any = None,
+        columns_list: list[Any] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: Mode = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        shard_equal_rows: bool | None = False,
+        cache: Cache = None,
+        compression_type: Any = None,
+    ) -> None:
+        if not isinstance(dataset_files, (str, list)):
+            raise ArgumentTypeError("dataset_files should be type str or a list of strings.")
+        if not dataset_files:
+            raise ArgumentValueError(f"Input dataset_files can not be empty, but got '{dataset_files}'.")
+        if compression_type not in (None, "", "ZLIB", "GZIP"):
+            raise ArgumentValueError(
+                "Input compression_type can only be either '' (no compression), 'ZLIB', or 'GZIP', but got "
+                f"'{compression_type}'."
+            )
+        dataset_files = sorted(find_files(dataset_files))
+        described = _described(schema)
+        if schema is not None and not num_samples:
+            num_samples = _num_rows(schema) or None
+        check_shard_options(num_shards, shard_id)
+        if not shard_equal_rows:
+            _check_shards(len(dataset_files), num_shards or 1, compression_type and num_samples)
+        form = ExampleRows({}, compression_type or "")
+        given = locals() | {"schema": schema if isinstance(schema, str) else None}
+        self._open_files([[(path, form)] for path in dataset_files], {}, given, by_files=not shard_equal_rows)
+        source = self._source
+        source.described, source.wanted = described, list(columns_list) if columns_list else None  # type: ignore[attr-defined]
+
+    _kind = ExampleSource
+
+
+def _check_shards(files: int, shards: int, compressed: Any) -> None:
+    if files < shards and compressed:
+        raise ArgumentValueError(
+            "When compression_type is provided, the number of dataset files cannot be less than num_shards, but the "
+            f"actual number of files is {files} and actual num_shards is {shards}."
+        )
+    if files < shards:
+        raise PlanError(
+            "Invalid file, numbers of tfrecord file should not less than num_shards when shard_equal_rows is false, "
+            f"but got numbers of tfrecord file: {files}, num_shards: {shards}"
+        )
+
+
+def _described(schema: Any) -> dict[str, Wanted] | None:
+    """The columns of a schema; those of a file come in the order of their names, as in MindSpore."""
+    if schema is None:
+        return None
+    from_file = not isinstance(schema, Schema)
+    if from_file and not (isinstance(schema, str) and os.path.isfile(schema)):
+        raise ArgumentValueError(
+            f"schema should be a Schema or the path of its JSON file, but got {schema!r}"
+        )
+    columns = (Schema(schema) if from_file else schema).columns
+    made = {}
+    for column in sorted(columns, key=lambda c: c["name"]) if from_file else columns:
+        shape = column.get("shape")
+        dtype = np.dtype(column_types([column["type"]])[0])
+        made[column["name"]] = Wanted(dtype, None if shape is None else tuple(shape))
+    return made
+
+
+def _num_rows(schema: Any) -> int:
+    return int(Schema(schema).num_rows if isinstance(schema, str) else schema.num_rows or 0)

@@ -1,0 +1,100 @@
+"""FakeImageDataset: images of random pixels, for trying things out."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace.core.args import INT32_MAX, Range, check_type, checked
+from millrace.core.chunk import Column
+from millrace.core.errors import ArgumentValueError
+from millrace.core.order import Indices
+from millrace.core.rng import Draws
+from millrace.data.sources.images import (
+    UINT32,
+    Cache,
+    NumSamples,
+    NumWorkers,
+    Part,
+    Table,
+    TableDataset,
+    kind,
+)
+
+__all__ = ["FakeImageDataset"]
+
+Positive = Annotated[int, Range(1, INT32_MAX)]
+
+
+class FakeImageDataset(TableDataset):
+    """Images of random pixels with random labels; row i is always the same for one ``base_seed``.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.FakeImageDataset(3, (4, 5, 3), num_classes=2)
+    >>> [row["image"].shape for row in data.create_dict_iterator(num_epochs=1)]
+    [(4, 5, 3), (4, 5, 3), (4, 5, 3)]
+    """
+
+    @checked
+    def __init__(
+        self,
+        num_images: Positive = 1000,
+        image_size: list[Any] | tuple[Any, ...] = (224, 224, 3),
+        num_classes: Positive = 10,
+        base_seed: int = 0,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        if len(image_size) != 3:
+            raise ArgumentValueError(
+                f"image_size should be a list or tuple of length 3, but got {len(image_size)}"
+            )
+        for i, size in enumerate(image_size):
+            check_type(size, (int,), f"image_size[{i}]")
+            Range(1, INT32_MAX).check(f"image_size[{i}]", size)
+        given: dict[str, Any] = {
+            "num_images": num_images,
+            "image_size": list(image_size),
+            "num_classes": num_classes,
+        }
+        make = partial(_table, **given, base_seed=base_seed)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        columns = {"image": kind("uint8", *image_size), "label": UINT32}
+        self._open(make, columns, picks, num_parallel_workers)
+
+
+def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> Table:
+    parts = {"image": _Pixels(image_size, base_seed), "label": _Labels(num_classes, base_seed)}
+    return Table(num_images, parts)
+
+
+class _Pixels(Part):
+    def __init__(self, size: list[int], seed: int) -> None:
+        self.size, self.seed = size, seed
+
+    def read(self, indices: Indices) -> Column:
+        start = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
+        words = -(-int(np.prod(self.size)) // 8)
+        # a running pattern from one random number per row: cheap, and different everywhere
+        steps = np.arange(1, words + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits = start[:, None] + steps
+        bits ^= bits >> np.uint64(29)
+        bits *= np.uint64(0xBF58476D1CE4E5B9)
+        pixels = bits.view(np.uint8)[:, : int(np.prod(self.size))]
+        return np.ascontiguousarray(pixels).reshape(len(indices), *self.size)
+
+
+class _Labels(Part):
+    def __init__(self, classes: int, seed: int) -> None:
+        self.classes, self.seed = classes, seed
+
+    def read(self, indices: Indices) -> Column:
+        bits = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
+        return (bits % np.uint64(self.classes)).astype(np.uint32)

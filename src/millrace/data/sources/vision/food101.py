@@ -1,0 +1,71 @@
+"""Food101Dataset: dishes of a hundred and one kinds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, lines_of
+from millrace.data.sources.images import (
+    TEXT,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    image,
+    pictures,
+)
+
+__all__ = ["Food101Dataset"]
+
+
+class Food101Dataset(TableDataset):
+    """Dishes of 101 kinds; the label is the name of the dish.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> for folder in ("images/waffles", "meta"):
+    ...     Path(folder).mkdir(parents=True)
+    >>> _ = Path("images/waffles/7.jpg").write_bytes(b"...")
+    >>> _ = Path("meta/train.txt").write_text("waffles/7")
+    >>> data = ds.Food101Dataset(".", "train")
+    >>> [str(row["label"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['waffles']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "all"] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        decode: bool | None = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "label": TEXT}, picks, num_parallel_workers, decode)
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    parts = ("train", "test") if usage == "all" else (usage,)
+    lists = [os.path.join(dataset_dir, "meta", f"{part}.txt") for part in parts]
+    names = [line.strip() for path in lists for line in lines_of(path)]
+    files = FileList(os.path.join(dataset_dir, "images"))
+    files.extend("", [os.fsencode(f"{name}.jpg") for name in names])
+    labels = np.array([name.split("/")[0] for name in names])
+    return Table(
+        len(files), {"image": pictures(files, decode, listed=" or ".join(lists)), "label": Stored(labels)}
+    )

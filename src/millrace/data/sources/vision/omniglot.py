@@ -1,0 +1,73 @@
+"""OmniglotDataset: handwritten characters of fifty alphabets."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, files_in, folders_in
+from millrace.data.sources.images import (
+    INT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    image,
+    pictures,
+)
+
+__all__ = ["OmniglotDataset"]
+
+
+class OmniglotDataset(TableDataset):
+    """Handwritten characters of fifty alphabets: ``images_background/Latin/character01/0001_01.png``.
+
+    ``background`` chooses between the alphabets to learn from and those to be tested on.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("images_background/Latin/character01").mkdir(parents=True)
+    >>> _ = Path("images_background/Latin/character01/0001_01.png").write_bytes(b"...")
+    >>> [row["label"].item() for row in ds.OmniglotDataset(".").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        background: bool | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        decode: bool | None = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        background = True if background is None else background
+        make = partial(_table, dataset_dir=dataset_dir, background=background, decode=decode)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
+
+
+def _table(dataset_dir: str, background: bool, decode: bool | None) -> Table:
+    files = FileList(os.path.join(dataset_dir, "images_background" if background else "images_evaluation"))
+    labels: list[int] = []
+    characters = [
+        os.path.join(alphabet, character)
+        for alphabet in folders_in(files.root)
+        for character in folders_in(os.path.join(files.root, alphabet))
+    ]
+    for number, folder in enumerate(characters):
+        labels += [number] * files.extend(folder, files_in(os.path.join(files.root, folder)))
+    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.int32))}
+    return Table(len(files), parts, num_classes=len(characters))

@@ -1,0 +1,105 @@
+"""PhotoTourDataset: patches of photographs, one by one or in pairs."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.data.formats.images import EachRow, Stored, map_grey_bmp
+from millrace.data.formats.listing import FileList, files_in, lines_of
+from millrace.data.sources.images import (
+    UINT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    kind,
+)
+
+__all__ = ["PhotoTourDataset"]
+
+
+class PhotoTourDataset(TableDataset):
+    """Patches of 64 x 64 of photographs of one place: one by one, or ("test") in pairs that match (1) or not (0).
+
+    >>> import millrace.dataset as ds
+    >>> import numpy as np, cv2
+    >>> from pathlib import Path
+    >>> Path("liberty").mkdir()
+    >>> _ = cv2.imwrite("liberty/patches0000.bmp", np.zeros((1024, 1024), np.uint8))
+    >>> _ = Path("liberty/info.txt").write_text("0 0\\n0 0\\n")
+    >>> [row["image"].shape for row in ds.PhotoTourDataset(".", "liberty").create_dict_iterator(num_epochs=1)]
+    [(64, 64, 1), (64, 64, 1)]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        name: Literal[
+            "notredame", "yosemite", "liberty", "notredame_harris", "yosemite_harris", "liberty_harris"
+        ],
+        usage: Literal["train", "test"] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        make = partial(_table, dataset_dir=dataset_dir, name=name, usage=usage or "train")
+        patch = kind("uint8", 64, 64, 1)
+        columns = (
+            {"image1": patch, "image2": patch, "matches": UINT32} if usage == "test" else {"image": patch}
+        )
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, columns, picks, num_parallel_workers)
+
+
+_SIDE, _ACROSS = 64, 16
+
+
+def _table(dataset_dir: str, name: str, usage: str) -> Table:
+    folder = os.path.join(dataset_dir, name)
+    files = FileList(folder)
+    sheets = [found for found in files_in(folder, [".bmp"]) if found.startswith(b"patches")]
+    for number, sheet in enumerate(sheets):
+        wanted = f"patches{number:04d}.bmp"
+        if sheet != wanted.encode():
+            text = f"Invalid file, failed to open: {wanted} (there is no such file, but {os.fsdecode(sheet)})"
+            raise FormatError(text, file=os.path.join(folder, wanted))
+    files.extend("", sheets)
+    count = len(lines_of(os.path.join(folder, "info.txt")))
+    if usage == "train":
+        return Table(count, {"image": EachRow(partial(_patch, files, None))})
+    path = os.path.join(folder, "m50_100000_100000_0.txt")
+    try:
+        rows = np.array([line.split()[:5] for line in lines_of(path)], np.int64).reshape(-1, 5)
+    except ValueError as error:
+        raise FormatError(f"Invalid data, a row has not seven numbers: {error}", file=path) from error
+    parts: dict[str, Any] = {
+        f"image{side + 1}": EachRow(partial(_patch, files, rows[:, 3 * side])) for side in (0, 1)
+    }
+    return Table(len(rows), parts | {"matches": Stored((rows[:, 1] == rows[:, 4]).astype(np.uint32))})
+
+
+def _patch(files: FileList, numbers: Any, index: int) -> Any:
+    number = index if numbers is None else int(numbers[index])
+    sheet, place = divmod(number, _ACROSS * _ACROSS)
+    if not 0 <= sheet < len(files):
+        folder = os.fsdecode(files.root)
+        text = (
+            f"Invalid data, there is no sheet of patches for patch {number}: {len(files)} sheets in {folder}"
+        )
+        raise FormatError(text, file=os.path.join(folder, f"patches{sheet:04d}.bmp"))
+    row, column = (_SIDE * at for at in divmod(place, _ACROSS))
+    pixels = map_grey_bmp(files[sheet])
+    return np.array(pixels[row : row + _SIDE, column : column + _SIDE, None])

@@ -1,0 +1,74 @@
+"""Places365Dataset: scenes of 365 kinds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, lines_of
+from millrace.data.sources.images import (
+    UINT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    image,
+    pictures,
+)
+
+__all__ = ["Places365Dataset"]
+
+
+class Places365Dataset(TableDataset):
+    """Scenes of 365 kinds, as the lists of Places365 name them; ``small`` takes the pictures of 256 x 256.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("val_256").mkdir()
+    >>> _ = Path("val_256/1.jpg").write_bytes(b"...")
+    >>> _ = Path("places365_val.txt").write_text("1.jpg 165")
+    >>> [row["label"].item() for row in ds.Places365Dataset(".", "val").create_dict_iterator(num_epochs=1)]
+    [165]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train-standard", "train-challenge", "val"] | None = None,
+        small: bool | None = True,
+        decode: bool | None = False,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        usage = usage or "train-standard"
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage, small=bool(small), decode=decode)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
+
+
+def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> Table:
+    path = os.path.join(dataset_dir, f"places365_{usage.replace('-', '_')}.txt")
+    size = "256" if small else "large"
+    folder = f"val_{size}" if usage == "val" else f"data_{size}_{usage.removeprefix('train-')}"
+    try:
+        rows = [(line.split()[0].lstrip("/"), int(line.split()[1])) for line in lines_of(path)]
+    except (ValueError, IndexError) as error:
+        raise FormatError(f"Invalid data, not 'file number': {error}", file=path) from error
+    files = FileList(os.path.join(dataset_dir, folder))
+    files.extend("", [os.fsencode(name) for name, _ in rows])
+    labels = np.array([number for _, number in rows], np.uint32)
+    return Table(len(files), {"image": pictures(files, decode, listed=path), "label": Stored(labels)})

@@ -1,0 +1,70 @@
+"""RenderedSST2Dataset: pictures of sentences, negative or positive."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, files_in
+from millrace.data.sources.images import (
+    UINT32,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    image,
+    pictures,
+)
+
+__all__ = ["RenderedSST2Dataset"]
+
+
+class RenderedSST2Dataset(TableDataset):
+    """Pictures of sentences of film reviews, negative (0) or positive (1).
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("train/positive").mkdir(parents=True), Path("train/negative").mkdir(parents=True)
+    (None, None)
+    >>> _ = Path("train/positive/1.png").write_bytes(b"...")
+    >>> [
+    ...     row["label"].item()
+    ...     for row in ds.RenderedSST2Dataset(".", "train").create_dict_iterator(num_epochs=1)
+    ... ]
+    [1]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["val", "all", "train", "test"] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        decode: bool | None = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    files, labels = FileList(dataset_dir), []
+    for part in {"all": ["test", "train", "valid"], "val": ["valid"]}.get(usage, [usage]):
+        for number, mood in enumerate(("negative", "positive")):
+            folder = os.path.join(part, mood)
+            labels += [number] * files.extend(folder, files_in(os.path.join(dataset_dir, folder), [".png"]))
+    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))}
+    return Table(len(files), parts, num_classes=2)

@@ -1,0 +1,82 @@
+"""SBUDataset: photographs with captions."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import FileList, files_in, lines_of
+from millrace.data.sources.images import (
+    TEXT,
+    Cache,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    check_there,
+    image,
+    pictures,
+)
+
+__all__ = ["SBUDataset"]
+
+
+class SBUDataset(TableDataset):
+    """Photographs of Flickr with captions; those that were not downloaded are left out.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("sbu_images").mkdir()
+    >>> _ = Path("sbu_images/m_7_8.jpg").write_bytes(b"...")
+    >>> _ = Path("SBU_captioned_photo_dataset_urls.txt").write_text("http://static.flickr.com/7/8.jpg")
+    >>> _ = Path("SBU_captioned_photo_dataset_captions.txt").write_text("A dog .")
+    >>> [
+    ...     str(row["caption"])
+    ...     for row in ds.SBUDataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
+    ... ]
+    ['A dog .']
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        decode: bool | None = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Cache = None,
+    ) -> None:
+        for name in ("urls", "captions"):
+            check_there(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
+        make = partial(_table, dataset_dir=dataset_dir, decode=decode)
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": image(decode), "caption": TEXT}, picks, num_parallel_workers, decode)
+
+
+_HOST = len("http://static.flickr.com")
+
+
+def _table(dataset_dir: str, decode: bool | None) -> Table:
+    start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
+    addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
+    if len(addresses) != len(captions):
+        text = f"Invalid data, {len(addresses)} addresses in {start}urls.txt, but {len(captions)} captions"
+        raise FormatError(text, file=f"{start}captions.txt")
+    files = FileList(os.path.join(dataset_dir, "sbu_images"))
+    there = set(files_in(files.root))
+    names = [os.fsencode("m" + address.strip()[_HOST:].replace("/", "_")) for address in addresses]
+    kept = [number for number, name in enumerate(names) if name in there]
+    files.extend("", [names[number] for number in kept])
+    texts = np.array([captions[number].strip() for number in kept])
+    return Table(len(files), {"image": pictures(files, decode), "caption": Stored(texts)})

@@ -1,0 +1,81 @@
+"""SVHNDataset: house numbers, digit by digit."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import FormatError
+from millrace.data.formats.images import Loaded, Stored
+from millrace.data.formats.mat import read_mat
+from millrace.data.sources.images import (
+    UINT32,
+    Folder,
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    check_there,
+    kind,
+)
+
+__all__ = ["SVHNDataset"]
+
+
+class SVHNDataset(TableDataset):
+    """House numbers seen from the street, cropped to one digit of 32 x 32, from the ``.mat`` files of SVHN.
+
+    >>> import millrace.dataset as ds
+    >>> import numpy as np
+    >>> from millrace.data.formats.mat import write_mat
+    >>> write_mat(
+    ...     "test_32x32.mat", {"X": np.zeros((32, 32, 3, 1), np.uint8), "y": np.array([[10]], np.uint8)}
+    ... )
+    >>> [row["label"].item() for row in ds.SVHNDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "extra", "all"] | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        parts = ("train", "test", "extra") if usage in (None, "all") else (usage,)
+        for part in parts if usage else ():
+            check_there(os.path.join(dataset_dir, f"{part}_32x32.mat"))
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
+        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
+        picks = num_samples, shuffle, sampler, num_shards, shard_id
+        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, picks, workers)
+
+
+def _table(dataset_dir: str, usage: str) -> Table:
+    parts = ("train", "test", "extra") if usage == "all" else (usage,)
+    paths = [os.path.join(dataset_dir, f"{part}_32x32.mat") for part in parts]
+    labels = []
+    for path in paths:
+        found = read_mat(path, ["y"]).get("y")
+        if not isinstance(found, np.ndarray):
+            raise FormatError("Invalid file, there are no labels (y) in it", file=path)
+        labels.append(found.ravel().astype(np.uint32) % 10)
+    ends = np.cumsum([len(part) for part in labels]).tolist()
+    image = Loaded([partial(_images, path) for path in paths], paths, ends)
+    return Table(ends[-1], {"image": image, "label": Stored(np.concatenate(labels))})
+
+
+def _images(path: str) -> Any:
+    found = read_mat(path, ["X"]).get("X")
+    if not isinstance(found, np.ndarray) or found.ndim != 4 or found.shape[:3] != (32, 32, 3):
+        raise FormatError("Invalid file, there are no images of 32 x 32 x 3 (X) in it", file=path)
+    return found.transpose(3, 0, 1, 2)

@@ -1,0 +1,129 @@
+"""What the public transforms share beyond Transform: device(), JSON, and their name on every error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace.core.args import checked
+from millrace.core.errors import ArgumentTypeError
+from millrace.core.rng import Draws
+from millrace.data.kernels.vision.image import is_pil
+
+from .base import Transform, _eager_draws
+from .checks import Device
+
+__all__ = ["ImageOperation", "Operation", "fresh"]
+
+
+class Operation(Transform):
+    """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
+
+    # several columns (an image and its mask) each go through it with the same random parameters
+    alike: ClassVar[bool] = False
+
+    @checked
+    def device(self, device_target: Device = "CPU") -> Operation:
+        """Where to run: only "CPU" is taken; returns the transform itself.
+
+        >>> import millrace.dataset.vision as vision
+        >>> vision.HorizontalFlip().device("CPU")
+        HorizontalFlip()
+        """
+        return self
+
+    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+        """A function of (i, *values); an error gets the name of this transform."""
+        row = self.row
+        name = type(self).__name__
+        drawn = self.params(draws) if self.random and draws is not None else ()
+
+        def call(i: int, *values: Any) -> Any:
+            try:
+                if self.alike and len(values) > 1:
+                    return tuple([row(value, *[p[i] for p in drawn]) for value in values])
+                return row(*values, *[p[i] for p in drawn]) if drawn else row(*values)
+            except Exception as error:
+                if not hasattr(error, "millrace_op"):
+                    error.millrace_op = name  # type: ignore[attr-defined]
+                raise
+
+        return call
+
+    def __call__(self, *values: Any) -> Any:
+        """Apply it to one value, here and now."""
+        given = tuple([self.take(v) for v in values])
+        draws = _eager_draws() if self.random else None
+        made = self.rows(draws)(0, *given)
+        if type(made) is tuple:
+            return tuple([fresh(part, given) for part in made])
+        return fresh(made, given)
+
+    def take(self, value: Any) -> Any:
+        """A user's value as `row` takes it."""
+        return value if is_pil(value) else np.asarray(value)
+
+    def to_json(self) -> str:
+        """This transform as JSON: its name and its arguments.
+
+        >>> import millrace.dataset.vision as vision
+        >>> vision.RandomHorizontalFlip(0.25).to_json()
+        '{"tensor_op_params": {"prob": 0.25}, "tensor_op_name": "RandomHorizontalFlip", ...}'
+        """
+        fields = {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        made = {
+            "tensor_op_params": _plain(fields),
+            "tensor_op_name": type(self).__name__,
+            "python_module": type(self).__module__,
+        }
+        return json.dumps(made)
+
+    @classmethod
+    def from_json(cls, json_string: str) -> Operation:
+        """The transform with these arguments; `json_string` holds what to_json() calls tensor_op_params.
+
+        >>> import millrace.dataset.vision as vision
+        >>> vision.RandomHorizontalFlip.from_json('{"prob": 0.25}')
+        RandomHorizontalFlip(prob=0.25)
+        """
+        fields = json.loads(json_string)
+        if not isinstance(fields, dict):
+            raise ArgumentTypeError(f"a transform's arguments are a dict, but got {type(fields)}")
+        made = cls.__new__(cls)
+        made.__dict__.update({k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        return made
+
+
+class ImageOperation(Operation):
+    """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
+
+    libraries = ("cv2",)
+
+    def take(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray) or is_pil(value):
+            return value
+        raise ArgumentTypeError(f"Input should be NumPy or PIL image, got {type(value)}.")
+
+
+def fresh(made: Any, given: tuple[Any, ...]) -> Any:
+    """A result that shares no memory with what was given, in C order."""
+    if type(made) is not np.ndarray:
+        return made
+    if any(type(v) is np.ndarray and np.may_share_memory(made, v) for v in given):
+        return made.copy()
+    return np.ascontiguousarray(made) if made.ndim else made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, Operation):
+        return json.loads(value.to_json())
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else repr(value)

@@ -1,0 +1,132 @@
+"""Decode joined with the crops and resizes behind it: only what they look at is decoded.
+
+The pixels are those of the transforms one by one. Only with a tolerance (``config.set_decode_tolerance``), a JPEG that
+is going to shrink is decoded at 1/2, 1/4 or 1/8 of its size as well, which changes pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace.core.rng import Draws
+from millrace.core.settings import Settings
+from millrace.data.kernels.vision import codec
+from millrace.data.kernels.vision.jpeg import Box
+from millrace.data.kernels.vision.resize import resize_image
+from millrace.data.transforms.base import Joined, Transform
+
+from .window import Size, has_window, resized_part, window
+
+__all__ = ["SCALED_ERROR", "DecodePart", "is_encoded", "join_decode"]
+
+# Mean difference, in levels of 255, between resizing a smaller decode and resizing the whole one, as resizing has no
+# filter here (nor in MindSpore) and picks single pixels: 1 to 27 in 24 photographs and textures that shrink to between
+# a half and a tenth, 9 in the median.
+SCALED_ERROR = 30.0
+
+
+def join_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> DecodePart | None:
+    """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
+    count = next((i for i, op in enumerate(following) if not has_window(op)), len(following))
+    scaled = now.decode_tolerance >= SCALED_ERROR
+    return DecodePart((decode, *following[:count]), scaled) if count or scaled else None
+
+
+def is_encoded(x: Any) -> bool:
+    """Whether this is still an encoded image: a decoded one passes through a pipeline's Decode."""
+    return isinstance(x, bytes) or (isinstance(x, np.ndarray) and (x.ndim == 1 or x.dtype.kind == "S"))
+
+
+class DecodePart(Joined):
+    """Decode, then crops and resizes; or RandomCropDecodeResize, which is both."""
+
+    def __init__(self, parts: Sequence[Transform], scaled: bool) -> None:
+        super().__init__(parts)
+        self.scaled = scaled
+
+    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+        """A function of (i, encoded image)."""
+        ops = self.operations
+        drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]
+
+        def call(i: int, x: Any) -> Any:
+            row = _Row(ops, [[p[i] for p in each] for each in drawn])
+            try:
+                if not is_encoded(x):
+                    return row.go_on(x, 0)
+                return self._shrunk(row, x) if self.scaled else self._part(row, x)
+            except Exception as error:
+                if not hasattr(error, "millrace_op"):
+                    error.millrace_op = type(ops[row.at]).__name__  # type: ignore[attr-defined]
+                raise
+
+        return call
+
+    @staticmethod
+    def _part(row: _Row, x: Any) -> Any:
+        def wants(height: int, width: int) -> Box | None:
+            return window(row.ops[1:], row.params[1:], (height, width))
+
+        return codec.decode_part(x, wants, lambda image: row.go_on(image, 1))
+
+    @staticmethod
+    def _shrunk(row: _Row, x: Any) -> Any:
+        first = min(1, len(row.ops) - 1)
+        small = _Shrunk(row.ops[first], row.params[first])
+
+        def go_on(image: Any) -> Any:
+            # what is no JPEG, or has a slip, is decoded whole after all
+            if small.whole is None or image.shape[:2] == small.whole:
+                return row.go_on(image, first)
+            return row.go_on(small.finish(image), first + 1)
+
+        return codec.decode_part(x, small.wants, go_on, factor=small.factor)
+
+
+class _Row:
+    """One row on its way through the parts; for an error it knows at which it is."""
+
+    def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]]) -> None:
+        self.ops, self.params, self.at = ops, params, 0
+
+    def go_on(self, image: Any, at: int) -> Any:
+        for number in range(at, len(self.ops)):
+            self.at = number
+            image = self.ops[number].row(image, *self.params[number])
+        return image
+
+
+class _Shrunk:
+    """A resized part of a JPEG from a smaller decode of it that is still as large as what is wanted."""
+
+    def __init__(self, op: Transform, drawn: Sequence[Any]) -> None:
+        self.op, self.drawn, self.by = op, drawn, 1
+        self.box: Box | None = None
+        self.whole: Size | None = None
+
+    def factor(self, height: int, width: int) -> int:
+        self.whole = height, width
+        found = resized_part(self.op, self.drawn, (height, width))
+        if found is not None:
+            self.box, self.size, self.inter = found
+            self.by = next((by for by in (8, 4, 2) if _fits(self.size, self.box, by)), 1)
+        return self.by
+
+    def wants(self, height: int, width: int) -> Box | None:
+        if self.by > 1 and self.box is not None:
+            top, left, tall, wide = (round(edge / self.by) for edge in self.box)
+            self.box = top, left, min(max(1, tall), height - top), min(max(1, wide), width - left)
+        return self.box
+
+    def finish(self, image: Any) -> Any:
+        assert self.box is not None
+        top, left, tall, wide = self.box
+        part = image[top : top + tall, left : left + wide]
+        return resize_image(part, self.size, self.inter, type(self.op).__name__)
+
+
+def _fits(size: Size, box: Box, by: int) -> bool:
+    return box[2] >= size[0] * by and box[3] >= size[1] * by

@@ -1,0 +1,123 @@
+"""Which part of its input a transform looks at, known before there is a pixel: the size and its parameters tell.
+
+Decoding uses it: what no transform will look at need not be decoded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from millrace.data.kernels.vision.enums import Inter
+from millrace.data.kernels.vision.jpeg import Box
+from millrace.data.kernels.vision.resize import target_size
+from millrace.data.transforms.base import Transform
+
+from .crops import CenterCrop, Crop, RandomCrop, RandomResizedCrop, Resize, ResizedCrop, offset, pick_box
+
+__all__ = ["has_window", "resized_part", "window"]
+
+Size = tuple[int, int]
+# (size of the result, part of the input that a part of the result comes from); None where it is not known
+Window = tuple[Size, Callable[[Box], Box]] | None
+
+# Resizing looks at the neighbours of a point, two of them at most, and rounds.
+_NEIGHBOURS = 3
+
+
+def _inside(box: Box, size: Size) -> bool:
+    top, left, height, width = box
+    return top >= 0 and left >= 0 and top + height <= size[0] and left + width <= size[1]
+
+
+def _part(box: Box, size: Size) -> Window:
+    """A transform that cuts out ``box``."""
+    if not _inside(box, size):
+        return None  # padding or an error: the transform's own business
+    return box[2:], lambda want: (box[0] + want[0], box[1] + want[1], want[2], want[3])
+
+
+def _resized(box: Box, target: Size, inter: Inter) -> Window:
+    """A transform that cuts out ``box`` and gives it another size."""
+    if inter == Inter.PILCUBIC:
+        return None
+    down, across = box[2] / target[0], box[3] / target[1]
+
+    def source(want: Box) -> Box:
+        top, tall = _span(want[0], want[2], down, box[0], box[2])
+        left, wide = _span(want[1], want[3], across, box[1], box[3])
+        return top, left, tall, wide
+
+    return target, source
+
+
+def _span(start: int, length: int, scale: float, begin: int, room: int) -> tuple[int, int]:
+    low = max(0, math.floor(start * scale) - _NEIGHBOURS)
+    high = min(room, math.ceil((start + length) * scale) + _NEIGHBOURS)
+    return begin + low, high - low
+
+
+def _resizing(op: Transform, size: Size, *drawn: Any) -> Window:
+    part = resized_part(op, drawn, size)
+    return None if part is None else _resized(*part)
+
+
+def _center(op: CenterCrop, size: Size) -> Window:
+    height, width = op.size
+    return _part(((size[0] - height) // 2, (size[1] - width) // 2, height, width), size)
+
+
+def _crop(op: Crop, size: Size) -> Window:
+    return _part((*op.coordinates, *op.size), size)
+
+
+def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Window:
+    height, width = op.size
+    if any(op.padding) or height > size[0] or width > size[1]:
+        return None
+    return _part((offset(down, size[0] - height), offset(right, size[1] - width), height, width), size)
+
+
+_WINDOWS: dict[type[Transform], Callable[..., Window]] = {
+    CenterCrop: _center,
+    Crop: _crop,
+    RandomCrop: _random_crop,
+    RandomResizedCrop: _resizing,
+    Resize: _resizing,
+    ResizedCrop: _resizing,
+}
+
+
+def has_window(op: Transform) -> bool:
+    """Whether this transform can say what it looks at."""
+    return type(op) in _WINDOWS
+
+
+def window(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
+    """The part of an image of this size that the transforms, one after the other, look at; None for all of it."""
+    sources: list[Callable[[Box], Box]] = []
+    before = size
+    for op, drawn in zip(ops, params, strict=True):
+        step = _WINDOWS[type(op)](op, before, *drawn)
+        if step is None:
+            return None
+        before, source = step
+        sources.append(source)
+    box: Box = (0, 0, *before)
+    for source in reversed(sources):
+        box = source(box)
+    return None if box == (0, 0, *size) else box
+
+
+def resized_part(op: Transform, drawn: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
+    """(part, size it gets, interpolation) where the transform is nothing but a resized part of its input."""
+    if isinstance(op, Resize):
+        found = (0, 0, *size), target_size(op.size, *size), op.interpolation
+    elif isinstance(op, RandomResizedCrop):
+        found = pick_box(drawn[0], op.ratio, *size), op.size, op.interpolation
+    elif isinstance(op, ResizedCrop):
+        found = (op.top, op.left, op.height, op.width), op.size, op.interpolation
+    else:
+        return None
+    return found if _inside(found[0], size) else None

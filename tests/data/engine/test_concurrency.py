@@ -1,0 +1,65 @@
+"""The controller that decides whether all threads of a segment should work: fed with made-up chunks."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.data.engine import concurrency
+from millrace.data.engine.concurrency import Concurrency
+
+
+class Clock:
+    """Time that moves only when a chunk takes it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(concurrency.time, "perf_counter", lambda: self.now)
+
+
+def play(
+    monkeypatch: pytest.MonkeyPatch, *, seconds_all: float, seconds_one: float, cpu: float, chunks: int = 100
+) -> list[int]:
+    """Feed chunks that arrive every so many seconds with all workers or with one; what was decided."""
+    clock, used = Clock(monkeypatch), [2]
+    controller = Concurrency(2, used.append)
+    for _ in range(chunks):
+        clock.now += seconds_all if used[-1] == 2 else seconds_one
+        controller.finished(rows=8, cpu=cpu, waited=True)
+    assert controller.decided
+    return used
+
+
+def test_threads_that_take_turns_at_the_gil_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # together they use one core, and one alone is faster
+    assert play(monkeypatch, seconds_all=0.006, seconds_one=0.004, cpu=0.006) == [2, 1]
+
+
+def test_threads_that_wait_for_a_disk_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    # they use about one core too, but one alone is slower: the trial is taken back
+    assert play(monkeypatch, seconds_all=0.005, seconds_one=0.010, cpu=0.005) == [2, 1, 2]
+
+
+def test_no_clear_winner_keeps_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(monkeypatch, seconds_all=0.005, seconds_one=0.005, cpu=0.005) == [2, 1, 2]
+
+
+def test_native_work_on_all_cores_is_not_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(monkeypatch, seconds_all=0.005, seconds_one=0.010, cpu=0.0095) == [2]
+
+
+def test_copies_that_share_the_bus_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(monkeypatch, seconds_all=0.0004, seconds_one=0.0003, cpu=0.0007, chunks=1000) == [2, 1]
+
+
+def test_a_slow_consumer_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, used = Clock(monkeypatch), [2]
+    controller = Concurrency(2, used.append)
+    for _ in range(1000):
+        clock.now += 0.01
+        controller.finished(rows=8, cpu=0.01, waited=False)
+    assert used == [2]
+    assert not controller.decided
+
+
+def test_one_worker_needs_no_decision() -> None:
+    assert Concurrency(1, lambda n: None).decided

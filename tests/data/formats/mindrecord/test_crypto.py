@@ -1,0 +1,106 @@
+"""Encrypted sets."""
+
+import pytest
+
+from millrace.core.errors import ArgumentValueError, FormatError
+from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader, crypto
+from millrace.mindrecord import set_dec_mode, set_enc_key, set_enc_mode
+
+from .helpers import FIXTURES, copied, rows_of, write
+
+pytest.importorskip("cryptography")
+
+KEY = "0123456789abcdef"
+SCHEMA = {"id": {"type": "int32"}, "b": {"type": "bytes"}}
+ROWS = [{"id": n, "b": bytes([n]) * 5} for n in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def plain_again():
+    yield
+    set_enc_key(None)
+    set_enc_mode()
+    set_dec_mode(None)
+
+
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_round_trip(tmp_path, size):
+    set_enc_key("k" * size)
+    path = write(tmp_path / "x", SCHEMA, [ROWS])
+    assert list(FileReader(str(path)).get_next()) == ROWS
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x", "x.db"]  # no plain text left
+    assert path.read_bytes().endswith(b"AES-GCMENCRYPT")
+    assert (tmp_path / "x.db").read_bytes().endswith(b"AES-GCMENCRYPT")
+    writer = FileWriter.open_for_append(str(path))
+    writer.write_raw_data(ROWS)
+    writer.commit()
+    assert rows_of(path) == ROWS + ROWS
+    set_enc_key(None)
+    with pytest.raises(FormatError, match="set_enc_key"):
+        MindRecordReader(path)
+    set_enc_key("x" * size)
+    with pytest.raises(FormatError, match="another key"):
+        MindRecordReader(path)
+
+
+def test_a_lost_index_is_rebuilt_encrypted(tmp_path):
+    path = copied("encrypted.mindrecord", tmp_path)
+    (tmp_path / "encrypted.mindrecord.db").unlink()
+    set_enc_key(KEY)
+    with pytest.warns(UserWarning, match="rebuilt"):
+        assert rows_of(path) == ROWS
+    assert (tmp_path / "encrypted.mindrecord.db").read_bytes().endswith(b"AES-GCMENCRYPT")
+    assert rows_of(path) == ROWS  # and now without a word
+
+
+def test_every_damaged_byte_is_noticed(tmp_path):
+    data = bytearray((FIXTURES / "encrypted.mindrecord").read_bytes())
+    path = tmp_path / "encrypted.mindrecord"
+    set_enc_key(KEY)
+    for at in [*range(52), 5000, len(data) - 19, len(data) - 15, len(data) - 1]:
+        data[at] ^= 1
+        path.write_bytes(data)
+        data[at] ^= 1
+        if 32 + 4 + 12 - 4 <= at < 32 + 4 + 12:
+            continue  # the four bytes of the IV that are stored and not used
+        with pytest.raises(FormatError):
+            MindRecordReader(path, check_index=False)
+
+
+def test_plain_file_with_a_key(tmp_path):
+    path = copied("tiny.mindrecord", tmp_path)
+    set_enc_key(KEY)
+    with pytest.raises(FormatError, match="not encrypted"):
+        MindRecordReader(path)
+
+
+def test_functions_of_the_user(tmp_path):
+    def swap(source, size, target, key):
+        assert key == KEY
+        target.write(bytes(b ^ 7 for b in source.read()))
+
+    def back(source, size, target, key):
+        data = source.read(size)
+        assert data.endswith(b"\0\0\0\0UDF-ENC")
+        target.write(bytes(b ^ 7 for b in data[:-11]))
+
+    set_enc_key(KEY)
+    set_enc_mode(swap)
+    path = write(tmp_path / "x", SCHEMA, [ROWS])
+    with pytest.raises(FormatError, match="set_dec_mode"):
+        MindRecordReader(path)
+    set_dec_mode(back)
+    assert rows_of(path) == ROWS
+
+
+def test_wrong_arguments(tmp_path):
+    for bad in ("short", 16, b"0123456789abcdef"):
+        with pytest.raises(ArgumentValueError):
+            set_enc_key(bad)
+    for change in (set_enc_mode, set_dec_mode):
+        with pytest.raises(ArgumentValueError):
+            change("AES-CBC")
+    set_enc_key(KEY)
+    with pytest.raises(ArgumentValueError, match="shard_num=1"):
+        write(tmp_path / "x", SCHEMA, [ROWS], shards=2)
+    assert crypto.current().key == KEY.encode()

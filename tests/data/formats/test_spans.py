@@ -1,0 +1,123 @@
+"""Rows cut out of files: many small runs at once, files that change, and CSV fields as one block of bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import millrace.dataset as ds
+from millrace.core.errors import FormatError
+from millrace.data.formats import csv_rows, spans
+from millrace.data.formats.csv_rows import CsvRows
+from millrace.data.formats.spans import Block, Handles, gather
+
+DATA = bytes(range(256)) * 100
+
+
+@pytest.fixture
+def handles() -> Any:
+    made = Handles()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 40])
+@pytest.mark.parametrize("count", [1, 7, 8, 300])
+def test_any_runs(handles: Handles, tmp_path: Path, size: int, count: int) -> None:
+    (tmp_path / "a").write_bytes(DATA)
+    starts = np.random.default_rng(count).integers(0, len(DATA) - size, count)
+    starts[0] = len(DATA) - size  # up to the last byte
+    data, places = gather(handles, str(tmp_path / "a"), starts, starts + size)
+    assert [data[a : a + size] for a in places.tolist()] == [DATA[a : a + size] for a in starts.tolist()]
+
+
+def test_an_empty_run_at_the_start_of_the_file(handles: Handles, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 10)
+    zeros = np.zeros(9, np.int64)
+    assert handles.cut(str(tmp_path / "a"), zeros, zeros) == b""
+
+
+def test_a_file_cut_while_in_use(handles: Handles, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    starts = np.arange(0, len(DATA) - 10, 300)[::-1].copy()
+    assert len(handles.cut(str(path), starts, starts + 10)) == 10 * len(starts)
+    os.truncate(path, 1000)
+    with pytest.raises(FormatError, match="ends at byte 1000: it was cut while in use"):
+        handles.cut(str(path), starts, starts + 10)
+
+
+def test_a_file_that_grew_while_in_use(handles: Handles, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    starts = np.arange(0, 20_000, 1000)
+    handles.cut(str(path), starts, starts + 1)
+    path.write_bytes(DATA * 2)
+    starts += len(DATA)
+    assert handles.cut(str(path), starts, starts + 1) == bytes(DATA[at - len(DATA)] for at in starts.tolist())
+
+
+def test_more_files_than_are_kept_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans, "MOST_OPEN", 2)
+    for n in range(5):
+        (tmp_path / f"{n}.txt").write_text("".join(f"file {n} line {k}\n" for k in range(40)))
+    data = ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=True)
+    rows = [str(row["text"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    assert sorted(rows) == sorted(f"file {n} line {k}" for n in range(5) for k in range(40))
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+FIELD = st.text(st.characters(codec="utf-8", exclude_characters='"\n\r,\0'), max_size=12)
+
+
+@given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=12))
+def test_text_cut_from_bytes_is_the_text_split(rows: list[tuple[str, str, str]]) -> None:
+    lines = [",".join(row).encode() for row in rows]
+    lengths = np.array([len(line) for line in lines])
+    starts = np.cumsum(lengths + 1) - lengths - 1
+    block = Block(b"\n".join(lines), starts, starts + lengths, "x", np.arange(len(rows)))
+    found = CsvRows(["a", None, "c"], [str, str, str]).rows(block)
+    assert [list(map(str, found[name])) for name in ("a", "c")] == [
+        [row[0] for row in rows],
+        [row[2] for row in rows],
+    ]
+    assert all(column.dtype.kind == "U" for column in found.values() if isinstance(column, np.ndarray))
+
+
+def test_one_long_field_does_not_widen_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n" + "x,y\n" * 2000 + "z" * 100_000 + ",y\n")
+    table = CsvRows(["a", "b"], [str, str], skip=1)
+    assert table._ascii(b"\n".join([b"x,y"] * 2000 + [b"z" * 100_000 + b",y"]), 2001) is None
+    rows = list(
+        ds.CSVDataset(str(tmp_path / "a.csv"), shuffle=False).create_tuple_iterator(
+            num_epochs=1, output_numpy=True
+        )
+    )
+    assert rows[-1][0].item() == "z" * 100_000
+    assert (len(rows), rows[0][1].item()) == (2001, "y")
+
+
+@pytest.mark.parametrize("line", [b"a", b"a,b,c"])
+def test_another_number_of_fields(line: bytes) -> None:
+    block = Block(b"1,2" + line, np.array([0, 3]), np.array([3, 3 + len(line)]), "x", np.arange(2))
+    with pytest.raises(FormatError, match=r"at line 2.*fields"):
+        CsvRows(["a", "b"], [str, str]).rows(block)
+
+
+def test_numbers_and_text_mixed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,x,2.5\n2,yy,-1\n")
+    data = ds.CSVDataset(
+        str(tmp_path / "a.csv"), column_defaults=[0, "", 0.0], column_names=list("abc"), shuffle=False
+    )
+    batch = next(iter(data.batch(2).create_dict_iterator(num_epochs=1, output_numpy=True)))
+    assert {name: column.tolist() for name, column in batch.items()} == {
+        "a": [1, 2], "b": ["x", "yy"], "c": [2.5, -1.0],
+    }  # fmt: skip
+    assert csv_rows.CsvRows(["a", "b"], [int, str]).typed

@@ -1,0 +1,121 @@
+"""A part of a JPEG decoded alone has the pixels of the whole one."""
+
+from __future__ import annotations
+
+import io
+import platform
+import sys
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import simplejpeg
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from millrace.core.errors import DataError
+from millrace.data.kernels.vision import codec, jpeg
+
+
+def picture(height: int, width: int) -> np.ndarray:
+    """Colours that change fast enough for neighbouring blocks to differ."""
+    rng = np.random.default_rng(height * 1000 + width)
+    coarse = rng.integers(0, 256, (height // 5 + 2, width // 5 + 2, 3), dtype=np.uint8)
+    return cv2.resize(coarse, (width, height))
+
+
+def encoded(height: int, width: int, kind: str) -> bytes:
+    image = picture(height, width)
+    if kind == "440":
+        return simplejpeg.encode_jpeg(image, colorsubsampling="440")
+    file = io.BytesIO()
+    if kind == "grey":
+        Image.fromarray(image).convert("L").save(file, "JPEG")
+    else:
+        sampling, _, form = kind.partition(" ")
+        Image.fromarray(image).save(file, "JPEG", subsampling=sampling, progressive=form == "progressive")
+    return file.getvalue()
+
+
+KINDS = ["4:4:4", "4:2:2", "4:2:0", "4:2:0 progressive", "440", "grey"]
+
+
+def part_of(data: bytes, box: jpeg.Box) -> Any:
+    return jpeg.decode_part(memoryview(data), lambda *size: 1, lambda *size: box)
+
+
+def test_the_library_is_there():
+    if sys.platform != "linux" or platform.machine() != "x86_64" or sys.version_info >= (3, 14):
+        pytest.skip("the turbojpeg package has no wheel here; parts are decoded whole")
+    assert jpeg.library() is not None
+
+
+@pytest.mark.skipif(jpeg.library() is None, reason="no libjpeg-turbo 3 here")
+class TestParts:
+    @given(
+        st.sampled_from(KINDS),
+        st.tuples(st.integers(1, 70), st.integers(1, 90)),
+        st.tuples(*[st.floats(0, 1)] * 4),
+    )
+    def test_any_part_is_exact(self, kind, size, at):
+        data = encoded(*size, kind)
+        whole = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False)
+        tall, wide = 1 + int(at[0] * (size[0] - 1)), 1 + int(at[1] * (size[1] - 1))
+        top, left = int(at[2] * (size[0] - tall)), int(at[3] * (size[1] - wide))
+        part = part_of(data, (top, left, tall, wide))
+        box = np.s_[top : top + tall, left : left + wide]
+        np.testing.assert_array_equal(part[box], whole[box])
+
+    def test_an_image_leaves_nothing_for_the_next(self):
+        small, large = encoded(30, 40, "4:2:0"), encoded(200, 300, "4:2:2")
+        for _ in range(3):
+            for data, size in ((small, (30, 40)), (large, (200, 300))):
+                part = part_of(data, (5, 6, 20, 21))
+                assert part.shape == (*size, 3)
+                np.testing.assert_array_equal(part[5:25, 6:27], codec.decode(data)[5:25, 6:27])
+
+    @pytest.mark.parametrize("by", [2, 4, 8])
+    def test_smaller_sizes(self, by):
+        data = encoded(120, 161, "4:2:0")
+        made = jpeg.decode_part(memoryview(data), lambda *size: by, lambda *size: None)
+        assert made.shape == (-(-120 // by), -(-161 // by), 3)
+
+    def test_what_cannot_be_decoded_alone_is_none(self):
+        ink = io.BytesIO()
+        Image.fromarray(picture(20, 20)).convert("CMYK").save(ink, "JPEG")
+        whole = encoded(64, 64, "4:2:0")
+        for data in (ink.getvalue(), whole[:-200], whole[:30] + b"\xff\xd9", b"\xff\xd8\xff\xd9"):
+            assert part_of(data, (1, 1, 5, 5)) is None
+
+
+def test_without_the_library_the_result_is_the_same(monkeypatch):
+    data = np.frombuffer(encoded(60, 80, "4:2:0"), np.uint8)
+    cut = lambda image: image[10:30, 20:50].copy()  # noqa: E731
+    part = codec.decode_part(data, lambda *size: (10, 20, 20, 30), cut)
+    monkeypatch.setattr(jpeg, "library", lambda: None)
+    np.testing.assert_array_equal(codec.decode_part(data, lambda *size: (10, 20, 20, 30), cut), part)
+
+
+def test_a_view_of_the_part_is_not_overwritten():
+    first, second = (np.frombuffer(encoded(60, 80, kind), np.uint8) for kind in ("4:2:0", "grey"))
+    cut = lambda image: image[10:30, 20:50]  # noqa: E731
+    kept = codec.decode_part(first, lambda *size: (10, 20, 20, 30), cut)
+    before = kept.copy()
+    codec.decode_part(second, lambda *size: (10, 20, 20, 30), cut)
+    np.testing.assert_array_equal(kept, before)
+
+
+def test_a_file_cut_short_is_an_error_wherever_the_part_lies():
+    data = np.frombuffer(encoded(200, 200, "4:2:0"), np.uint8)[:-500]
+    with pytest.raises(DataError, match="cut short"):
+        codec.decode_part(data, lambda *size: (0, 0, 8, 8), lambda image: image)
+
+
+def test_a_size_that_is_claimed_is_checked_first():
+    data = bytearray(encoded(32, 32, "4:2:0"))
+    at = data.index(b"\xff\xc0")
+    data[at + 5 : at + 9] = b"\xff\xdc\xff\xdc"
+    with pytest.raises(DataError, match="65500 x 65500"):
+        codec.decode_part(bytes(data), lambda *size: (0, 0, 8, 8), lambda image: image)
