@@ -34,9 +34,9 @@ ROOMS = {
     "data.plan": ("core", "data.transforms.base", "data.samplers.base"),
     # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
     "data.engine": ("core", "data.plan", "data.transforms.base"),
-    # What is shown of a run, in the terminal and as a page: it reads the engine's counters, and nothing leans on it
-    # but the fluent layer, which hands it out.
-    "data.monitor": ("core", "data.plan", "data.engine"),
+    # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
+    # the fluent layer, which hands it out.
+    "data.monitor": ("core", "data.plan"),
     # The fluent layer builds nodes (so: what the plan may see), starts the engine and shows its runs.
     "data.fluent": (
         "core",
@@ -289,6 +289,16 @@ SAMPLES = [
     ("sink.ring", "from millrace.data.engine import driver", "may not import"),
     ("train.model", "import millrace.data.engine", "may not import"),
     ("data.fluent.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
+    (
+        "data.monitor.verdict",
+        "from millrace.data.engine import driver",
+        "may not import millrace.data.engine",
+    ),
+    (
+        "data.engine.driver",
+        "from millrace.data.monitor import verdict",
+        "may not import millrace.data.monitor",
+    ),
     ("data.fluent.dataset", "import millrace", "may not import millrace"),
     ("data.fluent.dataset", "from millrace import __version__", "may not import millrace.__version__"),
     ("shed.tools", "from millrace.core import args", "not in the table"),

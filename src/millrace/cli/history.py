@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.data.engine.history import History
+from millrace.data.monitor import history
 
 __all__ = ["keep_history"]
 
@@ -15,10 +15,9 @@ INTERVAL = 0.1  # seconds; these runs are short
 def keep_history(iterator: Any) -> Callable[[], None]:
     """A function to call after each batch; it looks at the run's counters when it is time to."""
     run = iterator._run
-    history = run.history = run.history or History(INTERVAL)
+    kept = history.keep_history(run, INTERVAL)
 
     def look() -> None:
-        history.look(run.stats, run.budget.used)
+        kept.look(run.stats, run.budget.used)
 
-    look()
     return look

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
+from millrace.data.monitor.history import history_of
 from millrace.data.monitor.svg import Box, line_chart, strip, tree
 
 VOID = {"meta", "br", "path", "rect"}
@@ -113,11 +114,10 @@ def test_history_is_drawn_where_there_is_one() -> None:
     with ds.monitor(interval=0.05) as watched:
         iterator = numbers(400).map(lambda x: x, ["x"]).batch(2).create_dict_iterator(num_epochs=1)
         run = iterator._run
+        history = history_of(run)
         for _ in range(5):
             next(iterator)
-            run.history.points.append(
-                run.history.points[-1]._replace(at=run.stats.elapsed, rows=run.stats.rows)
-            )
+            history.points.append(history.points[-1]._replace(at=run.stats.elapsed, rows=run.stats.rows))
         report = watched.reports()[0]
         iterator.stop()
     assert 'class="line"' in report.to_html()

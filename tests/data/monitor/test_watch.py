@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.data.engine.history import MOST_POINTS, History
-from millrace.data.engine.stats import RunStats, StageStats
+from millrace.core.stats import RunStats, StageStats
 from millrace.data.monitor import watch
+from millrace.data.monitor.history import MOST_POINTS, History
 
 
 def numbers(rows: int = 200) -> ds.Dataset:

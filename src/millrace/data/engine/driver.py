@@ -25,16 +25,15 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
 from millrace.core.ledger import Ledger
 from millrace.core.log import get_logger
+from millrace.core.stats import RunStats
 from millrace.data.plan.bind import Plan
 from millrace.data.plan.node import walk
 from millrace.data.plan.ops import Read
 
 from .budget import Bytes
 from .cursor import Cursor
-from .history import History
 from .lower import Lowering
 from .stages.base import END, Signal, Stage
-from .stats import RunStats
 
 __all__ = ["Run"]
 
@@ -50,8 +49,6 @@ class Run:
         self.plan = plan
         self.pid = os.getpid()
         self.stats = RunStats()
-        # how it went over time; kept by whoever watches the run
-        self.history: History | None = None
         self.ledger = Ledger()
         self.budget = Bytes.of(plan.settings)
         self.padding = _padding(plan)

@@ -10,8 +10,10 @@ from millrace.core.errors import PlanError
 from millrace.core.ledger import Ledger
 from millrace.core.log import get_logger, warn_once
 from millrace.core.rng import mix
+from millrace.core.stats import OpStats, RunStats, StageStats
 from millrace.data.plan import ops, physical
 from millrace.data.plan.bind import Plan, bind, optimise
+from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
 from millrace.data.plan.passes.spread import wish_of
 
@@ -20,7 +22,7 @@ from .executors.base import Executor
 from .executors.inline import InlineExecutor
 from .executors.threads import ThreadExecutor
 from .segment.mapping import MapStep
-from .segment.runner import SegmentRunner, describe
+from .segment.runner import SegmentRunner
 from .stages.base import Stage
 from .stages.bucket import BucketStage
 from .stages.callbacks import CallbackStage
@@ -35,7 +37,6 @@ from .stages.segment import SegmentStage
 from .stages.several import ConcatStage, ZipStage
 from .stages.stream import StreamStage
 from .stages.window import WindowShuffleStage
-from .stats import OpStats, RunStats, StageStats
 
 __all__ = ["Lowering"]
 

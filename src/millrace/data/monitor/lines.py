@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from millrace.data.engine.driver import Run
-from millrace.data.engine.verdict import judge
-
+from .history import history_of
+from .verdict import judge
+from .watched import Watched
 from .words import count, megabytes, plain_name, seconds
 
 __all__ = ["Lines", "line_of"]
@@ -15,9 +15,9 @@ __all__ = ["Lines", "line_of"]
 EVERY = 5.0
 
 
-def line_of(run: Run) -> str:
+def line_of(run: Watched) -> str:
     """A run in one line: how fast, how far, how much memory, who is busiest."""
-    stats, history = run.stats, run.history
+    stats, history = run.stats, history_of(run)
     pair = None if history is None else history.recent(EVERY)
     if pair is None or run.closed:
         took, rows = stats.elapsed, stats.rows
@@ -43,7 +43,7 @@ class Lines:
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Run]) -> None:
+    def show(self, runs: list[Watched]) -> None:
         if time.monotonic() - self._last < EVERY:
             return
         self._last = time.monotonic()
@@ -51,7 +51,7 @@ class Lines:
             if not run.closed and run.stats.delivered:
                 _write(line_of(run))
 
-    def stop(self, runs: list[Run]) -> None:
+    def stop(self, runs: list[Watched]) -> None:
         for run in runs[-1:]:
             if run.stats.delivered:
                 _write(line_of(run))

@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from millrace.data.engine.segment.runner import describe
 from millrace.data.plan.bind import Plan
+from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node, walk
 from millrace.data.plan.physical import Segment
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.cores import available_cores
-from millrace.data.engine.driver import Run
-from millrace.data.engine.model import window_of
-from millrace.data.engine.stats import StageStats
-from millrace.data.engine.verdict import Verdict, judge
+from millrace.core.stats import StageStats
 
+from .history import history_of
+from .model import window_of
+from .verdict import Verdict, judge
+from .watched import Watched
 from .words import count, crew, megabytes, seconds
 
 __all__ = ["Report"]
@@ -31,7 +32,7 @@ class Report:
     (100, 1, True)
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Watched) -> None:
         stats = run.stats
         self.elapsed = stats.elapsed
         self.delivered = stats.delivered
@@ -53,7 +54,8 @@ class Report:
         self.stages = [_stage(stage, self.elapsed) for stage in stats.stages if stage.kind != "indices"]
         self.verdict: Verdict = judge(stats, run.budget.limit, self.cores)
         # None unless a monitor looked at the run
-        self.history: dict[str, Any] | None = None if run.history is None else run.history.to_dict()
+        history = history_of(run)
+        self.history: dict[str, Any] | None = None if history is None else history.to_dict()
         self._plan = run.plan
 
     @property

@@ -10,11 +10,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from millrace.data.engine.driver import Run
-from millrace.data.engine.history import Point
-from millrace.data.engine.stats import StageStats
-from millrace.data.engine.verdict import Verdict, judge
+from millrace.core.stats import StageStats
 
+from .history import Point, history_of
+from .verdict import Verdict, judge
+from .watched import Watched
 from .words import count, crew, file_and_line, megabytes, plain_name, rate, seconds, spark
 
 __all__ = ["Screen", "picture"]
@@ -40,7 +40,7 @@ class Screen:
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Run]) -> None:
+    def show(self, runs: list[Watched]) -> None:
         shown = [run for run in runs if not run.closed][-MOST_SHOWN:] or runs[-1:]
         if not shown:
             return
@@ -49,7 +49,7 @@ class Screen:
             self._began = True
         self._live.update(Group(*(picture(run) for run in shown)), refresh=True)
 
-    def stop(self, runs: list[Run]) -> None:
+    def stop(self, runs: list[Watched]) -> None:
         try:
             self.show(runs)
         finally:
@@ -57,17 +57,17 @@ class Screen:
                 self._live.stop()
 
 
-def picture(run: Run) -> Group:
+def picture(run: Watched) -> Group:
     """A run as it stands now."""
-    stats = run.stats
+    stats, history = run.stats, history_of(run)
     verdict = judge(stats, run.budget.limit)
-    pair = None if run.closed or run.history is None else run.history.recent()
+    pair = None if run.closed or history is None else history.recent()
     took = pair[1].at - pair[0].at if pair else stats.elapsed
     rows = pair[1].rows - pair[0].rows if pair else stats.rows
     head = Text.assemble(
         ("millrace ", "bold cyan"),
         (f"{count(rows / took) if took else 0} rows/s ", "bold"),
-        (spark([r for _, r in run.history.rates()]) if run.history else "", "cyan"),
+        (spark([r for _, r in history.rates()]) if history else "", "cyan"),
         f"  {count(stats.rows)} rows in {seconds(stats.elapsed)}",
         f"  held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
         "" if stats.first_batch is None else f"  first batch {seconds(stats.first_batch)}",

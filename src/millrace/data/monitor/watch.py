@@ -15,10 +15,10 @@ from typing import Annotated, Any, Protocol, Self
 
 from millrace.core.args import Range, check_type, checked
 from millrace.core.log import get_logger
-from millrace.data.engine.driver import Run
-from millrace.data.engine.history import History
 
+from .history import history_of, keep_history
 from .report import Report
+from .watched import Watched
 
 __all__ = ["Monitor", "monitor", "started"]
 
@@ -34,9 +34,9 @@ class View(Protocol):
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Run]) -> None: ...
+    def show(self, runs: list[Watched]) -> None: ...
 
-    def stop(self, runs: list[Run]) -> None:
+    def stop(self, runs: list[Watched]) -> None:
         """The last look; the screen is the user's again afterwards."""
 
 
@@ -55,7 +55,7 @@ class Monitor:
     def __init__(self, html: str | os.PathLike[str] | None, interval: float) -> None:
         self.html, self.interval = html, interval
         self._pid = os.getpid()
-        self._runs: deque[Run] = deque(maxlen=MOST_RUNS)
+        self._runs: deque[Watched] = deque(maxlen=MOST_RUNS)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._view: View | None = None
@@ -71,11 +71,10 @@ class Monitor:
         """
         return [Report(run) for run in list(self._runs)]
 
-    def follow(self, run: Run) -> None:
+    def follow(self, run: Watched) -> None:
         """Watch this run too."""
         if os.getpid() == self._pid and not self._over.is_set():
-            run.history = run.history or History(self.interval)
-            run.history.look(run.stats, run.budget.used)
+            keep_history(run, self.interval)
             self._runs.append(run)
 
     def start(self) -> Self:
@@ -139,8 +138,9 @@ class Monitor:
 
     def _look(self) -> None:
         for run in list(self._runs):
-            if run.history is not None and not run.closed:
-                run.history.look(run.stats, run.budget.used)
+            history = history_of(run)
+            if history is not None and not run.closed:
+                history.look(run.stats, run.budget.used)
 
 
 _active: list[Monitor] = []
@@ -174,7 +174,7 @@ def monitor(
     return Monitor(html, interval)
 
 
-def started(run: Run) -> None:
+def started(run: Watched) -> None:
     """A run begins: whoever watches gets it."""
     if not _asked:
         _ask()

@@ -7,12 +7,14 @@ from typing import Any
 
 from millrace.core.errors import PlanError
 from millrace.core.schema import Schema
+from millrace.data.transforms.base import name_of
 
 from .bind import Plan, after
 from .node import INFINITE, UNKNOWN, Node, Size, schema_of, size_of
+from .ops import Filter, Map, Read
 from .physical import Segment
 
-__all__ = ["explain"]
+__all__ = ["describe", "explain"]
 
 
 def explain(plan: Plan, after_pass: str | None = None) -> str:
@@ -20,6 +22,18 @@ def explain(plan: Plan, after_pass: str | None = None) -> str:
     lines: list[str] = []
     _draw(after(plan, after_pass), "", "", lines)
     return "\n".join(lines)
+
+
+def describe(op: Node) -> str:
+    """An op in words: what it is, its functions, and where the user wrote it."""
+    name = op.label if isinstance(op, Read) else op.label.lower()
+    if isinstance(op, Map):
+        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
+    elif isinstance(op, Filter):
+        name += f"({op.details()['predicate']})"
+    elif isinstance(op, Segment):
+        name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
+    return f"{name} at {op.where}" if op.where else name
 
 
 def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:

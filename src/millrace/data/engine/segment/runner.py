@@ -11,10 +11,10 @@ from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.log import kept_warnings
 from millrace.core.settings import Settings, current, override
+from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
 from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename
-from millrace.data.plan.physical import Segment
-from millrace.data.transforms.base import is_ordered, name_of
+from millrace.data.transforms.base import is_ordered
 
 from .batching import BatchStep
 from .columns import ProjectStep, RenameStep
@@ -23,7 +23,7 @@ from .filtering import FilterStep
 from .mapping import MapStep
 from .reading import ReadStep
 
-__all__ = ["Report", "SegmentRunner", "describe"]
+__all__ = ["Report", "SegmentRunner"]
 
 
 class Report(NamedTuple):
@@ -91,18 +91,6 @@ class SegmentRunner:
     def close(self) -> None:
         for step in self.steps:
             step.close()
-
-
-def describe(op: Node) -> str:
-    """An op in words: what it is, its functions, and where the user wrote it."""
-    name = op.label if isinstance(op, Read) else op.label.lower()
-    if isinstance(op, Map):
-        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
-    elif isinstance(op, Filter):
-        name += f"({op.details()['predicate']})"
-    elif isinstance(op, Segment):
-        name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
-    return f"{name} at {op.where}" if op.where else name
 
 
 def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:

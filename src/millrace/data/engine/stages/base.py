@@ -11,7 +11,7 @@ import enum
 from typing import Any, Final
 
 from millrace.core.chunk import Chunk
-from millrace.data.engine.stats import StageStats
+from millrace.core.stats import StageStats
 
 __all__ = ["DONE", "END", "Pulled", "Signal", "Stage", "State", "Through"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
+from millrace.core.stats import StageStats
 from millrace.data.engine.segment.collate import collate_column, pad_columns
 from millrace.data.engine.segment.failures import data_error
-from millrace.data.engine.stats import StageStats
 from millrace.data.plan.ops import BucketBatch
 
 from .base import DONE, END, Pulled, Stage, State, Through

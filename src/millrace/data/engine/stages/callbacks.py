@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.core.chunk import Chunk
+from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import Failures, data_error
 from millrace.data.engine.segment.mapping import MapStep
-from millrace.data.engine.stats import StageStats
 
 from .base import END, Pulled, Stage, State, Through
 from .regroup import Rows

@@ -7,7 +7,7 @@ import numpy as np
 from millrace.core.chunk import Chunk
 from millrace.core.log import get_logger
 from millrace.core.rng import mix_into
-from millrace.data.engine.stats import StageStats
+from millrace.core.stats import StageStats
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 

@@ -10,8 +10,8 @@ import numpy as np
 from millrace.core.chunk import Chunk
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import mix_into
+from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import data_error
-from millrace.data.engine.stats import StageStats
 from millrace.data.plan.node import Node
 from millrace.data.plan.ops import FlatMap
 

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from millrace.core.log import get_logger
-from millrace.data.engine.stats import StageStats
+from millrace.core.stats import StageStats
 
 from .base import Pulled, Stage, State, Through
 from .regroup import Rows

@@ -10,7 +10,7 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
 from millrace.core.order import Composed, Indices, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
-from millrace.data.engine.stats import StageStats
+from millrace.core.stats import StageStats
 from millrace.data.plan.ops import Permute, Read
 
 from .base import DONE, END, Pulled, Stage, State

@@ -9,9 +9,9 @@ from typing import Any
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
+from millrace.core.stats import StageStats
 from millrace.data.engine.segment.batching import epoch_of
 from millrace.data.engine.segment.failures import data_error
-from millrace.data.engine.stats import StageStats
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 

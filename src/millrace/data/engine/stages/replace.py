@@ -7,7 +7,7 @@ from collections.abc import Callable
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.rng import mix_into
-from millrace.data.engine.stats import StageStats
+from millrace.core.stats import StageStats
 
 from .base import END, Pulled, Stage, State, Through
 

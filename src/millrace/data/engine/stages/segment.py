@@ -16,12 +16,12 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.log import warn_once
+from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
 from millrace.data.engine.concurrency import Concurrency
 from millrace.data.engine.executors.base import Executor, Task
 from millrace.data.engine.executors.threads import ThreadExecutor
 from millrace.data.engine.segment.runner import Report
-from millrace.data.engine.stats import StageStats
 from millrace.data.plan.passes.spread import is_heavy
 from millrace.data.plan.physical import Segment
 

@@ -14,8 +14,8 @@ import numpy as np
 from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
+from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import data_error
-from millrace.data.engine.stats import StageStats
 from millrace.data.plan.ops import Read
 
 from .base import DONE, END, Pulled, Stage, State

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, nbytes_of
 from millrace.core.rng import Permutation, mix
+from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
-from millrace.data.engine.stats import StageStats
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows

@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 from millrace.core.cores import available_cores
+from millrace.core.stats import RunStats, StageStats
 
 from .changes import Candidate, candidates, slowest_op
 from .model import Model
-from .stats import RunStats, StageStats
 
 __all__ = ["Change", "Verdict", "judge"]
 

@@ -9,10 +9,10 @@ import pytest
 
 import millrace.dataset as ds
 from millrace.core.cores import available_cores
-from millrace.data.engine.model import Model
-from millrace.data.engine.stats import OpStats, RunStats, StageStats
-from millrace.data.engine.verdict import Verdict, judge
-from tests.data.engine.planted import PLANTED, Planted
+from millrace.core.stats import OpStats, RunStats, StageStats
+from millrace.data.monitor.model import Model
+from millrace.data.monitor.verdict import Verdict, judge
+from tests.data.monitor.planted import PLANTED, Planted
 
 # The bar: the predicted gain is within a quarter of the real one.
 WITHIN = 0.25

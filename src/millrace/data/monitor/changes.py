@@ -9,9 +9,10 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from millrace.core.stats import OpStats, RunStats, StageStats
+
 from .handover import BYTE_SECONDS, PROCESS_SECONDS, step_seconds
 from .model import Model, Part
-from .stats import OpStats, RunStats, StageStats
 
 __all__ = ["Candidate", "candidates", "slowest_op"]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any, NamedTuple
 
-from .stats import RunStats
+from millrace.core.stats import RunStats
 
-__all__ = ["History", "Point"]
+from .watched import Watched
+
+__all__ = ["History", "Point", "history_of", "keep_history"]
 
 # Points kept; when there are more, every second one goes and the next are taken half as often.
 MOST_POINTS = 240
@@ -81,3 +84,19 @@ class History:
             "bytes_held": [p.held for p in points],
             "queue_fill": [list(p.fill) for p in points],
         }
+
+
+# A run knows nothing of who watches it; its history lives as long as it does.
+_kept: weakref.WeakKeyDictionary[Watched, History] = weakref.WeakKeyDictionary()
+
+
+def history_of(run: Watched) -> History | None:
+    """What was kept of this run; None where nobody looked at it."""
+    return _kept.get(run)
+
+
+def keep_history(run: Watched, interval: float) -> History:
+    """Begin to keep the history of a run, with a first look; one that is kept already goes on."""
+    history = _kept.setdefault(run, History(interval))
+    history.look(run.stats, run.budget.used)
+    return history

@@ -12,7 +12,7 @@ import dataclasses
 import os
 from collections.abc import Iterator
 
-from .stats import RunStats, StageStats, StageSums, Sums
+from millrace.core.stats import RunStats, StageStats, StageSums, Sums
 
 __all__ = ["Model", "Part", "window_of"]
 
