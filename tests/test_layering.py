@@ -2,12 +2,15 @@
 
 Everything is read with `ast`, nothing is imported, and rooms that do not exist yet cost nothing. Imports
 inside functions and under TYPE_CHECKING count for our own rooms (they are coupling too); for libraries
-TYPE_CHECKING does not count.
+TYPE_CHECKING does not count. The name of one of our modules in a string is an import of it, since that is
+what tables of lazy names hold; an import whose name is computed may stand in a few listed places only.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +26,8 @@ FACES = ("dataset", "mindrecord", "common", "debug")
 # Packages that hold rooms and nothing else.
 WINGS = ("data",)
 
-# Room -> what it may import besides itself. A dotted entry opens that one module or sub-package only.
+# Room -> what it may import besides itself. A dotted entry opens that one module or sub-package only. A module belongs
+# to the longest name here that it begins with, so that a part of a room may have rules of its own.
 ROOMS = {
     "core": (),
     "data.kernels": ("core",),
@@ -33,7 +37,22 @@ ROOMS = {
     # The plan knows what a transform and a sampler are, not which ones there are.
     "data.plan": ("core", "data.transforms.base", "data.samplers.base"),
     # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
+    # What stands directly in it (lower, driver) puts the parts together; the parts see only those before them.
     "data.engine": ("core", "data.plan", "data.transforms.base"),
+    "data.engine.transport": ("core",),
+    "data.engine.segment": ("core", "data.plan", "data.transforms.base"),
+    "data.engine.executors": ("core", "data.engine.transport", "data.engine.budget"),
+    "data.engine.stages": (
+        "core",
+        "data.plan",
+        "data.transforms.base",
+        "data.engine.segment",
+        "data.engine.executors",
+        "data.engine.transport",
+        "data.engine.budget",
+        "data.engine.concurrency",
+        "data.engine.stats",
+    ),
     # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
     # the fluent layer, which hands it out.
     "data.monitor": ("core", "data.plan"),
@@ -63,16 +82,47 @@ TOP = ("", "__main__", "cli", "as_mindspore", *WINGS, *FACES)  # "" is millrace/
 # Library -> the only places that may import it. "leaf" places must go through millrace.core.optional,
 # so that the rest of their room works without the library and the error names the extra to install.
 LIBRARIES = {
+    "numpy": {"rooms": ("",), "leaf": ()},  # everywhere: it is what a value is
     "torch": {"rooms": ("sink", "nn", "ops", "train", "serve"), "leaf": ("data.fluent.convert",)},
     "jax": {"rooms": (), "leaf": ("data.fluent.convert",)},
     "ray": {"rooms": (), "leaf": ("data.engine.executors.ray",)},
     "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
     "cryptography": {"rooms": (), "leaf": ("data.formats", "train")},
+    "cv2": {
+        "rooms": ("data.kernels.vision", "data.formats.mindrecord.convert.base", "cli.doctor"),
+        "leaf": (),
+    },
+    "simplejpeg": {"rooms": ("data.kernels.vision", "cli.doctor"), "leaf": ()},
+    "PIL": {"rooms": ("data.kernels.vision", "cli"), "leaf": ()},
+    "av": {"rooms": (), "leaf": ("data.kernels.vision.video", "data.kernels.vision.video_files")},
+    "soundfile": {"rooms": (), "leaf": ("data.formats.wav",)},
+    "fsspec": {"rooms": ("data.formats.mindrecord.remote",), "leaf": ()},
+    "rich": {"rooms": ("cli", "data.monitor", "data.formats.progress"), "leaf": ()},
+    "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
+    "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},
+    "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
     "numpy.random": {"rooms": ("core.rng",), "leaf": ("as_mindspore.top",)},  # a script's own set_seed()
 }
 OPTIONAL = "millrace.core.optional"
+
+# Calls that import the module they are given.
+IMPORTERS = ("import_module", "__import__", "find_spec", "Lazy")
+
+# Where an import may have a computed name, and why that opens no door.
+COMPUTED = {
+    "as_mindspore": "stands in for another package; its table is a list of our names",
+    "cli": "one module per sub-command, named as the sub-command",
+    "cli.doctor": "tries the libraries that it reports on",
+    "core.lazy": "the places come from its callers, which are read here",
+    "core.optional": "the names come from its callers, which are read here",
+    "data.engine.executors.kit": "a worker imports what its user's process had imported",
+    "data.engine.segment.mapping": "a transform names the libraries to import before threads start",
+    "data.fluent.dataset": "the writer that `sources` put into the table",
+    "data.fluent.pipeline_json": "a saved pipeline names its sources and transforms",
+    "data.kernels.vision.libraries": "the names come from its callers, which are read here",
+}
 
 # Loading a pickle runs whatever it says. Only where we wrote the bytes ourselves, a moment ago.
 UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
@@ -84,8 +134,11 @@ FACES_WITH_CODE = ("dataset.config",)
 
 
 def room_of(name: str) -> str:
-    """The first word of a module's name; in a wing, which holds rooms, the first two."""
+    """The longest room in the table; else the first word of the name, or the first two in a wing."""
     words = name.split(".")
+    for end in range(len(words), 0, -1):
+        if (room := ".".join(words[:end])) in ROOMS:
+            return room
     return ".".join(words[:2] if words[0] in WINGS else words[:1])
 
 
@@ -98,11 +151,14 @@ class Module:
     is_package: bool = False
     lines: int = 0
     typing_only: set[int] = field(default_factory=set)  # ids of nodes under `if TYPE_CHECKING:`
+    docstrings: set[int] = field(default_factory=set)  # ids of constants that are statements
 
     def __post_init__(self):
         for node in ast.walk(self.tree):
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 self.typing_only |= {id(inner) for part in node.body for inner in ast.walk(part)}
+            elif isinstance(node, ast.Expr):
+                self.docstrings.add(id(node.value))
 
     @property
     def room(self) -> str:
@@ -125,13 +181,20 @@ class Module:
         for node in ast.walk(self.tree):
             # import_module("x"), __import__("x"), and the helper's calls, whatever it is named.
             if isinstance(node, ast.Call) and (node.args or node.keywords):
-                first = node.args[0] if node.args else node.keywords[0].value
-                target = first.value if isinstance(first, ast.Constant) else None
-                called = ast.unparse(node.func)
-                dynamic = called.rpartition(".")[2] in ("import_module", "__import__")
-                helped = called.partition(".")[0] in helpers
-                if isinstance(target, str) and (dynamic or helped):
-                    yield node, target, helped
+                helped = ast.unparse(node.func).partition(".")[0] in helpers
+                if helped or _imports(node):
+                    target = _first(node)
+                    if isinstance(target, ast.Constant) and isinstance(target.value, str):
+                        yield node, target.value, helped
+            elif isinstance(node, ast.Constant) and id(node) not in self.docstrings:
+                if isinstance(node.value, str) and re.fullmatch(r"millrace(\.\w+)+", node.value):
+                    yield node, node.value, False
+
+    def computed_imports(self) -> Iterator[ast.Call]:
+        """Yield imports whose name is not written out."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and _imports(node) and not isinstance(_first(node), ast.Constant):
+                yield node
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -142,8 +205,21 @@ class Module:
         return ".".join([*base, *filter(None, [node.module])])
 
 
+def _imports(call: ast.Call) -> bool:
+    return ast.unparse(call.func).rpartition(".")[2] in IMPORTERS
+
+
+def _first(call: ast.Call) -> ast.expr | None:
+    return call.args[0] if call.args else call.keywords[0].value if call.keywords else None
+
+
 def is_under(name: str, places: tuple[str, ...]) -> bool:
-    return any(name == place or name.startswith(place + ".") for place in places)
+    return any(not place or name == place or name.startswith(place + ".") for place in places)
+
+
+def is_module(name: str) -> bool:
+    """Whether the first part of a dotted name is one of our rooms or faces."""
+    return room_of(name) in ROOMS or name.partition(".")[0] in TOP
 
 
 def own_rooms(module: Module) -> Iterator[str]:
@@ -154,17 +230,29 @@ def own_rooms(module: Module) -> Iterator[str]:
         if not is_under(target, ("millrace",)):
             continue
         inner = target.removeprefix("millrace").removeprefix(".")
+        if isinstance(node, ast.Constant) and not is_module(inner):
+            continue  # a dotted word that names nothing here, as a logger's
         if module.room not in ROOMS:
             yield f"{module.name}:{node.lineno}: room '{module.room}' is not in the table ROOMS"
         elif not is_under(inner, (module.room, *ROOMS[module.room])):
             yield f"{module.name}:{node.lineno}: '{module.room}' may not import {target}"
 
 
+def computed(module: Module) -> Iterator[str]:
+    """Yield imports with a computed name outside the listed places."""
+    for node in module.computed_imports():
+        if not is_under(module.name, tuple(COMPUTED)):
+            yield f"{module.name}:{node.lineno}: imports a computed name: {ast.unparse(node)}"
+
+
 def libraries(module: Module) -> Iterator[str]:
-    """Yield imports of libraries from places that may not have them."""
+    """Yield imports of libraries from places that may not have them, and of libraries that are in no table."""
     for node, target, helped in module.imports():
         if id(node) in module.typing_only:
             continue
+        top = target.partition(".")[0]
+        if top not in sys.stdlib_module_names and top not in ("millrace", "__main__", *LIBRARIES):
+            yield f"{module.name}:{node.lineno}: library {top} is not in the table LIBRARIES"
         for library, places in LIBRARIES.items():
             if is_under(target, (library,)):
                 if is_under(module.name, places["rooms"]) or (
@@ -238,7 +326,7 @@ def length(module: Module) -> Iterator[str]:
         yield f"{module.name}: {module.lines} lines, over {MAX_LINES}; is it one idea?"
 
 
-RULES = (own_rooms, libraries, random_state, pickles, faces, length)
+RULES = (own_rooms, computed, libraries, random_state, pickles, faces, length)
 
 
 def modules() -> Iterator[Module]:
@@ -276,6 +364,24 @@ SAMPLES = [
     ),
     ("core.args", "from .errors import ArgumentError", None),
     ("core.args", "from millrace.core.errors import ArgumentError", None),
+    ("core.args", "PLACES = {'x': 'millrace.data.fluent.dataset'}", "may not import millrace.data.fluent"),
+    ("core.args", "'''millrace.data.fluent'''", None),
+    ("core.log", "import logging\nlogging.getLogger('millrace.script')", None),
+    ("core.args", "import importlib\nimportlib.import_module(name)", "computed name"),
+    ("core.args", "__import__(f'millrace.{room}')", "computed name"),
+    ("core.lazy", "import importlib\nimportlib.import_module(name)", None),
+    ("data.engine.transport.pack", "from millrace.data.engine.segment import runner", "may not import"),
+    ("data.engine.segment.runner", "from millrace.data.engine.executors import base", "may not import"),
+    ("data.engine.executors.base", "from millrace.data.engine.stages.base import Stage", "may not import"),
+    ("data.engine.stages.base", "from millrace.data.engine import driver", "may not import"),
+    ("data.engine.lower", "from millrace.data.engine.stages.base import Stage", None),
+    ("data.engine.driver", "import cv2", "may not import cv2"),
+    ("data.kernels.vision.jpeg", "cv2 = Lazy('cv2')", None),
+    ("data.sources.images", "from PIL import Image", "may not import PIL"),
+    ("data.fluent.dataset", "import rich", "may not import rich"),
+    ("data.sources.files", "import fsspec", "may not import fsspec"),
+    ("data.formats.wav", "import soundfile", "go through millrace.core.optional"),
+    ("data.formats.wav", "import sounddevice", "not in the table LIBRARIES"),
     ("data.plan.ops", "from millrace.data.transforms.base import Transform", None),
     ("data.plan.ops", "from millrace.data.transforms.generic import OneHot", "may not import"),
     (
