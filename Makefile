@@ -1,12 +1,12 @@
 # Millrace: the commands that people and CI share.
 #
 #   make quickstart   set up and run a first pipeline
-#   make test         set up and run every test
+#   make test         set up and run the tests
+#   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make check        format, lint, types, layering
 #   make interop      Millrace and MindSpore 2.7.0 read each other's record files
 #   make bench        Millrace beside its peers, each in its own environment
 #   make docs         build the documentation into site/, offline
-#   make frameworks   add PyTorch and JAX to the environment, so that their tests run too
 #   make clean        remove everything these commands made
 #
 # One test:        make test ARGS="tests/test_layering.py -k random"
@@ -21,13 +21,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 STAMPS := $(VENV)/.stamps
 
-# The releases the benchmarks and the optional tests were written against.
-TORCH     := torch==2.13.0
+# The release that the benchmarks and the recorded results were made with. PyTorch's stands in pyproject.toml.
 MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test check format bench docs interop frameworks clean
+.PHONY: help quickstart test nightly check format bench docs interop clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -60,6 +59,10 @@ quickstart: $(STAMPS)/run
 
 test: $(STAMPS)/dev
 	@$(BIN)/python -m pytest $(ARGS)
+
+nightly: $(STAMPS)/dev
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --nightly -o timeout=600 $(ARGS)
+	@$(MAKE) interop
 
 check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .
@@ -118,18 +121,6 @@ interop: $(STAMPS)/dev peer-mindspore
 bench: $(STAMPS)/run peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
 
-# PyTorch and JAX are optional, and big. Tests that need one are marked with its name and run where it is
-# importable; nothing else changes. PyTorch is taken only from a local wheel folder (pip's PIP_FIND_LINKS or
-# find-links setting), because the default wheel on Linux brings several gigabytes of CUDA with it; install
-# another build into $(VENV) by hand if you have one. A framework that is not to be had is reported, not fatal.
-frameworks: $(STAMPS)/frameworks
-
-$(STAMPS)/frameworks: $(STAMPS)/dev
-	@$(BIN)/python -c 'import torch' 2>/dev/null \
-		|| { $(PIP) install --no-index --no-deps $(TORCH) 2>/dev/null && $(PIP) install $(TORCH); } \
-		|| echo "no local wheel of $(TORCH): tests marked 'torch' will be skipped"
-	@$(PIP) install -e '.[jax]' || echo "JAX could not be installed: tests marked 'jax' will be skipped"
-	@touch $@
 
 clean:
 	rm -rf $(VENV) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

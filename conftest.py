@@ -12,6 +12,20 @@ ROOT = Path(__file__).parent
 collect_ignore_glob = ["src/millrace/as_mindspore*"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--nightly", action="store_true", help="run every cell of the large matrices")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only `make nightly` runs: the cells of a matrix that the others imply on most days."""
+    if config.getoption("--nightly"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("nightly")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
 def pytest_ignore_collect(collection_path):
     """Keep `--doctest-modules` to src/: helpers and recording scripts under tests/ are not examples."""
     if collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT / "tests"):

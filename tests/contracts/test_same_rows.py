@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,22 @@ from .pipelines import PIPELINES
 
 EPOCHS = 2
 SEED = 20261115
+WORKERS = (1, 2, 4, 8)
+CHUNKS = (1, 7, 64, None)
+
+
+def cells(each: int) -> list[Any]:
+    """Pipeline x workers x rows per chunk. Of each pipeline's 16 cells some run every day, the others at night.
+
+    The daily ones lie on diagonals, another one for each pipeline: every number of workers and every chunk size comes
+    up with each pipeline (``each`` = 4), and every pair of them many times in the whole suite.
+    """
+    made = []
+    for number, name in enumerate(PIPELINES):
+        for (i, workers), (j, chunk_rows) in product(enumerate(WORKERS), enumerate(CHUNKS)):
+            daily = (j - i - number) % 4 == 0 and (i - number // 4) % 4 < each
+            made.append(pytest.param(name, workers, chunk_rows, marks=() if daily else pytest.mark.nightly))
+    return made
 
 
 def same(one: Any, two: Any) -> bool:
@@ -51,15 +68,13 @@ def reference() -> dict[str, list[list[Any]]]:
         settings.restore(before)
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 7, 64, None])
+@pytest.mark.parametrize("chunk_rows", CHUNKS)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_inline(name: str, chunk_rows: int | None, reference: dict[str, Any], no_leaks: None) -> None:
     assert_same(run(name, executor="inline", chunk_rows=chunk_rows), reference[name])
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4, 8])
-@pytest.mark.parametrize("chunk_rows", [1, 7, 64, None])
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=4))
 def test_threads(
     name: str, workers: int, chunk_rows: int | None, reference: dict[str, Any], no_leaks: None
 ) -> None:
@@ -67,8 +82,7 @@ def test_threads(
     assert_same(got, reference[name])
 
 
-@pytest.mark.parametrize(("workers", "chunk_rows"), [(1, None), (2, 7), (4, 1), (8, 64)])
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=2))
 def test_processes(name: str, workers: int, chunk_rows: int | None, reference: dict[str, Any]) -> None:
     got = run(name, executor="processes", num_parallel_workers=workers, chunk_rows=chunk_rows)
     assert_same(got, reference[name])
