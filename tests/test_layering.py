@@ -51,7 +51,6 @@ ROOMS = {
         "data.engine.transport",
         "data.engine.budget",
         "data.engine.concurrency",
-        "data.engine.stats",
     ),
     # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
     # the fluent layer, which hands it out.
