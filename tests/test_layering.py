@@ -185,9 +185,13 @@ class Module:
                     target = _first(node)
                     if isinstance(target, ast.Constant) and isinstance(target.value, str):
                         yield node, target.value, helped
-            elif isinstance(node, ast.Constant) and id(node) not in self.docstrings:
-                if isinstance(node.value, str) and re.fullmatch(r"millrace(\.\w+)+", node.value):
-                    yield node, node.value, False
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in self.docstrings
+                and re.fullmatch(r"millrace(\.\w+)+", node.value)
+            ):
+                yield node, node.value, False
 
     def computed_imports(self) -> Iterator[ast.Call]:
         """Yield imports whose name is not written out."""
