@@ -28,8 +28,11 @@ class OpStats:
     kind: str = ""
     # it runs the user's Python, which may hold the GIL
     python: bool = False
-    # one thread at a time may be in it
+    # one worker at a time may be in it: a source with one place to read from, a transform that remembers rows
     serial: bool = False
+    # what the user asked for already: workers for it (or for every op), and worker processes
+    asked: int | None = None
+    processes: bool = False
     rows: int = 0
     busy: float = 0.0
     cpu: float = 0.0
@@ -48,8 +51,11 @@ class StageStats:
     window: int = 1
     # rows of each chunk were fixed by a setting, not chosen by the engine
     fixed_rows: int | None = None
-    # its input is rows and its output batches
+    # a setting fixed where it runs, whatever its ops ask for
+    fixed_executor: bool = False
+    # its input is rows and its output batches, of so many rows where the size is a number
     batches: bool = False
+    batch_size: int | None = None
     # rows that a shuffle gathers before the first one leaves
     buffer: int | None = None
     rows: int = 0
@@ -92,6 +98,8 @@ class RunStats:
         self.first_batch: float | None = None
         self.ended: float | None = None
         self.delivered = 0
+        # epochs that were delivered to their end
+        self.epochs = 0
         # seconds the consumer waited for us, and seconds it spent between two calls
         self.consumer_wait = 0.0
         self.consumer_busy = 0.0

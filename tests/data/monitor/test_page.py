@@ -84,8 +84,9 @@ def test_the_page_stands_alone(name: str, watched: bool, tmp_path: Path) -> None
     assert page.startswith("<!doctype html>")
     assert [word for word in OUTSIDE if word in page] == []
     text = Tags(page).text
-    for words in ("Where the time went", "As you wrote it", "As it ran", "The bottleneck is"):
+    for words in ("Where the time went", "As you wrote it", "As it ran"):
         assert words in text
+    assert "Too short to judge" in text or "The bottleneck is" in text
     assert "nan" not in page
 
 

@@ -105,6 +105,7 @@ class Run:
                 self._before, self._at = self.root.state(), 0
                 if got is END:
                     self.epoch, self.step = self.epoch + 1, 0
+                    self.stats.epochs += 1
                 return got
             if self._skip >= len(got):  # delivered before the state was saved
                 self._skip -= len(got)

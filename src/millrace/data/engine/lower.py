@@ -10,12 +10,14 @@ from millrace.core.errors import PlanError
 from millrace.core.ledger import Ledger
 from millrace.core.log import get_logger, warn_once
 from millrace.core.rng import mix
+from millrace.core.settings import Settings
 from millrace.core.stats import OpStats, RunStats, StageStats
 from millrace.data.plan import ops, physical
 from millrace.data.plan.bind import Plan, bind, optimise
 from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
 from millrace.data.plan.passes.spread import wish_of
+from millrace.data.transforms.base import is_ordered
 
 from .budget import Bytes
 from .executors.base import Executor
@@ -136,8 +138,12 @@ class Lowering:
         else:
             up = self._pumped(self.build(node.inputs[0], epochs))
         stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
-        stats.ops = [_op_stats(op) for op in node.ops]
-        stats.batches = any(isinstance(op, ops.Batch) for op in node.ops)
+        stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
+        batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
+        stats.batches = batch is not None
+        if batch is not None and isinstance(batch.batch_size, int):
+            stats.batch_size = batch.batch_size
+        stats.fixed_executor = self.plan.settings.executor is not None
         stats.fixed_rows = node.rows if node.fixed else None
         runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
@@ -176,9 +182,20 @@ class Lowering:
         return inner.build(plan.root, 1)
 
 
-def _op_stats(op: Node) -> OpStats:
-    serial = isinstance(op, ops.Read) and op.source.exclusive
-    return OpStats(describe(op), op.where, kind=type(op).__name__, python=wish_of(op) != "any", serial=serial)
+def _op_stats(op: Node, settings: Settings) -> OpStats:
+    serial = (isinstance(op, ops.Read) and op.source.exclusive) or (
+        isinstance(op, ops.Map) and any(is_ordered(operation) for operation in op.operations)
+    )
+    asked = getattr(op, "workers", None)
+    return OpStats(
+        describe(op),
+        op.where,
+        kind=type(op).__name__,
+        python=wish_of(op) != "any",
+        serial=serial,
+        asked=settings.num_parallel_workers if asked is None else asked,
+        processes=wish_of(op) == "processes",
+    )
 
 
 def _where(node: Node) -> Callable[[int], str | None] | None:

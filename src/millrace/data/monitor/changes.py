@@ -28,8 +28,14 @@ PROCESS_CHUNK = 0.02
 MOST_FIXED = 0.57
 # Stacking a row into a batch, where rows were not stacked before.
 STACK_SECONDS = 0.3e-6
-# ... but no more than so many times what there is: the rest is the user's to decide.
+# A budget is raised to no more than so many times what there is: the rest is the user's to decide.
 MORE_BUDGET = 16
+# A part that was busy for a smaller share of the time is not what the run waited for.
+BUSY = 0.5
+# Handing out is worth a word from this share of the consumer's time on.
+HANDING_OUT = 0.3
+# Where the model explains less than this share of a run, it knows nothing about other workers.
+EXPLAINED = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +54,21 @@ def candidates(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
     if model.squeezed:
         yield from _budget(model, run, budget)
         return  # more of anything would be held back too
-    for part in model.parts:
-        if part.role == "segment":
+    for part in model.parts if model.measured > EXPLAINED * model.rate else ():
+        if model.taken and part.block <= part.cpu:
+            continue  # it would only compete with other programs for more of the cores
+        if part.role == "segment" and _is_busy(model, part, run.stages[part.stage]):
             yield from _segment(model, part, run.stages[part.stage])
-        elif part.role == "thread":
+        elif part.role == "thread" and part.seconds * model.measured > BUSY:
             yield from _stream(model, part, run)
     yield from _chunks(model, run)
     yield from _batches(model, run)
+
+
+def _is_busy(model: Model, part: Part, stage: StageStats) -> bool:
+    """Whether its workers, or the one place that only one of them can be in, were at work most of the time."""
+    sums = model.sums.stages[part.stage]
+    return sums.busy > BUSY * model.seconds * max(1, stage.working) or part.serial * model.measured > BUSY
 
 
 def slowest_op(stage: StageStats, part: Part | None) -> OpStats:
@@ -65,7 +79,8 @@ def slowest_op(stage: StageStats, part: Part | None) -> OpStats:
 
 def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]:
     op = slowest_op(stage, part)
-    if stage.kind == "threads" and op.python and op.kind != "Filter":
+    may_move = not op.processes and not stage.fixed_executor and op.kind != "Filter"
+    if stage.kind == "threads" and op.python and may_move:
         made = [(n, _in_processes(model, part, stage, n)) for n in _counts(0, model.cores, MOST_PROCESSES)]
         value, predicted = _fewest([(n, model.predict(after)) for n, after in made])
         if op.kind == "Read":
@@ -75,8 +90,10 @@ def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]
             arguments = {"python_multiprocessing": True, "num_parallel_workers": value}
             yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
     most = MOST_THREADS if stage.kind == "threads" else MOST_PROCESSES
-    counts = _counts(stage.workers, model.cores, most)
-    if counts and not (op.serial and op.kind == "Read"):
+    # a number that was asked for already and not given would not be given when it is asked for again
+    counts = _counts(max(stage.workers, op.asked or 0), model.cores, most)
+    remembers = any(other.serial and other.kind == "Map" for other in stage.ops)
+    if counts and not remembers and not (op.serial and op.kind == "Read"):
         value, predicted = _fewest([(n, model.predict(_with_workers(model, part, n))) for n in counts])
         arguments = {"num_parallel_workers": value}
         yield Candidate("num_parallel_workers", value, arguments, part.stage, op, predicted)
@@ -183,9 +200,14 @@ def _larger(model: Model, stage: StageStats, part: Part, rows: float = CHUNK_ROW
 
 def _batches(model: Model, run: RunStats) -> Iterator[Candidate]:
     """Larger batches, where handing out small ones takes the time."""
-    sums = model.sums
+    sums, consumer = model.sums, model.part(-1)
     now = sums.rows / max(1, sums.delivered)
-    if now * 4 > BATCH_ROWS:
+    batch = next((i for i, stage in enumerate(run.stages) if stage.batches), -1)
+    size = run.stages[batch].batch_size if batch >= 0 else 1
+    if size is None or max(now, size) * 4 > BATCH_ROWS or run.rows < 2 * BATCH_ROWS * max(1, run.epochs):
+        return  # large already, not the user's number, or more than an epoch could fill
+    handing_out = 0.0 if consumer is None else consumer.per_batch + consumer.per_chunk
+    if handing_out * model.measured < HANDING_OUT:
         return
     parts = []
     for part in model.parts:
@@ -199,7 +221,6 @@ def _batches(model: Model, run: RunStats) -> Iterator[Candidate]:
         elif part.role == "consumer" or batchwise:
             spared = (part.per_batch + part.per_chunk) * (1 - now / BATCH_ROWS)
             parts.append(part.replace(cpu=part.cpu - spared, gil=part.gil - spared))
-    batch = next((i for i, stage in enumerate(run.stages) if stage.batches), -1)
-    op = next((op for op in run.stages[batch].ops if op.kind == "Batch"), None)
+    op = next((op for op in run.stages[batch].ops if op.kind == "Batch"), None) if batch >= 0 else None
     predicted = model.predict(model.with_parts(*parts), same_loss=False)
     yield Candidate("batch_size", BATCH_ROWS, {"batch_size": BATCH_ROWS}, batch, op, predicted)

@@ -9,7 +9,6 @@ the same way, and what the model misses on the run that was measured is taken to
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 
 from millrace.core.stats import RunStats, StageStats, StageSums, Sums
@@ -22,8 +21,11 @@ TURNS = (0.75, 1.3)
 FULL = 0.85
 # Less waiting than this share of the busy time is the noise of a shared machine.
 NOISE = 0.15
-# On full cores a thread may wait this many times as long as it computes; the rest is waiting for something else.
-CROWD = 3
+# On full cores a thread may wait this many times as long as it computes, and longer where other programs fill them;
+# the rest is waiting for something else.
+CROWD, CROWD_OF_OTHERS = 3, 20
+# Other programs count when they take this many of the cores.
+OTHERS = 0.3
 # The budget decides when it held back this share of the chunks.
 SQUEEZED = 0.3
 
@@ -71,12 +73,23 @@ class Model:
     sums: Sums
     # the byte budget kept workers without work
     squeezed: bool = False
-    # cores that other programs used meanwhile
+    # cores that this run used, and that other programs took of those it might have used
+    used: float = 0.0
     others: float = 0.0
     # cores were all in use, by this process or by others
     full: bool = False
     # threads of this process took turns at the GIL
     turns: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long what was measured took."""
+        return self.sums.consumer_wait + self.sums.consumer_busy
+
+    @property
+    def taken(self) -> bool:
+        """Other programs fill the cores: whatever computes here only waits for its turn."""
+        return self.full and self.others > OTHERS
 
     @property
     def cpu(self) -> float:
@@ -90,7 +103,8 @@ class Model:
         """(what, rows per second it allows): each part, the cores, the GIL."""
         for part in self.parts:
             yield str(part.stage), part.rate
-        left = max(self.cores / 2, self.cores - self.others)
+        # a run that mostly waits gets its share of taken cores when it wakes up; nobody else may hope for one
+        left = max(self.used, self.cores / 2 if self.taken else self.cores - self.others)
         yield "cores", left / self.cpu if self.cpu > 0 else float("inf")
         yield "gil", 1 / self.gil if self.gil > 0 else float("inf")
 
@@ -126,15 +140,25 @@ class Model:
             return None
         outside = sum(s.cpu for stage, s in _pairs(run, sums) if stage.kind not in _INSIDE)
         inside = sums.process_cpu / seconds
-        crowded = (sums.process_cpu + outside) / seconds > FULL * cores
-        all_cores = os.cpu_count() or cores
-        others = max(0.0, all_cores - (sums.idle + sums.process_cpu + outside) / seconds)
-        full = crowded or sums.idle / seconds < (1 - FULL) * cores
+        used = (sums.process_cpu + outside) / seconds
+        others = max(0.0, cores - used - sums.idle / seconds)
+        full = used > FULL * cores or sums.idle / seconds < (1 - FULL) * cores
+        crowd = 0 if not full else CROWD_OF_OTHERS if others > OTHERS else CROWD
         turns = TURNS[0] < inside < TURNS[1]
         squeezed = any(s.refused > SQUEEZED * max(1, s.chunks) for s in sums.stages)
         parallel = inside >= TURNS[1]
-        make = _Parts(run, sums, seconds, full=full, turns=turns, parallel=parallel, squeezed=squeezed)
-        return cls(tuple(make.all()), cores, sums.rows / seconds, sums, squeezed, others, full, turns)
+        make = _Parts(run, sums, seconds, crowd=crowd, turns=turns, parallel=parallel, squeezed=squeezed)
+        return cls(
+            tuple(make.all()),
+            cores,
+            sums.rows / seconds,
+            sums,
+            squeezed=squeezed,
+            used=used,
+            others=others,
+            full=full,
+            turns=turns,
+        )
 
 
 _INSIDE = ("threads", "inline", "barrier", "stream", "indices")
@@ -162,13 +186,13 @@ class _Parts:
         sums: Sums,
         seconds: float,
         *,
-        full: bool,
+        crowd: int,
         turns: bool,
         parallel: bool,
         squeezed: bool,
     ) -> None:
         self.run, self.sums, self.seconds = run, sums, seconds
-        self.full, self.turns, self.parallel, self.squeezed = full, turns, parallel, squeezed
+        self.crowd, self.turns, self.parallel, self.squeezed = crowd, turns, parallel, squeezed
         self.rows = sums.rows
 
     def all(self) -> Iterator[Part]:
@@ -185,7 +209,7 @@ class _Parts:
 
     def _waiting(self, busy: float, cpu: float, *, rivals: int) -> float:
         """Seconds of waiting for a disk, a lock or a sleep, after what the cores, or rivals for the GIL, explain."""
-        explained = max(CROWD if self.full else 0, rivals if self.turns else 0) * cpu
+        explained = max(self.crowd, rivals if self.turns else 0) * cpu
         waited = busy - cpu - explained
         return waited if waited > NOISE * busy else 0.0
 

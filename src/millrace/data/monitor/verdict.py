@@ -10,6 +10,7 @@ from millrace.core.stats import RunStats, StageStats
 
 from .changes import Candidate, candidates, slowest_op
 from .model import Model
+from .words import seconds
 
 __all__ = ["Change", "Verdict", "judge"]
 
@@ -20,12 +21,12 @@ CLOSE = 0.9
 EASIEST = (
     "num_parallel_workers", "memory_budget", "chunk_rows", "python_multiprocessing", "batch_size", "random_access"
 )  # fmt: skip
+# Less than this says nothing; nor does a run whose start-up, which it pays once, took this share of what was measured.
+LEAST_SECONDS, LEAST_BATCHES, MOST_START = 0.2, 5, 0.25
 # Start-up counts when it took this share of the run and this many seconds.
 START_SHARE, START_SECONDS = 0.4, 0.5
 # Most of the time of a worker that computes is processor time.
 COMPUTES = 0.5
-# Other programs are worth a word when they take this many cores.
-OTHERS = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +95,10 @@ def judge(run: RunStats, budget: int, cores: int | None = None) -> Verdict:
     if model is None:
         text = "Nothing was delivered yet, so there is no bottleneck to name"
         return Verdict("nothing", "", "", (text,), "", None, 0.0, 0.0)
-    best = _best(list(candidates(model, run, budget)))
     slow_start = _slow_start(run)
+    if _is_short(model, run):
+        return slow_start or _too_short(model, run)
+    best = _best(list(candidates(model, run, budget)))
     if slow_start is not None and (best is None or best.predicted < WORTH * model.measured):
         return slow_start
     if best is not None and best.predicted > WORTH * model.measured:
@@ -132,13 +135,9 @@ def _words(
         assert consumer is not None
         rows = model.sums.rows / max(1, model.sums.delivered)
         cost = (consumer.per_batch + consumer.per_chunk) * rows * 1e6
-        return (
-            "small chunks",
-            (
-                f"{rows:.0f} row{'s' * (rows > 1)} at a time are handed out, which costs {cost:.0f} us each time",
-            ),
-            "Let more rows share it",
-        )
+        few = "1 row at a time is" if rows < 1.5 else f"{rows:.0f} rows at a time are"
+        told = f"{few} handed out, which costs {cost:.0f} us each time"
+        return "small chunks", (told,), "Let more rows share it"
     assert stage is not None
     sums = model.sums.stages[best.stage]
     if best.knob == "chunk_rows":
@@ -173,8 +172,7 @@ def _words(
 
 
 def _use(model: Model, number: int, stage: StageStats) -> str:
-    seconds = model.sums.consumer_wait + model.sums.consumer_busy
-    share = min(1.0, model.sums.stages[number].busy / (seconds * max(1, stage.working)))
+    share = min(1.0, model.sums.stages[number].busy / (model.seconds * max(1, stage.working)))
     who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {_ONE[stage.kind]} was"
     return f"{who} busy {share:.0%} of the time"
 
@@ -215,6 +213,26 @@ def _call(best: Candidate, name: str) -> str:
     )
 
 
+# too little to go by --------------------------------------------------------------------------------
+
+
+def _is_short(model: Model, run: RunStats) -> bool:
+    whole = model.seconds >= run.consumer_wait + run.consumer_busy
+    starting = (run.first_batch or 0.0) if whole else 0.0
+    return (
+        model.seconds < LEAST_SECONDS
+        or model.sums.delivered < LEAST_BATCHES
+        or starting > MOST_START * model.seconds
+    )
+
+
+def _too_short(model: Model, run: RunStats) -> Verdict:
+    what = "batch" if any(stage.batches for stage in run.stages) else "row"
+    many = f"{run.delivered:,} {what}{'' if run.delivered == 1 else 'es' if what == 'batch' else 's'}"
+    told = f"Too short to judge: {many} in {seconds(run.elapsed)}"
+    return Verdict("too short", "", "", (told,), "", None, model.measured, model.measured)
+
+
 # without ------------------------------------------------------------------------------------------
 
 
@@ -246,9 +264,8 @@ def _without(model: Model, run: RunStats) -> Verdict:
     sums = model.sums
     rate = model.measured
     theirs = sums.consumer_busy - sums.hand_out / max(1, sums.hand_outs) * sums.delivered
-    seconds = sums.consumer_wait + sums.consumer_busy
-    if theirs > COMPUTES * seconds:
-        share = sums.consumer_wait / seconds
+    if theirs > COMPUTES * model.seconds:
+        share = sums.consumer_wait / model.seconds
         told = f"it waited for data only {share:.0%} of the time"
         advice = "A faster pipeline would change nothing."
         return Verdict("slow consumer", "the consumer", "", (told,), advice, None, rate, rate)
@@ -260,11 +277,13 @@ def _without(model: Model, run: RunStats) -> Verdict:
     op = max(stage.ops, key=lambda op: op.cpu)
     spent = sums.stages[number].ops[stage.ops.index(op)][2] / sums.rows
     share = spent / model.cpu if model.cpu else 0.0
+    if model.taken:
+        told = f"they take {model.others:.1f} of the {model.cores} cores, and this run uses the rest"
+        advice = "Measure again without them before you change anything."
+        return Verdict("other programs", "other programs", "", (told,), advice, None, rate, rate)
     if model.full:
         half = model.cpu / (model.cpu - spent / 2)
         told = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
-        if model.others > OTHERS:
-            told += f"; other programs take {model.others:.1f} of the cores"
         advice = (
             f"Only more cores or less work per row would help; at half its cost: {half:.1f} times the rate."
         )
