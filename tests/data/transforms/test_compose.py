@@ -73,7 +73,7 @@ def test_the_old_modules_are_thin_faces():
     assert c_vision.Resize is V.Resize
     assert c.OneHot is T.OneHot
     one = py.Compose([py_vision.Decode(), py_vision.ToTensor(), py_vision.Normalize([0.5] * 3, [0.5] * 3)])
-    made = one(make("rgb.jpg"))
+    (made,) = one(make("rgb.jpg"))  # a tuple, as MindSpore gives where Python works
     assert (made.shape, made.dtype) == ((3, 37, 53), np.float32)
     two = c.Compose([c_vision.Decode(), c_vision.Rescale(1 / 255, 0), c_vision.HWC2CHW()])(make("rgb.jpg"))
     np.testing.assert_allclose(two * 2 - 1, made, atol=0.05)  # Pillow's decoder rounds differently

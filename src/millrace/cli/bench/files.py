@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 from millrace.cli.parser import no_such_path
 from millrace.core.errors import ArgumentValueError
-from millrace.data.formats.crc32c import masked
+from millrace.data.formats.tfrecord import masked
 
 __all__ = ["IMAGES", "Found", "find"]
 

@@ -16,7 +16,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "read_schema_file"]
 
 TYPES: dict[str, DType] = {
     "bool": mstype.bool_,
@@ -57,7 +57,7 @@ class Schema:
         self.dataset_type = ""
         self.num_rows = 0
         if schema_file is not None:
-            self._take(_read(schema_file), "file")
+            self._take(read_schema_file(schema_file), "file")
 
     def add_column(self, name: str, de_type: DType | str, shape: list[int] | None = None) -> None:
         """Add a column; without a shape it has one axis of unknown length.
@@ -185,7 +185,8 @@ def _type(column: dict[str, Any]) -> ColumnType:
     )
 
 
-def _read(path: Any) -> Any:
+def read_schema_file(path: Any) -> Any:
+    """What a schema file says, as JSON has it."""
     if not isinstance(path, str):
         raise ArgumentTypeError(f"path: {path} is not string")
     if not os.path.isfile(path) or not os.access(path, os.R_OK):

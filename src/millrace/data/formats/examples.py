@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from millrace.core.cast import cast_numbers
 from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
 
@@ -28,10 +29,14 @@ MAKERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a column must be: its type (None: as it is stored) and shape (None: flat, -1: as many as there are)."""
+    """What a column must be: its type (None: as it is stored) and shape (None: flat, -1: as many as there are).
+
+    ``scalar``: a row with exactly one value has no axis; others are flat.
+    """
 
     dtype: np.dtype[Any] | None = None
     shape: tuple[int, ...] | None = None
+    scalar: bool = False
 
 
 class ExampleRows:
@@ -168,28 +173,22 @@ def _one(value: Any, name: str, block: Block, row: int, kind: int) -> Any:
 
 def _as_wanted(name: str, wanted: Wanted, kind: int, values: Column, block: Block) -> Column:
     text = wanted.dtype is not None and wanted.dtype.kind == "U"
-    number = wanted.dtype is not None and wanted.dtype.kind in "iub"
-    if (
-        text != (kind == BYTES)
-        and wanted.dtype is not None
-        and not (kind == BYTES and wanted.dtype == np.uint8)
-    ):
-        raise _type_fault(name, wanted, kind, block)
-    if kind == FLOATS and number:
-        raise _type_fault(name, wanted, kind, block)
-    if kind == INTS and wanted.dtype is not None and not number:
+    if wanted.dtype is not None and text != (kind == BYTES) and (kind != BYTES or wanted.dtype != np.uint8):
         raise _type_fault(name, wanted, kind, block)
     if text:
         return _texts(name, wanted, values, block)
-    if kind == BYTES and isinstance(values, list):
-        values = [_padded(value) if isinstance(value, list) else value for value in values]
+    if kind == BYTES:
+        wanted = replace(wanted, scalar=False)  # bytes as numbers always have their axis
+        if isinstance(values, list):
+            join = _padded if wanted.dtype is None else _joined
+            values = [join(value) if isinstance(value, list) else value for value in values]
     if isinstance(values, np.ndarray):
-        values = values if wanted.dtype is None else values.astype(wanted.dtype, copy=False)
+        values = values if wanted.dtype is None else cast_numbers(values, wanted.dtype)
         shape = _shape(name, wanted, values.shape[1], block, 0)
         return values if shape is None else values.reshape(len(values), *shape)
     made = []
     for row, value in enumerate(values):
-        value = value if wanted.dtype is None else value.astype(wanted.dtype, copy=False)
+        value = value if wanted.dtype is None else cast_numbers(value, wanted.dtype)
         shape = _shape(name, wanted, value.size, block, row)
         made.append(value if shape is None else value.reshape(shape))
     return made
@@ -198,7 +197,12 @@ def _as_wanted(name: str, wanted: Wanted, kind: int, values: Column, block: Bloc
 def _padded(parts: list[bytes]) -> Any:
     """Several values of bytes as one array: each is filled with spaces to the longest, as MindSpore does."""
     width = max(map(len, parts), default=0)
-    return np.frombuffer(b"".join(part.ljust(width) for part in parts), np.uint8).copy()
+    return _joined([part.ljust(width) for part in parts])
+
+
+def _joined(parts: list[bytes]) -> Any:
+    """Several values of bytes one after the other: what MindSpore gives where a schema asks for uint8."""
+    return np.frombuffer(b"".join(parts), np.uint8).copy()
 
 
 def _texts(name: str, wanted: Wanted, values: Column, block: Block) -> Column:
@@ -211,14 +215,14 @@ def _texts(name: str, wanted: Wanted, values: Column, block: Block) -> Column:
             raise _fault(block, row, f"{name} is no text in UTF-8: {error}") from None
         shape = _shape(name, wanted, len(parts), block, row)
         made.append(array if shape is None else array.reshape(shape))
-    if wanted.shape == ():
+    if all(value.ndim == 0 for value in made):
         return text_column([value.item() for value in made])
     return list(made)
 
 
 def _shape(name: str, wanted: Wanted, size: int, block: Block, row: int) -> tuple[int, ...] | None:
     if wanted.shape is None:
-        return None
+        return () if wanted.scalar and size == 1 else None
     known = 1
     for axis in wanted.shape:
         known *= axis if axis >= 0 else 1

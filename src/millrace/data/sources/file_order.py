@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from millrace.core.order import Composed, Indices, Order, RangeOrder
-from millrace.core.rng import Permutation
+from millrace.core.rng import Permutation, mix
 from millrace.core.shuffle import Shuffle
 from millrace.data.samplers.base import Labels
 
@@ -28,7 +28,8 @@ class Sized(Protocol):
 class FileSampler(RecordSampler):
     """Rows of the files of a source. Their numbers are asked of the source only when the order is needed.
 
-    A shard is a run of neighbouring rows; or, with ``by_files``, the rows of every so many files.
+    A shard is a run of neighbouring rows; or, with ``by_files``, the rows of every so many files, which a shuffle puts
+    in a new order each epoch, alike on all ranks.
 
     >>> class Two:
     ...     def sizes(self):
@@ -62,27 +63,26 @@ class FileSampler(RecordSampler):
             return max(1, self.source.row_bytes())
         raise AttributeError(name)
 
-    def _mine(self) -> list[int]:
-        return list(range(self.shard_id, len(self.files), self.num_shards))
-
     def _share(self, size: int) -> int:
-        if self.by_files:
-            files = self.files
-            return sum(files[n] for n in self._mine())
-        return super()._share(size)
+        """The rows of the first deal; where files differ in their rows, another epoch may have others."""
+        return sum(self.files[self.shard_id :: self.num_shards]) if self.by_files else super()._share(size)
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
         if not self.by_files or self.child_sampler is not None:
             return super()._order(size, key, labels)
-        files, mine = self.files, self._mine()
-        starts = np.cumsum([0, *files[:-1]])
-        if self.shuffle is Shuffle.FILES:
-            mine = [mine[n] for n in Permutation(len(mine), key).at(0, len(mine)).tolist()]
-        order: Order = PartsOrder(starts[mine], np.array([files[n] for n in mine]))
+        files = np.array(self.files, np.int64)
+        turn = np.arange(len(files))
+        if (
+            self.shuffle is not Shuffle.FALSE
+        ):  # the same on every rank: the key is, and the shard is not in it
+            turn = Permutation(len(files), mix(key, 0)).at(0, len(files))
+        mine = turn[self.shard_id :: self.num_shards]
+        order: Order = PartsOrder((np.cumsum(files) - files)[mine], files[mine])
         if self.shuffle not in (Shuffle.FALSE, Shuffle.FILES):
-            order = Composed(Permutation(order.size, key), order)
-        count = self._count(size, labels)
-        return order if count == order.size else Composed(RangeOrder(count), order)
+            order = Composed(Permutation(order.size, mix(key, 1)), order)
+        if self.num_samples and self.num_samples < order.size:
+            order = Composed(RangeOrder(self.num_samples), order)
+        return order
 
 
 class PartsOrder:

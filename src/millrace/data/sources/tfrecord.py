@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
 from millrace.core.shuffle import Shuffle
-from millrace.data.fluent.schema import Schema
+from millrace.data.fluent.schema import Schema, read_schema_file
 from millrace.data.formats.examples import ExampleRows, Wanted, first_example
 from millrace.data.formats.spans import Handles
 from millrace.data.formats.tfrecord import TAIL
@@ -70,9 +71,12 @@ class TFRecordDataset(FilesDataset):
     """Examples of TFRecord files, in any order; every checksum is compared.
 
     Without a ``schema`` (a ``ds.Schema`` or its JSON file) the columns are the features of the first record: int64,
-    float32, and bytes as uint8, all flat. ``columns_list`` picks some. Shards get whole files unless
-    ``shard_equal_rows``. ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is unpacked into a
-    temporary one (``TMPDIR``), and refused where that would take more than 200 times its own size and 256 MB.
+    float32, and bytes as uint8, all flat. In a schema file a column without "shape" is flat too, of whatever length,
+    and one of "rank" 0 has no axis where there is exactly one value. ``columns_list`` picks some columns.
+
+    Shards get whole files, dealt anew each epoch where there is a shuffle, unless ``shard_equal_rows``.
+    ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is unpacked into a temporary one
+    (``TMPDIR``), and refused where that would take more than 200 times its own size and 256 MB.
 
     >>> from millrace.data.formats.example_message import encode_example
     >>> from millrace.data.formats.tfrecord import write_record
@@ -109,7 +113,7 @@ class TFRecordDataset(FilesDataset):
                 f"'{compression_type}'."
             )
         dataset_files = sorted(find_files(dataset_files))
-        described = _described(schema)
+        described = _described(schema, columns_list)
         if schema is not None and not num_samples:
             num_samples = _num_rows(schema) or None
         check_shard_options(num_shards, shard_id)
@@ -137,22 +141,50 @@ def _check_shards(files: int, shards: int, compressed: Any) -> None:
         )
 
 
-def _described(schema: Any) -> dict[str, Wanted] | None:
-    """The columns of a schema; those of a file come in the order of their names, as in MindSpore."""
+def _described(schema: Any, picked: list[Any] | None) -> dict[str, Wanted] | None:
+    """The columns of a schema; those of a file (the picked ones) in the order of their names, as in MindSpore."""
     if schema is None:
         return None
-    from_file = not isinstance(schema, Schema)
-    if from_file and not (isinstance(schema, str) and os.path.isfile(schema)):
+    if isinstance(schema, Schema):
+        return {column["name"]: _wanted(column, column.get("shape")) for column in schema.columns}
+    if not (isinstance(schema, str) and os.path.isfile(schema)):
         raise ArgumentValueError(
             f"schema should be a Schema or the path of its JSON file, but got {schema!r}"
         )
-    columns = (Schema(schema) if from_file else schema).columns
-    made = {}
-    for column in sorted(columns, key=lambda c: c["name"]) if from_file else columns:
-        shape = column.get("shape")
-        dtype = np.dtype(column_types([column["type"]])[0])
-        made[column["name"]] = Wanted(dtype, None if shape is None else tuple(shape))
-    return made
+    Schema(schema)  # it refuses what it cannot read
+    columns = read_schema_file(schema)["columns"]
+    if isinstance(columns, list):
+        columns = {column["name"]: column for column in columns}
+    chosen = [name for name in sorted(columns) if not picked or name in picked]
+    return {name: _from_file(name, columns[name], schema) for name in chosen}
+
+
+def _wanted(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> Wanted:
+    dtype = np.dtype(column_types([column["type"]])[0])
+    return Wanted(dtype, None if shape is None else tuple(shape), scalar)
+
+
+# What a column of a schema file may say.
+_ATTRIBUTES = ("name", "type", "rank", "t_impl", "shape")
+
+
+def _from_file(name: str, column: Mapping[str, Any], path: str) -> Wanted:
+    """In a file, unlike in a Schema, a shape is told from its absence: then a column is flat, of any length."""
+    for key in column:
+        if key not in _ATTRIBUTES:
+            raise PlanError(
+                f"Invalid data, unexpected column attribute {key} for column {name}, expected attribute: name, type, "
+                f"rank, t_impl or shape, in {path}"
+            )
+    if "shape" in column:
+        return _wanted(column, column["shape"])
+    rank = column.get("rank", -1)
+    if not isinstance(rank, (int, float)) or rank < 0:
+        raise PlanError(
+            f'Invalid data, "rank" field of column {name} must have value >= 0 in JSON schema file, but {path} says '
+            f'{column}; add "rank": 1 for values of any number, or "shape"'
+        )
+    return _wanted(column, None, scalar=rank == 0)
 
 
 def _num_rows(schema: Any) -> int:

@@ -41,6 +41,10 @@ def _one(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def _in_python(op: Any) -> bool:
+    return isinstance(op, Operation) and op.in_python
+
+
 class Composite(Operation):
     """Base of the transforms that hold others, in ``transforms``."""
 
@@ -54,6 +58,10 @@ class Composite(Operation):
     @property
     def heavy(self) -> bool:  # type: ignore[override]
         return any(op.heavy for op in self.operations)
+
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return all(_in_python(op) for op in self.transforms)
 
     def calls(self, draws: Draws | None) -> list[Callable[..., Any]]:
         """A function of (i, *values) for each held transform."""
@@ -98,6 +106,9 @@ def _rebuilt(saved: dict[str, Any]) -> Operation:
 class Compose(Composite):
     """Several transforms one after the other; a tuple becomes the arguments of the next one.
 
+    Called by itself with a Pillow image, or with a transform that MindSpore runs in Python (``ToPIL``, ``Grayscale``,
+    ``Decode(to_pil=True)`` ...), it gives a tuple, even of one value, as MindSpore does: scripts take ``[0]`` of it.
+
     >>> Compose([lambda x: x + 1, lambda x: x * 2])(np.array(3))
     np.int64(8)
     """
@@ -121,12 +132,17 @@ class Compose(Composite):
 
         return call
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return any(_in_python(op) for op in self.transforms)
+
     def __call__(self, *values: Any) -> Any:
         if not values:
             raise ArgumentTypeError(
                 "Compose was called without an image. Fix invocation (avoid it being invoked as Compose([...])())."
             )
-        return super().__call__(*values)
+        made = super().__call__(*values)
+        return _tuple(made) if self.in_python or (len(values) == 1 and is_pil(values[0])) else made
 
     @staticmethod
     def decompose(operations: Sequence[Any]) -> list[Any]:
@@ -208,6 +224,7 @@ class RandomOrder(Composite):
     """
 
     random = True
+    in_python = True
 
     @checked
     def __init__(self, transforms: Operations) -> None:

@@ -168,7 +168,7 @@ def _num_classes(name: str, value: Any) -> None:
 class OneHot(Operation):
     """A one at the label's place among zeros; with smoothing, a part of it spread over all classes.
 
-    MindSpore 2.7.0 loses the ones of a smoothed 1-D input; here they stay.
+    Axes of length 1 are left out first. MindSpore 2.7.0 loses the ones of a smoothed 1-D input; here they stay.
 
     >>> OneHot(4)(np.array(2)).tolist(), OneHot(4, 0.2)(np.array(2)).tolist()
     ([0, 0, 1, 0], [0.05, 0.05, 0.8500000000000001, 0.05])
@@ -183,7 +183,7 @@ class OneHot(Operation):
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
 
     def row(self, x: Any) -> Any:
-        x, classes, rate = as_array(x), self.num_classes, self.smoothing_rate
+        x, classes, rate = as_array(x).squeeze(), self.num_classes, self.smoothing_rate
         if x.ndim > 1:
             raise DataError(f"OneHot: Only support scalar or 1D input, got rank: {x.ndim} ({describe(x)})")
         if x.dtype.kind not in "iu":

@@ -24,6 +24,8 @@ class Operation(Transform):
 
     # several columns (an image and its mask) each go through it with the same random parameters
     alike: ClassVar[bool] = False
+    # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
+    in_python: bool = False
 
     @checked
     def device(self, device_target: Device = "CPU") -> Operation:

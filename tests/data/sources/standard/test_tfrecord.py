@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from millrace.core.dtype import int32, string
 from millrace.core.errors import FormatError, PlanError
+from millrace.core.shuffle import Shuffle
 from millrace.data.fluent.schema import Schema
-from millrace.data.formats.crc32c import masked_rows
 from millrace.data.formats.example_message import parse_example
 from millrace.data.sources.tfrecord import TFRecordDataset
 from tests.parity.sources.tf_bytes import example, masked, record, records
@@ -24,21 +24,6 @@ def rows_of(path: Path, data: bytes, **options: Any) -> list[dict[str, Any]]:
     path.write_bytes(data)
     data_set = TFRecordDataset(str(path), shuffle=False, **options)
     return list(data_set.create_dict_iterator(num_epochs=1, output_numpy=True))
-
-
-@given(st.lists(st.binary(max_size=300), min_size=1, max_size=20))
-def test_checksums_of_many_equal_those_of_one(parts: list[bytes]) -> None:
-    sizes = np.array([len(part) for part in parts])
-    ends = np.cumsum(sizes)
-    assert masked_rows(b"".join(parts), ends - sizes, ends).tolist() == [masked(part) for part in parts]
-
-
-def test_checksum_of_a_long_record() -> None:
-    data = bytes(range(256)) * 3000
-    assert masked_rows(data, np.array([0, 1]), np.array([len(data), 5])).tolist() == [
-        masked(data),
-        masked(data[1:5]),
-    ]
 
 
 INTS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4)
@@ -95,6 +80,48 @@ def test_schema(tmp_path: Path) -> None:
     other.add_column("a", string)
     with pytest.raises(FormatError, match="the actual type: int64, but the predefined type: string"):
         rows_of(tmp_path / "t", data, schema=other)
+
+
+def deals(folder: Path, shuffle: Any, epochs: int = 6, **options: Any) -> list[list[set[int]]]:
+    """For each of two shards and each epoch the files that its rows come from."""
+    files = []
+    for number in range(5):
+        rows = [example({"a": [10 * number + n]}) for n in range(2 if number == 2 else 3)]
+        (folder / f"{number}.tfrecord").write_bytes(records(rows))
+        files.append(str(folder / f"{number}.tfrecord"))
+    made = []
+    for shard in range(2):
+        data = TFRecordDataset(files, shuffle=shuffle, num_shards=2, shard_id=shard, **options)
+        rows_of_epochs = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
+        made.append([{int(row["a"][0]) // 10 for row in rows_of_epochs} for _ in range(epochs)])
+        assert data.get_dataset_size() == (8, 6)[shard], "the first deal counts, as in MindSpore"
+    return made
+
+
+@pytest.mark.parametrize("shuffle", [Shuffle.GLOBAL, Shuffle.FILES])
+def test_files_are_dealt_anew_each_epoch(tmp_path: Path, shuffle: Shuffle) -> None:
+    """Every rank permutes the files alike: each file goes to one of them, and not always to the same."""
+    first, second = deals(tmp_path, shuffle)
+    for one, other in zip(first, second, strict=True):
+        assert sorted([*one, *other]) == [0, 1, 2, 3, 4]
+    assert len({frozenset(one) for one in first}) > 1
+
+
+def test_files_stay_with_their_shard_without_a_shuffle(tmp_path: Path) -> None:
+    assert deals(tmp_path, False, 2) == [[{0, 2, 4}] * 2, [{1, 3}] * 2]
+
+
+def test_all_rows_of_every_file_come_though_files_differ(tmp_path: Path, no_leaks: None) -> None:
+    first, second = ([], [])
+    deals(tmp_path, False, 1)
+    files = [str(tmp_path / f"{n}.tfrecord") for n in range(5)]
+    for shard, found in enumerate((first, second)):
+        data = TFRecordDataset(files, num_shards=2, shard_id=shard).batch(2)
+        rows = data.create_dict_iterator(num_epochs=5, output_numpy=True)
+        found += [sorted(n for row in rows for n in row["a"][:, 0].tolist()) for _ in range(5)]
+    for one, other in zip(first, second, strict=True):
+        assert sorted(one + other) == [0, 1, 2, 10, 11, 12, 20, 21, 30, 31, 32, 40, 41, 42]
+    assert len({len(one) for one in first}) > 1, "a shard is as long as the files it got"
 
 
 GOOD = records([example({"a": [n]}) for n in range(5)])

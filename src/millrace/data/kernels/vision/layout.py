@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from millrace.core.cast import cast_numbers
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 
 from .image import Array, as_array, describe, is_pil, need
@@ -141,7 +142,7 @@ def to_tensor(x: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def cast(x: Any, dtype: np.dtype[Any]) -> Array:
-    """The same values in another type, as C++ converts them."""
+    """The same values in another type, as MindSpore's C++ converts them."""
     x = as_array(x)
     if dtype == x.dtype or (dtype.kind in "US" and x.dtype.kind in "US"):
         return x
@@ -149,12 +150,7 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Array:
         raise DataError(f"TypeCast: TypeCast does not support cast from string to {dtype.name}")
     if dtype.kind in "US":
         raise DataError(f"TypeCast: TypeCast does not support cast from {x.dtype.name} to string")
-    if x.dtype.kind == "f" and dtype.kind in "iu":
-        with np.errstate(invalid="ignore"):
-            wide = x.astype(np.int64 if dtype.itemsize > 2 or x.dtype.itemsize > 4 else np.int32)
-            return wide.astype(dtype)
-    with np.errstate(over="ignore"):
-        return x.astype(dtype)
+    return cast_numbers(x, dtype)
 
 
 _GREY_TYPES = {

@@ -116,6 +116,8 @@ class MixUp(_OfBatch):
     ((2, 3, 4, 4), (2, 2))
     """
 
+    in_python = True
+
     def __init__(self, batch_size: Any, alpha: Any, is_single: bool = True) -> None:
         check_type(is_single, (bool,), "is_single")
         check_type(batch_size, (int,), "batch_size")

@@ -331,6 +331,8 @@ class Grayscale(ImageOperation):
     'L'
     """
 
+    in_python = True
+
     @checked
     def __init__(self, num_output_channels: Annotated[Any, Rule(_num_channels)] = 1) -> None:
         self.num_output_channels = num_output_channels

@@ -99,6 +99,10 @@ class Resize(ImageOperation):
     def __init__(self, size: ResizeSize, interpolation: Inter = Inter.LINEAR) -> None:
         self.size, self.interpolation = size, interpolation
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.interpolation is Inter.ANTIALIAS
+
     def row(self, x: Any) -> Any:
         return resize(x, self.size, self.interpolation)
 
@@ -258,6 +262,10 @@ class RandomResizedCrop(ImageOperation):
         self.size, self.scale, self.ratio = as_pair(size), tuple(scale), tuple(ratio)
         self.interpolation, self.max_attempts = interpolation, max_attempts
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.interpolation is Inter.ANTIALIAS
+
     def params(self, draws: Draws) -> tuple[Any, ...]:
         return (draw_box(draws, self.scale, self.ratio, self.max_attempts),)
 
@@ -301,6 +309,8 @@ class FiveCrop(ImageOperation):
     [(3, 3), (3, 3), (3, 3), (3, 3), (3, 3)]
     """
 
+    in_python = True
+
     @checked
     def __init__(self, size: CropSize) -> None:
         self.size = as_pair(size)
@@ -316,6 +326,8 @@ class TenCrop(ImageOperation):
     >>> len(TenCrop(3)(PIL.Image.new("RGB", (8, 6))))
     10
     """
+
+    in_python = True
 
     @checked
     def __init__(self, size: CropSize, use_vertical_flip: bool | None = False) -> None:

@@ -39,6 +39,10 @@ class Decode(ImageOperation):
     def __init__(self, to_pil: bool = False) -> None:
         self.to_pil = to_pil
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.to_pil
+
     def row(self, x: Any) -> Any:
         # in a pipeline, what is decoded already passes through
         if is_pil(x):

@@ -71,6 +71,7 @@ class RandomErasing(ImageOperation):
     np.float32(0.0)
     """
 
+    in_python = True
     random = True
 
     def __init__(

@@ -219,6 +219,8 @@ class ToPIL(ImageOperation):
     (8, 6)
     """
 
+    in_python = True
+
     def row(self, x: Any) -> Any:
         return layout.to_pil(x)
 

@@ -297,6 +297,7 @@ class RandomGrayscale(ImageOperation):
     'RGB'
     """
 
+    in_python = True
     random = True
 
     @checked

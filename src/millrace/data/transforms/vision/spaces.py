@@ -23,6 +23,8 @@ class RgbToHsv(Operation):
     [[[0.0, 1.0, 1.0]]]
     """
 
+    in_python = True
+
     @checked
     def __init__(self, is_hwc: bool = False) -> None:
         self.is_hwc = is_hwc
@@ -40,6 +42,8 @@ class HsvToRgb(Operation):
     [[[1.0, 0.0, 0.0]]]
     """
 
+    in_python = True
+
     @checked
     def __init__(self, is_hwc: bool = False) -> None:
         self.is_hwc = is_hwc
@@ -54,6 +58,8 @@ class LinearTransformation(Operation):
     >>> LinearTransformation(np.eye(2) * 2, np.ones(2))(np.array([[3.0, 4.0]])).tolist()
     [[4.0, 6.0]]
     """
+
+    in_python = True
 
     @checked
     def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray) -> None:

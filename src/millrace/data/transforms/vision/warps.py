@@ -71,6 +71,10 @@ class RandomRotation(ImageOperation):
         self.degrees, self.resample, self.expand, self.center = degrees, resample, expand, center
         self.fill_value = as_triple(fill_value)
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.resample is Inter.ANTIALIAS
+
     def params(self, draws: Draws) -> tuple[Any, ...]:
         return (draws.uniform(0, *self._range()),)
 
@@ -210,6 +214,10 @@ class RandomAffine(ImageOperation):
         self.shear = (*(shear or (0.0, 0.0)), 0.0, 0.0)[:4]
         self.resample, self.fill_value = resample, as_triple(fill_value)
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.resample is Inter.ANTIALIAS
+
     def params(self, draws: Draws) -> tuple[Any, ...]:
         return (
             draws.uniform(0, *self.degrees),
@@ -254,6 +262,10 @@ class Perspective(ImageOperation):
         check_points("end_points", end_points)
         self.start_points, self.end_points, self.interpolation = start_points, end_points, interpolation
 
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.interpolation is Inter.ANTIALIAS
+
     def row(self, x: Any) -> Any:
         return warp.perspective(x, self.start_points, self.end_points, self.interpolation)
 
@@ -266,6 +278,7 @@ class RandomPerspective(ImageOperation):
     (8, 6)
     """
 
+    in_python = True
     random = True
 
     @checked

@@ -1,0 +1,54 @@
+"""Numbers in another type as MindSpore's C++ gives them, on every platform.
+
+C++ leaves open what a float beyond the range of an integer becomes, and so does NumPy, which asks the processor.
+Here it is what x86-64 does, which is what MindSpore's users see: the number goes through a signed integer of 32 or 64
+bits whose lowest value stands for all that does not fit (NaN and infinities too), and its low bits are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["cast_numbers"]
+
+Array = npt.NDArray[Any]
+
+
+def cast_numbers(values: Array, dtype: npt.DTypeLike) -> Array:
+    """The values in another type of number; no copy where it is theirs.
+
+    >>> cast_numbers(np.array([300.7, -1.5, np.nan, 3e9]), np.uint8).tolist()
+    [44, 255, 0, 0]
+    >>> cast_numbers(np.array([np.nan, 3e9]), np.int32).tolist()
+    [-2147483648, -2147483648]
+    """
+    wanted = np.dtype(dtype)
+    if values.dtype.kind == "f" and wanted.kind in "iu":
+        return _whole(values, wanted)
+    with np.errstate(over="ignore"):
+        return values.astype(wanted, copy=False)
+
+
+def _whole(values: Array, wanted: np.dtype[Any]) -> Array:
+    bits = 31 if wanted.itemsize < 4 or wanted == np.int32 else 63
+    limit = 2.0**bits
+    # mostly all fit, and then every platform agrees
+    most = np.inf if values.dtype == np.float16 else limit
+    if bool(np.all(np.abs(values) < values.dtype.type(most))):
+        return values.astype(np.int32 if bits == 31 else np.int64).astype(wanted, copy=False)
+    wide = np.trunc(values.astype(np.float64))
+    found = _signed(wide, limit)
+    if wanted != np.uint64:
+        return found.astype(wanted)
+    # from 2**63 on the upper half counts by itself
+    upper = _signed(wide - limit, limit).astype(np.uint64) ^ np.uint64(1 << 63)
+    return np.where(wide >= limit, upper, found.astype(np.uint64))
+
+
+def _signed(wide: Array, limit: float) -> Array:
+    """As int64, with ``-limit`` for all that does not lie below the limit."""
+    fits = (wide >= -limit) & (wide < limit)
+    return np.where(fits, np.where(fits, wide, 0).astype(np.int64), np.int64(-int(limit)))
