@@ -8,13 +8,14 @@ finaliser of splitmix64; vector and scalar paths are the same numpy code.
 from __future__ import annotations
 
 import functools
+import random
 import secrets
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Draws", "Permutation", "fresh_seed", "mix", "mix_into"]
+__all__ = ["Draws", "Permutation", "fresh_seed", "mix", "mix_into", "seed_globals", "unlike_others"]
 
 U64 = npt.NDArray[np.uint64]
 
@@ -64,6 +65,18 @@ def mix_into(ids: U64, *parts: int) -> U64:
 def fresh_seed() -> int:
     """A seed from the operating system, for pipelines whose user set none."""
     return secrets.randbits(32)
+
+
+def seed_globals(seed: int) -> None:
+    """Seed Python's and numpy's own generators, which we never draw from ourselves: a user's function may."""
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+def unlike_others() -> None:
+    """In a process that was forked: another global random state than the parent's and the other children's."""
+    random.seed()
+    np.random.seed()
 
 
 @functools.lru_cache(maxsize=256)

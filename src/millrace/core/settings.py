@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["DEFAULT_SEED", "Settings", "current", "override", "restore", "snapshot", "update"]
+__all__ = ["DEFAULT_SEED", "Settings", "current", "override", "restore", "snapshot", "update", "using"]
 
 # What get_seed() answers while no seed was set; the real seed is then drawn afresh for each run.
 DEFAULT_SEED = 5489
@@ -63,15 +63,6 @@ class Settings:
     def replace(self, **changes: Any) -> Settings:
         return dataclasses.replace(self, **changes)
 
-    @property
-    def limits(self) -> dict[str, int | None]:
-        """What transforms look up while they run: these travel with the work to every worker."""
-        return {
-            "max_image_pixels": self.max_image_pixels,
-            "max_image_bytes": self.max_image_bytes,
-            "max_video_bytes": self.max_video_bytes,
-        }
-
 
 _lock = threading.Lock()
 _settings = Settings()
@@ -107,10 +98,16 @@ def override(**changes: Any) -> Iterator[Settings]:
     >>> current().prefetch_size
     16
     """
-    changed = current().replace(**changes)
-    token = _overlay.set(changed)
-    try:
+    with using(current().replace(**changes)) as changed:
         yield changed
+
+
+@contextlib.contextmanager
+def using(settings: Settings) -> Iterator[Settings]:
+    """These settings inside a ``with`` block of this thread only."""
+    token = _overlay.set(settings)
+    try:
+        yield settings
     finally:
         _overlay.reset(token)
 

@@ -100,6 +100,24 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+@contextlib.contextmanager
+def parked_threads() -> Iterator[None]:
+    """Around a fork: OpenCV's threads end before it. A child has none of them, yet would wait for them to end when
+    it sets their number.
+    """
+    cv2 = sys.modules.get("cv2")
+    if cv2 is None or not hasattr(cv2, "setNumThreads"):
+        yield
+        return
+    before = int(cv2.getNumThreads())
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        if before != 1:
+            cv2.setNumThreads(before)
+
+
 def _take_over(controller: Any) -> None:
     """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
     for library in controller.lib_controllers:

@@ -16,6 +16,9 @@ from millrace.core.errors import DataError
 
 
 class Base:
+    def begin(self, worker):
+        pass
+
     def describe(self):
         return f"map({type(self).__name__.lower()})"
 

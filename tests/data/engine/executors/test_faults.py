@@ -256,6 +256,7 @@ from millrace.core.errors import ResourceError
 from millrace.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, None
+    def begin(self, worker): pass
     def describe(self): return "echo"
     def close(self): pass
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
@@ -341,6 +342,7 @@ from millrace.data.engine.executors.processes import ProcessExecutor
 class Busy:
     def __call__(self, chunk):
         while True: sum(range(1000))
+    def begin(self, worker): pass
     def describe(self): return "busy"
     def close(self): pass
 class Idle(Busy):

@@ -35,6 +35,8 @@ class Segment:
             raise Mine("as asked")
         columns = {"x": self.function(chunk.columns["x"]), "p": [p.moved() for p in chunk.columns["p"]]}
         return chunk.with_columns(columns), Point(5)
+    def begin(self, worker):
+        pass
     def describe(self):
         return "segment"
     def close(self):
@@ -110,6 +112,7 @@ from millrace.core.chunk import Chunk
 from millrace.data.engine.executors.processes import ProcessExecutor
 class Segment:
     def __call__(self, chunk): return helper_of_mine.run(chunk)
+    def begin(self, worker): pass
     def describe(self): return "segment"
     def close(self): pass
 executor = ProcessExecutor(Segment(), 1, start_method={method!r})
@@ -130,6 +133,7 @@ from millrace.core.chunk import Chunk
 from millrace.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, os.getpid()
+    def begin(self, worker): pass
     def describe(self): return "echo"
     def close(self): pass
 executor = ProcessExecutor(Echo(), 2)
@@ -148,4 +152,29 @@ except KeyboardInterrupt:
         [sys.executable, "-c", text], capture_output=True, text=True, timeout=100, start_new_session=True
     )
     assert done.stdout.split() == ["True", "None", "True"], done.stderr
+    assert done.stderr == ""
+
+
+OPENCV_FIRST = """
+import cv2, sys
+import numpy as np
+import millrace.dataset as ds
+cv2.setNumThreads(4)
+image = np.arange(400 * 400 * 3, dtype=np.uint8).reshape(400, 400, 3)
+for _ in range(5):
+    cv2.GaussianBlur(image, (9, 9), 2)  # its threads are up now
+ds.config.set_multiprocessing_start_method("fork")
+data = ds.GeneratorDataset([image] * 8, "x", shuffle=False)
+blur = lambda x: cv2.GaussianBlur(x, (9, 9), 2)
+data = data.map(blur, num_parallel_workers=2, python_multiprocessing=True).batch(2)
+for epoch in range(3):
+    print([row[0].shape for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)])
+print(cv2.getNumThreads(), cv2.GaussianBlur(image, (9, 9), 2).shape)
+"""
+
+
+def test_fork_after_opencv_was_used(tmp_path):
+    """The child has none of OpenCV's threads and must not wait for them; `ran` has a time-out."""
+    done = ran(["-c", OPENCV_FIRST], tmp_path)
+    assert done.stdout.splitlines() == [str([(2, 400, 400, 3)] * 4)] * 3 + ["4 (400, 400, 3)"]
     assert done.stderr == ""

@@ -20,6 +20,9 @@ class Runner(Protocol):
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Any]: ...
 
+    def begin(self, worker: int) -> None:
+        """Called once in a worker process, before the first chunk, with the worker's number in its executor."""
+
     def describe(self) -> str:
         """The ops in words, for error messages and stack dumps."""
 

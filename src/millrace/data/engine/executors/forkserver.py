@@ -65,9 +65,9 @@ class ForkServer:
             theirs.close()
         self.pid = self._process.pid
 
-    def fork(self, name: str, fds: list[int]) -> int:
+    def fork(self, name: str, number: int, fds: list[int]) -> int:
         """The pid of a new worker that was given these descriptors. OSError when the system refuses."""
-        answer = self._ask({"op": "fork", "name": name}, fds)
+        answer = self._ask({"op": "fork", "name": name, "number": number}, fds)
         if "errno" in answer:
             raise OSError(answer["errno"], os.strerror(answer["errno"]))
         return int(answer["pid"])
@@ -197,7 +197,7 @@ def serve(control: int) -> NoReturn:
             break
         question = json.loads(data)
         if question["op"] == "fork":
-            answer = _fork(sock, question["name"], fds, flags, workers)
+            answer = _fork(sock, question, fds, flags, workers)
         else:
             answer = {"code": _reap(question["pid"], question["patience"], workers)}
         for fd in fds:
@@ -214,7 +214,9 @@ def serve(control: int) -> NoReturn:
     os._exit(0)
 
 
-def _fork(control: socket.socket, name: str, fds: list[int], flags: int, workers: set[int]) -> dict[str, Any]:
+def _fork(
+    control: socket.socket, question: dict[str, Any], fds: list[int], flags: int, workers: set[int]
+) -> dict[str, Any]:
     if flags & socket.MSG_CTRUNC or len(fds) != 5:
         return {"errno": errno.EMFILE}
     server = os.getpid()
@@ -223,12 +225,12 @@ def _fork(control: socket.socket, name: str, fds: list[int], flags: int, workers
     except OSError as error:
         return {"errno": error.errno or errno.EAGAIN}
     if not pid:
-        _become(control, name, fds, server)
+        _become(control, question["name"], question["number"], fds, server)
     workers.add(pid)
     return {"pid": pid}
 
 
-def _become(control: socket.socket, name: str, fds: list[int], server: int) -> NoReturn:
+def _become(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
     """In the child: the parent's own standard streams, then a worker's life."""
     from . import worker
 
@@ -239,7 +241,7 @@ def _become(control: socket.socket, name: str, fds: list[int], server: int) -> N
         os.dup2(err, 2)
         os.close(out)
         os.close(err)
-        worker.begin(socket.socket(fileno=sock), stacks, kit, name, die_with=server)
+        worker.begin(socket.socket(fileno=sock), stacks, kit, name, number, die_with=server)
     finally:
         os._exit(1)
 

@@ -16,6 +16,7 @@ from typing import Any
 from millrace.core.errors import PlanError, ResourceError
 from millrace.data.engine.transport import slab
 
+from . import modules
 from .base import Runner
 from .blame import cannot_pickle
 from .objects import ByValue
@@ -37,7 +38,7 @@ def make_kit(runner: Runner) -> int:
         data, buffers = ByValue().dumps(runner)
     except Exception as error:
         raise cannot_pickle(runner, error, runner.describe()) from error
-    parts: list[Any] = [data, *buffers]
+    parts: list[Any] = [data, modules.collect(), *buffers]
     world = {
         "environ": dict(os.environ),
         "path": sys.path,
@@ -115,5 +116,7 @@ def enter_world(world: dict[str, Any]) -> None:
 def load_runner(fd: int) -> Runner:
     head, data, base = _open(fd)
     views = [data[base + offset : base + offset + size] for offset, size in head["parts"]]
-    runner: Runner = ByValue().loads(views[0], views[1:])
+    modules.install(views[1])
+    runner: Runner = ByValue().loads(views[0], views[2:])
+    modules.finish()
     return runner

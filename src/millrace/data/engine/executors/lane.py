@@ -33,10 +33,10 @@ STRIKES = 2
 class Lane:
     """``waiting`` is True while the thread has nothing to do."""
 
-    def __init__(self, crew: Crew, name: str) -> None:
-        self.crew, self.name = crew, name
+    def __init__(self, crew: Crew, name: str, number: int) -> None:
+        self.crew, self.name, self.number = crew, name, number
         self.waiting = False
-        self.worker: WorkerProcess | None = crew.launcher.start(name)
+        self.worker: WorkerProcess | None = crew.launcher.start(name, number)
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._flying: deque[Job] = deque()
         self._seconds = QUICK  # of the last chunks, smoothed
@@ -215,7 +215,7 @@ class Lane:
         if crew.failure is not None:
             self._sentinel = True  # all else is refused by whoever is left, or by put itself
             return
-        fresh = crew.launcher.start(self.name)
+        fresh = crew.launcher.start(self.name, self.number)
         with crew.lock:
             self.worker = fresh
             if self._closing():  # it was asked before we had it

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError, ResourceError
+from millrace.data.engine import budget
 from millrace.data.engine.transport.channel import Channel, pair
 from millrace.data.engine.transport.pack import Objects
 
@@ -130,8 +131,8 @@ class Launcher:
         if method != "fork":
             self._kit = kit.make_kit(runner)
 
-    def start(self, name: str) -> WorkerProcess:
-        """A new worker. OSError or ResourceError when the system refuses."""
+    def start(self, name: str, number: int) -> WorkerProcess:
+        """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
         ours, theirs = pair()
         try:
             read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -141,7 +142,7 @@ class Launcher:
             raise
         try:
             start = {"forkserver": self._from_server, "spawn": self._spawn, "fork": self._fork}[self.method]
-            pid, reap = start(name, ours, theirs, read, write)
+            pid, reap = start(name, number, ours, theirs, read, write)
         except BaseException:
             ours.close()
             os.close(read)
@@ -152,7 +153,7 @@ class Launcher:
         return WorkerProcess(pid, ours, read, reap, ByReference() if self.method == "fork" else ByValue())
 
     def _from_server(
-        self, name: str, ours: socket.socket, theirs: socket.socket, read: int, write: int
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -160,7 +161,7 @@ class Launcher:
             for attempt in (0, 1):
                 server = forkserver.current()
                 try:
-                    pid = server.fork(name, fds)
+                    pid = server.fork(name, number, fds)
                     return pid, functools.partial(server.reap, pid)
                 except ConnectionError:  # it was killed; a new one is started
                     if attempt:
@@ -170,11 +171,11 @@ class Launcher:
         raise AssertionError("unreachable")
 
     def _spawn(
-        self, name: str, ours: socket.socket, theirs: socket.socket, read: int, write: int
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
         fds = [theirs.fileno(), write, self._kit]
         process = subprocess.Popen(
-            forkserver.interpreter("worker.spawned", *fds, name),
+            forkserver.interpreter("worker.spawned", *fds, name, number),
             pass_fds=fds,
             stdin=subprocess.DEVNULL,
             env={**os.environ, **forkserver.ONE_THREAD},
@@ -190,24 +191,24 @@ class Launcher:
         return process.pid, reap
 
     def _fork(
-        self, name: str, ours: socket.socket, theirs: socket.socket, read: int, write: int
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()  # or the child would print it again
             except Exception:
                 pass
-        with warnings.catch_warnings():
+        with budget.parked_threads(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
             pid = os.fork()
-        if pid == 0:
-            try:
-                ours.close()
-                os.close(read)
-                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                worker.begin(theirs, write, self._runner, name)
-            finally:
-                os._exit(1)
+            if pid == 0:
+                try:
+                    ours.close()
+                    os.close(read)
+                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                    worker.begin(theirs, write, self._runner, name, number)
+                finally:
+                    os._exit(1)
         return pid, functools.partial(_wait, pid)
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class ProcessExecutor:
         refused: BaseException | None = None
         try:
             for i in range(workers):
-                lane = Lane(crew, f"{name}-{i}")
+                lane = Lane(crew, f"{name}-{i}", i)
                 with crew.lock:
                     crew.lanes.append(lane)
                 try:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from millrace.core.errors import PlanError
 from millrace.core.log import keep_warnings
+from millrace.core.rng import unlike_others
 from millrace.data.engine import budget
 from millrace.data.engine.transport.channel import Channel, Raw
 from millrace.data.engine.transport.pack import Objects, Packed, pack, unpack
@@ -40,13 +41,19 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 def begin(
-    sock: socket.socket, stacks: int, source: int | Runner, name: str, *, die_with: int | None = None
+    sock: socket.socket,
+    stacks: int,
+    source: int | Runner,
+    name: str,
+    number: int,
+    *,
+    die_with: int | None = None,
 ) -> NoReturn:
     """Live as a worker and end. ``source`` is a kit's descriptor, or the runner itself after a plain fork."""
     status = 1
     try:
         _settle(sock, stacks, name, die_with)
-        _live(Channel(sock), source)
+        _live(Channel(sock), source, number)
         status = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -60,9 +67,9 @@ def begin(
         os._exit(status)
 
 
-def spawned(sock: int, stacks: int, kit_fd: int, name: str) -> NoReturn:
+def spawned(sock: int, stacks: int, kit_fd: int, name: str, number: int) -> NoReturn:
     """The entry of a fresh interpreter."""
-    begin(socket.socket(fileno=sock), stacks, kit_fd, name)
+    begin(socket.socket(fileno=sock), stacks, kit_fd, name, number)
 
 
 def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -> None:
@@ -92,7 +99,7 @@ def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -
             writer, encoding, errors="backslashreplace", line_buffering=True, write_through=fd == 2
         )
         setattr(sys, stream, text)
-    _reseed()
+    unlike_others()
 
 
 def prctl(option: int, value: int | bytes) -> None:
@@ -110,18 +117,7 @@ def _end_with_parent(sock: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _reseed() -> None:
-    """Global random state of a forked process is a copy; two workers must not draw the same numbers.
-
-    A library that is not loaded yet will seed itself afresh from the system.
-    """
-    for name in ("random", "numpy.random"):
-        module = sys.modules.get(name)
-        if module is not None:
-            module.seed(int.from_bytes(os.urandom(4), "little"))
-
-
-def _live(channel: Channel, source: int | Runner) -> None:
+def _live(channel: Channel, source: int | Runner, number: int) -> None:
     objects: Objects
     keep_warnings()
     try:
@@ -134,8 +130,12 @@ def _live(channel: Channel, source: int | Runner) -> None:
         else:
             objects, runner = ByReference(), source
             budget.cap_this_process()
+        runner.begin(number)
     except BaseException as error:
         channel.send(UNLOADABLE, Raw(pack_error(_unloadable(error), Home())))
+        # A chunk may be on its way: ending with it unread would cut the line before the parent has our answer.
+        while channel.receive() is not None:
+            pass
         return
     try:
         while _answer(channel, runner, objects):

@@ -6,11 +6,13 @@ import copy
 import time
 from typing import Any, NamedTuple
 
+from millrace.core.args import UINT32_MAX
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.log import kept_warnings
-from millrace.core.settings import Settings, current, override
+from millrace.core.rng import seed_globals
+from millrace.core.settings import Settings, current, restore, using
 from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
 from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename
@@ -51,17 +53,27 @@ class SegmentRunner:
 
     def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
         self.policy = settings.error_samples_mode
-        self.limits = settings.limits
+        # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
+        self.settings = settings.replace(debug_hooks=())
         self.names = [describe(op) for op in ops]
         hooks = settings.debug_hooks if settings.debug_mode else ()
         reads = isinstance(ops[0], Read)
         self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
-        if self.limits == current().limits:
+        if self.settings == current():
             return self._run(chunk)
-        with override(**self.limits):
+        with using(self.settings):
             return self._run(chunk)
+
+    def begin(self, worker: int) -> None:
+        """In a worker process: the run's settings, and the random state of Python and numpy, as MindSpore has them."""
+        seed = self.settings.seed
+        if seed is not None:
+            seed = (seed + worker) % (UINT32_MAX + 1)
+            seed_globals(seed)
+        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_turn + 1)
+        restore(self.settings)
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
         failures = Failures(self.policy)
