@@ -118,6 +118,7 @@ COMPUTED = {
     "core.lazy": "the places come from its callers, which are read here",
     "core.optional": "the names come from its callers, which are read here",
     "data.engine.executors.kit": "a worker imports what its user's process had imported",
+    "data.engine.executors.modules": "a worker finds the user's modules as others do, or by their file",
     "data.engine.segment.mapping": "a transform names the libraries to import before threads start",
     "data.fluent.dataset": "the writer that `sources` put into the table",
     "data.fluent.pipeline_json": "a saved pipeline names its sources and transforms",
