@@ -70,7 +70,7 @@ def collect() -> bytes:
         file = _users_file(name, module)
         if file is None:
             continue
-        search = getattr(module, "__path__", None)
+        search = vars(module).get("__path__")  # not getattr: a module may answer to any name
         held = _Held(file, None if search is None else [str(entry) for entry in search], {}, {})
         for key, value in _data_of(module):
             if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
@@ -172,8 +172,10 @@ class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
 
 def _users_file(name: str, module: Any) -> str | None:
     """The file of a module that the user wrote; None for Python's, for installed ones, ours and ``__main__``."""
-    file = getattr(module, "__file__", None)
-    if name == "__main__" or not isinstance(file, str) or not isinstance(module, types.ModuleType):
+    if name == "__main__" or not isinstance(module, types.ModuleType):
+        return None
+    file = vars(module).get("__file__")
+    if not isinstance(file, str):
         return None
     return None if _is_installed(os.path.dirname(file)) else os.path.abspath(file)
 
