@@ -30,6 +30,8 @@ class Entry:
     file: str | None = None
     column: str | None = None
     action: Literal["skip", "replace"] = "skip"
+    # the row of the source that stands in its place, under REPLACE
+    replacement: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON keeps it."""

@@ -195,9 +195,20 @@ result = [out, given]
     ),
     error_samples("RETURN", "(2,)", words=("bad row",)),
     *[
-        error_samples(mode, bad, then)
-        for mode in ("REPLACE", "SKIP")
+        error_samples("SKIP", bad, then)
         for bad in ("()", "(2,)", "(0, 1)", "(3, 4)")
+        for then in ("", ".batch(2)")
+    ],
+    *[error_samples("REPLACE", "()", then) for then in ("", ".batch(2)")],
+    *[
+        error_samples(
+            "REPLACE",
+            bad,
+            then,
+            better="a good row stands in the place of the bad one; MindSpore adds good rows at the end of the epoch",
+            want=[[good[:2], good[2:4], good[4:]] if then else good, 5],
+        )
+        for bad, good in [("(2,)", [0, 1, 1, 3, 4]), ("(0, 1)", [2, 2, 2, 3, 4]), ("(3, 4)", [0, 1, 2, 2, 2])]
         for then in ("", ".batch(2)")
     ],
     error_samples("SKIP", "(0, 1, 2, 3, 4)"),

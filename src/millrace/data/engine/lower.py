@@ -26,17 +26,18 @@ from .executors.threads import ThreadExecutor
 from .segment.mapping import MapStep
 from .segment.runner import SegmentRunner
 from .stages.base import Stage
-from .stages.bucket import BucketStage
+from .stages.bucket import BucketStage, CollateStep, MeasureStep
 from .stages.callbacks import CallbackStage
 from .stages.count import DealStage, RepeatStage, SkipStage, TakeStage
-from .stages.flat import FlatMapStage
+from .stages.flat import FlatMapStage, OpenStep
 from .stages.gate import GateStage, gates
 from .stages.indices import BatchIndexStage, IndexStage
+from .stages.mend import Mender, Policy
 from .stages.pump import Pump
 from .stages.regroup import RegroupStage
-from .stages.replace import ReplaceStage
 from .stages.segment import SegmentStage
 from .stages.several import ConcatStage, ZipStage
+from .stages.step import Step, StepStage
 from .stages.stream import StreamStage
 from .stages.window import WindowShuffleStage
 
@@ -95,10 +96,6 @@ class Lowering:
         up = ups[0]
         if isinstance(node, physical.Regroup):
             return RegroupStage(up, stats, node.batch_size, node.drop_remainder, node.passes, describe(node))
-        if isinstance(node, physical.Replace):
-            assert isinstance(up, SegmentStage)
-            segment = up
-            return ReplaceStage(up, stats, lambda: segment.dropped)
         if isinstance(node, ops.Shuffle):
             stats.buffer = node.buffer_size
             return WindowShuffleStage(up, stats, node.buffer_size, seed, node.op, node.key, self.budget)
@@ -110,9 +107,11 @@ class Lowering:
             return DealStage(up, stats, node.shards, node.shard, node.even)
         if isinstance(node, ops.BucketBatch):
             stats.batches = True
-            return BucketStage(up, stats, node)
+            measured = self._step(up, stats, MeasureStep(node), node, whole=True)
+            return self._step(BucketStage(measured, stats, node), stats, CollateStep(node), node)
         if isinstance(node, ops.FlatMap):
-            return FlatMapStage(up, stats, node, lambda inner: self._inner(inner, node.op))
+            datasets = self._step(up, stats, OpenStep(node), node)
+            return FlatMapStage(datasets, stats, lambda inner: self._inner(inner, node.op))
         if isinstance(node, ops.SyncWait):
             gate = gates.get(node.token)
             if gate is None:
@@ -123,8 +122,16 @@ class Lowering:
         if isinstance(node, ops.Map):  # with callbacks; others are inside segments by now
             hooks = settings.debug_hooks if settings.debug_mode else ()
             step = MapStep(node, seed, hooks)
-            return CallbackStage(up, stats, step, node.callbacks, settings.error_samples_mode)
+            return CallbackStage(up, stats, step, self._mender(node, up), node.callbacks, node.passes)
         raise PlanError(f"no stage for {node.label}")
+
+    def _step(self, up: Stage, stats: StageStats, step: Step, node: Node, *, whole: bool = False) -> Stage:
+        return StepStage(up, stats, step, self._mender(node, up), whole=whole)
+
+    def _mender(self, node: Node, up: Stage) -> Mender:
+        settings = self.plan.settings
+        policy = Policy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
+        return Mender(policy, describe(node), _where(node), up.state())
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
@@ -148,10 +155,7 @@ class Lowering:
         runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
-        limit = self.plan.settings.error_samples_limit
-        return SegmentStage(
-            node, up, executor, self.budget, stats, self.ledger.extend, self.wait, limit, _where(node)
-        )
+        return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up))
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"

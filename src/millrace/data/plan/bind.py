@@ -18,7 +18,7 @@ from millrace.core.rng import fresh_seed
 from millrace.core.settings import DEFAULT_SEED, Settings
 
 from .node import Node, schema_of, size_of, walk
-from .ops import Batch, BucketBatch, Deal, Read, Repeat, SyncWait
+from .ops import Batch, BucketBatch, Deal, Map, Read, Repeat, SyncWait
 from .passes import PASSES
 
 __all__ = ["Plan", "bind", "optimise"]
@@ -76,17 +76,18 @@ def _fresh_seed(root: Node) -> int:
     return fresh_seed()
 
 
-def _number(node: Node, counter: Iterator[int], passes: int | None, batch_rows: int = 1) -> Node:
+def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1) -> Node:
     below, rows_below = passes, batch_rows
     if isinstance(node, Repeat):
-        below = None if node.count is None or passes is None else passes * node.count
+        # an endless repeat has no epochs above it: each pass counts as one
+        below = 1 if node.count is None else passes * node.count
     if isinstance(node, Batch):
         rows_below = node.batch_size if isinstance(node.batch_size, int) else 1
     elif isinstance(node, BucketBatch):
         rows_below = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
     node = node.replace(inputs=inputs, op=next(counter))
-    if isinstance(node, Batch):
+    if isinstance(node, (Batch, Map)):
         node = node.replace(passes=passes)
     if isinstance(node, SyncWait):
         node = node.replace(batch_rows=batch_rows)

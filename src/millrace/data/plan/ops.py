@@ -68,6 +68,8 @@ class Map(Node):
     keys: tuple[int, ...] = ()
     # the rows of the batch that results are on their way into, when they are written straight into it
     gather: int = 0
+    # repeats above this node: an epoch of callbacks is the iterator's, not each pass of a repeat
+    passes: int = 1
 
     def draws_from(self) -> tuple[int, ...]:
         """A number for each operation as the user wrote them, so that joining two changes no random number."""
@@ -201,7 +203,7 @@ class Batch(Node):
     # the chunk that arrives is one whole batch already (a batch_sampler made it)
     whole: bool = False
     # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
-    passes: int | None = 1
+    passes: int = 1
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         before = inputs[0]
@@ -280,16 +282,20 @@ class BucketBatch(Node):
     def label(self) -> str:
         return "BucketBatchByLength"
 
+    def inputs_of(self, columns: list[str]) -> list[str]:
+        for name in self.column_names:
+            if name not in columns:
+                raise PlanError(
+                    f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns."
+                    f" The columns are {columns}."
+                )
+        return list(self.column_names)
+
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         before = inputs[0]
         if before is None:
             return None
-        for name in self.column_names:
-            if name not in before:
-                raise PlanError(
-                    f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns."
-                    f" The columns are {list(before)}."
-                )
+        self.inputs_of(list(before))
         return Schema(list(before))
 
     def size(self, inputs: tuple[Size, ...]) -> Size:

@@ -11,7 +11,7 @@ from millrace.core.schema import Schema
 from .node import Node, Size
 from .ops import Batch, Read
 
-__all__ = ["Regroup", "Replace", "Segment"]
+__all__ = ["Regroup", "Segment"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,7 +64,7 @@ class Regroup(Node):
 
     batch_size: int | Callable[..., int]
     drop_remainder: bool = False
-    passes: int | None = 1
+    passes: int = 1
 
     def details(self) -> dict[str, Any]:
         return {"rows": self.batch_size if isinstance(self.batch_size, int) else "by function"}
@@ -79,8 +79,3 @@ class Regroup(Node):
             drop_remainder=batch.drop_remainder,
             passes=batch.passes,
         )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Replace(Node):
-    """Good rows again at the end of the epoch, one for each row that failed before (error mode REPLACE)."""

@@ -15,12 +15,20 @@ from millrace.data.transforms.base import name_of
 from .collate import collate_column, pad_columns, unstacked
 from .failures import Failures, data_error
 
-__all__ = ["BatchStep", "epoch_of"]
+__all__ = ["BatchStep", "epoch_of", "locate"]
 
 
-def epoch_of(epoch: int, passes: int | None) -> int:
-    """The epoch the user iterates: passes of a repeat above the batch do not count."""
-    return 0 if passes is None else epoch // passes
+def epoch_of(epoch: int, passes: int) -> int:
+    """The epoch the user iterates: passes of a repeat above the batch do not count, unless it is without end."""
+    return epoch // passes
+
+
+def locate(error: DataError, rows: Chunk, op: str) -> None:
+    """Say where it happened: a batch knows the offset of a row, its chunk the row itself."""
+    error.context.setdefault("op", op)
+    offset = error.context.pop("offset", None)
+    if offset is not None:
+        error.context.setdefault("row", int(rows.origin[offset]))
 
 
 class BatchStep:
@@ -38,6 +46,7 @@ class BatchStep:
         epoch = epoch_of(chunk.epoch, self.op.passes)
         made: list[dict[str, Any]] = []
         kept: list[int] = []
+        bad: list[int] = []
         for k, start in enumerate(range(0, n, size)):
             rows = chunk if size >= n else chunk.slice(start, min(start + size, n))
             if failures.error is not None and len(rows) < size:
@@ -46,16 +55,18 @@ class BatchStep:
                 made.append(self._one(rows, BatchInfo(number + k, epoch)))
                 kept.append(start)
             except DataError as error:
-                if failures.batch(error):
+                if failures.batch(rows, error, self.name):
+                    bad.append(k)
                     continue
                 if not made:
                     raise
                 failures.error = error  # the batches before it are good
                 break
         if not made:
-            return chunk.slice(0, 0)
+            return failures.filled(chunk.slice(0, 0), bad)
         columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
-        return Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
+        batches = Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
+        return failures.filled(batches, bad)
 
     def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
         columns = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
@@ -66,10 +77,7 @@ class BatchStep:
                 columns = self._map(columns, info, len(rows))
             return {name: collate_column(column, name, i) for i, (name, column) in enumerate(columns.items())}
         except DataError as error:
-            error.context.setdefault("op", self.name)
-            offset = error.context.pop("offset", None)
-            if offset is not None:
-                error.context.setdefault("row", int(rows.origin[offset]))
+            locate(error, rows, self.name)
             raise
 
     def _map(self, columns: dict[str, Column], info: BatchInfo, rows: int) -> dict[str, Column]:

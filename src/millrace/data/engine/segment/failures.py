@@ -1,23 +1,34 @@
-"""What happens when a row fails: the only place that knows the error policy.
+"""What happens when a row fails: the only place that knows the error policy, whatever the op.
 
 'return' stops the chunk at that row: the rows before it go on and are delivered, then a DataError is raised that
-names op, row and column and shows the user's traceback. 'skip' and 'replace' drop the row and write it into the
-ledger (a Replace stage later fills the gap). The file of a row is added by the stage, which knows the source.
+names op, row and column and shows the user's traceback. 'skip' leaves the row out. 'replace' puts the last good row
+before it in its place, as this op made it; at the beginning of an epoch, where there is none before, the first good
+one. Both write the row into the ledger.
+
+A chunk does not know the chunk before it. Rows that fail at its beginning get its first good one here; the stage, where
+chunks come in order, puts the right one there, adds the file of the row, and keeps the ledger (``stages/mend.py``).
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import traceback
 from pathlib import Path
 from typing import Any
 
-from millrace.core.chunk import Chunk
+import numpy as np
+
+from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
+from millrace.core.rng import mix_into
 
-__all__ = ["Failures"]
+__all__ = ["Failures", "data_error", "own_copies", "standing_in", "user_traceback"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[3])
+# A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
+_AFTER, _BEFORE = 0xBAD, 0xBADBAD
 
 
 class Failures:
@@ -27,6 +38,8 @@ class Failures:
         self.policy = policy
         self.ledger: list[Entry] = []
         self.error: DataError | None = None
+        # rows at the beginning of the chunk that failed and want the last good row of the chunk before
+        self.lead = 0
 
     def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""
@@ -35,22 +48,66 @@ class Failures:
             self.error = data_error(error, what, op=op, row=index, columns=columns)
             self.error.__cause__ = None if self.error is error else error
             return False
-        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, DataError):
+            op = error.context.get("op", op)
+            columns = [error.context["column"]] if error.context.get("column") else columns
+            reason, file = error.message, error.context.get("file")
+        else:
+            reason, file = f"{type(error).__name__}: {error}", None
         action: Any = self.policy
-        self.ledger.append(Entry(op, index, reason[:500], None, ", ".join(columns), action))
+        self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
         return True
 
-    def batch(self, error: DataError) -> bool:
-        """A whole batch could not be made: True to go on without it."""
+    def batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
+        """A batch of these rows could not be made: True to go on without it."""
         if self.policy == "return":
             return False
-        context = error.context
-        row, column = context.get("row", -1), context.get("column", "")
-        action: Any = self.policy
-        self.ledger.append(
-            Entry(context.get("op", "batch"), row, error.message[:500], context.get("file"), column, action)
-        )
-        return True
+        if "row" in error.context and error.context["row"] >= 0:
+            chunk = Chunk({}, chunk.ids[:1], np.array([error.context["row"]], np.int64))
+        return self.row(chunk, 0, error, op, "", [])
+
+    def filled(self, good: Chunk, places: list[int]) -> Chunk:
+        """The good rows of a chunk, and under 'replace' others in the places of those that failed."""
+        if self.policy != "replace" or not places:
+            return good
+        n = len(good) + len(places)
+        is_good = np.ones(n, np.bool_)
+        is_good[places] = False
+        self.lead = int(np.argmax(is_good)) if len(good) else n
+        if not len(good):
+            return good
+        taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
+        columns = {n: own_copies(c, places) for n, c in taken.columns.items()}
+        ids = taken.ids.copy()
+        for i in range(self.lead - 1, -1, -1):
+            ids[i : i + 1] = mix_into(ids[i + 1 : i + 2], _BEFORE)
+        for i in places[self.lead :]:
+            ids[i : i + 1] = mix_into(ids[i - 1 : i], _AFTER)
+        first = len(self.ledger) - len(places)
+        for entry, place in enumerate(places[self.lead :], start=first + self.lead):
+            self.ledger[entry] = dataclasses.replace(self.ledger[entry], replacement=int(taken.origin[place]))
+        return Chunk(columns, ids, taken.origin, good.epoch, good.start)
+
+
+def own_copies(column: Column, rows: list[int]) -> Column:
+    """The column with these values copied, so that no two rows share memory that a function might write to."""
+    if isinstance(column, np.ndarray):
+        return column
+    made = list(column)
+    for i in rows:
+        made[i] = copy.deepcopy(made[i])
+    return made
+
+
+def standing_in(row: Chunk, count: int, *, before: bool = False) -> Chunk:
+    """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
+    taken = row.take(np.zeros(count, np.int64))
+    columns = {n: own_copies(c, list(range(count))) for n, c in taken.columns.items()}
+    ids = np.empty(count, np.uint64)
+    beside = row.ids[:1]
+    for i in range(count - 1, -1, -1) if before else range(count):
+        ids[i : i + 1] = beside = mix_into(beside, _BEFORE if before else _AFTER)
+    return Chunk(columns, ids, taken.origin, row.epoch, row.start)
 
 
 def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:

@@ -23,12 +23,19 @@ class FilterStep:
         columns = list(self.columns or chunk.columns)
         rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
         keep = np.zeros(len(rows), np.bool_)
+        bad: list[int] = []
         for i, values in enumerate(rows):
             try:
                 keep[i] = bool(self.predicate(*values))
             except Exception as error:
                 if not failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
                     return chunk.slice(0, i).take(keep[:i])
-        return chunk if keep.all() else chunk.take(keep)
+                bad.append(i)
+        kept = chunk if keep.all() else chunk.take(keep)
+        if not bad:
+            return kept
+        # a row that could not be judged stays: as the last one before it that was kept
+        before = np.cumsum(keep)
+        return failures.filled(kept, [int(before[i]) + number for number, i in enumerate(bad)])
 
     def close(self) -> None: ...

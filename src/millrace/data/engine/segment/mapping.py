@@ -73,12 +73,14 @@ class MapStep:
             results = [r for r, k in zip(results, keep, strict=True) if k]
         if not results:
             empty: list[Any] = []
-            return chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
+            none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
+            return failures.filled(none, bad)
         made = self._columns(results, outputs)
         if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
         after = replaced_columns(names, inputs, outputs)
-        return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+        chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+        return failures.filled(chunk, bad)
 
     def _calls(self, chunk: Chunk) -> Calls:
         """The operations, their random numbers drawn for this chunk."""

@@ -62,16 +62,17 @@ class ReadStep:
         op, names = f"{self.op.label} at {self.op.where}", list(self.op.source.schema())
         known = getattr(error, "row_index", None)
         parts: list[Chunk] = []
+        bad: list[int] = []
         start, clean = 0, True
         if known is not None and failures.policy == "return":
             # the rows before it are read again, together; the bad one is not asked twice
-            bad = int(np.flatnonzero(chunk.origin == known)[0])
-            failures.row(chunk, bad, error, op, what, names)
-            chunk, clean = chunk.slice(0, bad), False
-            if bad:
+            at = int(np.flatnonzero(chunk.origin == known)[0])
+            failures.row(chunk, at, error, op, what, names)
+            chunk, clean = chunk.slice(0, at), False
+            if at:
                 with self._turn:
                     parts.append(chunk.with_columns(dict(reader.read(chunk.origin))))
-            start = bad
+            start = at
         for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
@@ -81,15 +82,17 @@ class ReadStep:
                 clean = False
                 if not failures.row(chunk, i, cause, op, what, names):
                     break
+                bad.append(i)
         if clean:
             # every row alone is fine, together they are not: the source is at fault, not a row
             raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[]) from error
         if not parts:
-            return chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
+            none = chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
+            return failures.filled(none, bad)
         kept = Chunk.concat(parts)
         if self.op.columns is not None:
             kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
-        return kept
+        return failures.filled(kept, bad)
 
     def close(self) -> None:
         reader, self._reader = self._reader, None

@@ -39,6 +39,8 @@ class Report(NamedTuple):
     cpu: list[float]
     # rows that failed under an error mode that goes on
     ledger: list[Entry]
+    # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
+    lead: int
     # what is raised after the rows of the chunk were delivered
     error: DataError | None
     # warnings of a worker process, for the user's process to give
@@ -95,7 +97,9 @@ class SegmentRunner:
             held *= 2  # the rows before the last step are alive beside its result
         if failures.error is not None and not len(chunk):
             raise failures.error
-        return chunk, Report(rows, held, seconds, cpu, failures.ledger, failures.error, kept_warnings())
+        return chunk, Report(
+            rows, held, seconds, cpu, failures.ledger, failures.lead, failures.error, kept_warnings()
+        )
 
     def describe(self) -> str:
         return " -> ".join(self.names)

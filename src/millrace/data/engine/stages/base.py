@@ -52,6 +52,9 @@ class Stage:
         """False when a pull would have to wait for a worker."""
         return True
 
+    def interrupt(self) -> None:
+        """End whatever a thread waits for in here, from another thread; then comes close."""
+
     def close(self) -> None:
         """Release everything; safe at any time and more than once."""
 
@@ -68,6 +71,9 @@ class Through(Stage):
 
     def skip_rest(self) -> None:
         self.up.skip_rest()
+
+    def interrupt(self) -> None:
+        self.up.interrupt()
 
     def close(self) -> None:
         self.up.close()

@@ -9,14 +9,96 @@ import numpy as np
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
 from millrace.core.stats import StageStats
+from millrace.data.engine.segment.batching import locate
 from millrace.data.engine.segment.collate import collate_column, pad_columns
-from millrace.data.engine.segment.failures import data_error
+from millrace.data.engine.segment.failures import Failures
+from millrace.data.engine.segment.mapping import row_values
 from millrace.data.plan.ops import BucketBatch
 
 from .base import DONE, END, Pulled, Stage, State, Through
 from .regroup import Rows
 
-__all__ = ["BucketStage"]
+__all__ = ["BucketStage", "CollateStep", "MeasureStep"]
+
+# The column that says which bucket a row is for, and then holds the rows of a batch.
+BUCKET = "_bucket"
+
+
+class MeasureStep:
+    """Which bucket each row is for."""
+
+    def __init__(self, node: BucketBatch) -> None:
+        self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        columns = list(self.node.inputs_of(list(chunk.columns)))
+        rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
+        buckets: list[int] = []
+        bad: list[int] = []
+        keep = np.ones(len(rows), np.bool_)
+        for i, values in enumerate(rows):
+            try:
+                length = self._length(values, columns[0])
+            except Exception as error:
+                what = "bucket_batch_by_length operation: [element_length_function]"
+                if not failures.row(chunk, i, error, self.name, what, columns):
+                    chunk, keep = chunk.slice(0, i), keep[:i]
+                    break
+                keep[i] = False
+                bad.append(i)
+            else:
+                buckets.append(int(np.searchsorted(np.asarray(self.node.boundaries), length, side="right")))
+        good = chunk.take(keep) if bad else chunk
+        return failures.filled(good.with_columns({**good.columns, BUCKET: np.array(buckets, np.int64)}), bad)
+
+    def _length(self, values: tuple[Any, ...], column: str) -> int:
+        if self.node.length_function is None:
+            if not getattr(values[0], "shape", ()):
+                raise DataError(
+                    "bucket_batch_by_length measures the first axis, and this value is a scalar; "
+                    "give element_length_function",
+                    column=column,
+                )
+            return int(values[0].shape[0])
+        length = int(self.node.length_function(*values))
+        if length < 0:
+            raise DataError(
+                "Invalid element_length_function, element_length_function must return an integer greater than or "
+                f"equal to 0, but got{length}"
+            )
+        return length
+
+
+class CollateStep:
+    """The rows of a full bucket as a batch."""
+
+    def __init__(self, node: BucketBatch) -> None:
+        self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        number, rows = chunk.columns[BUCKET][0]
+        try:
+            columns = pad_columns(rows.columns, self.node.pad_info or {}, self._free(number, rows))
+            made: dict[str, Column] = {
+                n: [collate_column(c, n, i)] for i, (n, c) in enumerate(columns.items())
+            }
+        except DataError as error:
+            locate(error, rows, self.name)
+            if not failures.batch(rows, error, self.name):
+                raise
+            return failures.filled(chunk.slice(0, 0), [0])
+        return chunk.with_columns(made)
+
+    def _free(self, number: int, rows: Chunk) -> int | None:
+        if not self.node.pad_to_boundary:
+            return None
+        if number == len(self.node.boundaries):
+            raise DataError(
+                "Invalid data, requested to pad to bucket boundary failed, bucket index should be less than "
+                f"{len(self.node.batch_sizes)}, but got {number}. Row {int(rows.origin[0])} is longer than the last "
+                "boundary: add a larger one.",
+            )
+        return self.node.boundaries[number] - 1
 
 
 class BucketStage(Through):
@@ -38,8 +120,7 @@ class BucketStage(Through):
                 self._ended = True
                 break
             before = self.rows.state()
-            row = self.rows.take(1)
-            number = self._bucket(row)
+            number, row = self._take()
             self.buckets[number].append((self.position, before, row))
             self.position += 1
             if len(self.buckets[number]) == self.node.batch_sizes[number]:
@@ -52,61 +133,21 @@ class BucketStage(Through):
         self._next_epoch()
         return END
 
-    def _bucket(self, row: Chunk) -> int:
-        length = self._length(row)
-        return int(np.searchsorted(np.asarray(self.node.boundaries), length, side="right"))
-
-    def _length(self, row: Chunk) -> int:
-        values = [row.row(0)[name] for name in self.node.column_names]
-        if self.node.length_function is None:
-            if not getattr(values[0], "shape", ()):
-                raise DataError(
-                    "bucket_batch_by_length measures the first axis, and this value is a scalar; "
-                    "give element_length_function",
-                    op="bucket_batch_by_length",
-                    row=int(row.origin[0]),
-                    column=self.node.column_names[0],
-                )
-            return int(values[0].shape[0])
-        try:
-            length = int(self.node.length_function(*values))
-        except Exception as error:
-            raise data_error(
-                error,
-                "bucket_batch_by_length operation: [element_length_function]",
-                op=f"bucket_batch_by_length at {self.node.where}",
-                row=int(row.origin[0]),
-                columns=list(self.node.column_names),
-            ) from error
-        if length < 0:
-            raise DataError(
-                "Invalid element_length_function, element_length_function must return an integer greater than or "
-                f"equal to 0, but got{length}",
-                op="bucket_batch_by_length",
-                row=int(row.origin[0]),
-            )
-        return length
+    def _take(self) -> tuple[int, Chunk]:
+        """The next row and the bucket it is for."""
+        row = self.rows.take(1)
+        columns = dict(row.columns)
+        return int(columns.pop(BUCKET)[0]), row.with_columns(columns)
 
     def _emit(self, number: int) -> Chunk:
         waiting, self.buckets[number] = self.buckets[number], []
         rows = Chunk.concat([row for _, _, row in waiting])
-        free = None
-        if self.node.pad_to_boundary:
-            if number == len(self.node.boundaries):
-                raise DataError(
-                    "Invalid data, requested to pad to bucket boundary failed, bucket index should be less than "
-                    f"{len(self.buckets)}, but got {number}. Row {int(rows.origin[0])} is longer than the last "
-                    "boundary: add a larger one.",
-                    op="bucket_batch_by_length",
-                )
-            free = self.node.boundaries[number] - 1
-        columns = pad_columns(rows.columns, self.node.pad_info or {}, free)
-        made: dict[str, Column] = {n: [collate_column(c, n, i)] for i, (n, c) in enumerate(columns.items())}
-        chunk = Chunk(made, rows.ids[:1], rows.origin[:1], self.epoch, self.batch)
         self.batch += 1
         self.stats.rows += len(rows)
         self.stats.chunks += 1
-        return chunk
+        # one row that holds the rows of a batch: the next step makes the batch of it
+        inside: dict[str, Column] = {BUCKET: [(number, rows)]}
+        return Chunk(inside, rows.ids[:1], rows.origin[:1], self.epoch, self.batch - 1)
 
     def _next_epoch(self) -> None:
         self.buckets = [[] for _ in self.buckets]
@@ -127,10 +168,10 @@ class BucketStage(Through):
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
         self.batch, self.epoch, self.position = state["batch"], state["epoch"], state["position"]
-        places: dict[int, int] = {p: b for b, bucket in enumerate(state["waiting"]) for p in bucket}
+        waiting = {position for bucket in state["waiting"] for position in bucket}
         for position in range(state["base"], self.position):
             self.rows.fill(1)
             before: Any = self.rows.state()
-            row = self.rows.take(1)
-            if position in places:
-                self.buckets[places[position]].append((position, before, row))
+            number, row = self._take()
+            if position in waiting:
+                self.buckets[number].append((position, before, row))

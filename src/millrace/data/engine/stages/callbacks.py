@@ -9,8 +9,9 @@ from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import Failures, data_error
 from millrace.data.engine.segment.mapping import MapStep
 
-from .base import END, Pulled, Stage, State, Through
-from .regroup import Rows
+from .base import END, Pulled, Signal, Stage, State
+from .mend import Mender
+from .step import StepStage
 
 __all__ = ["CallbackStage"]
 
@@ -24,15 +25,25 @@ class _RunContext:
         self.cur_step_num_in_epoch = step_in_epoch
 
 
-class CallbackStage(Through):
+class CallbackStage(StepStage):
+    """``passes``: how often a repeat above reads this map in one epoch of the iterator."""
+
     def __init__(
-        self, up: Stage, stats: StageStats, step: MapStep, callbacks: tuple[Any, ...], policy: str
+        self,
+        up: Stage,
+        stats: StageStats,
+        step: MapStep,
+        mender: Mender,
+        callbacks: tuple[Any, ...],
+        passes: int,
     ) -> None:
-        super().__init__(up, stats)
-        self.rows, self.step, self.callbacks, self.policy = Rows(up), step, callbacks, policy
-        self.epoch, self.done, self.in_epoch = 0, 0, 0
+        super().__init__(up, stats, step, mender)
+        self.name, self.callbacks, self.passes = step.name, callbacks, passes
+        self.turn, self.epoch, self.done, self.in_epoch = 0, 0, 0, 0
         self._begun = False
         self._epoch_begun = False
+        # rows that were worked on before the restore: done again, but not told again
+        self._again = 0
 
     def _call(self, event: str) -> None:
         context = _RunContext(self.epoch if event == "ds_begin" else self.epoch + 1, self.done, self.in_epoch)
@@ -44,57 +55,63 @@ class CallbackStage(Through):
                 getattr(callback, event)(context)
             except Exception as error:
                 what = f"map operation: callback {type(callback).__name__}.{event}"
-                raise data_error(error, what, op=self.step.name, row=self.in_epoch - 1, columns=[]) from error
+                raise data_error(error, what, op=self.name, row=self.in_epoch - 1, columns=[]) from error
 
     def pull(self) -> Pulled:
         if not self._begun:
             self._begun = True
             self._call("ds_begin")
-        while True:
-            signal = self.rows.fill(1)
-            if signal is not None and signal is not END:
-                return signal
-            if not self._epoch_begun:
-                self._epoch_begun = True
-                self._call("ds_epoch_begin")
-            if signal is END:
-                self._call("ds_epoch_end")
-                self.rows.take_signal()
-                self._next_epoch()
-                return END
-            made = self._row(self.rows.take(1))
-            if len(made):
-                return made
+        return super().pull()
 
-    def _row(self, row: Chunk) -> Chunk:
+    def _begin_epoch(self) -> None:
+        if not self._epoch_begun:
+            self._epoch_begun = True
+            self._call("ds_epoch_begin")
+
+    def _run(self, chunk: Chunk, failures: Failures) -> Chunk:
+        if self._again:
+            self._again -= 1
+            return super()._run(chunk, failures)
+        self._begin_epoch()
         self.done += 1
         self.in_epoch += 1
         self._call("ds_step_begin")
-        failures = Failures(self.policy)
-        made = self.step(row, failures)
-        if failures.error is not None:
-            raise failures.error
-        self._call("ds_step_end")
-        self.stats.rows += 1
+        made = super()._run(chunk, failures)
+        if failures.error is None:
+            self._call("ds_step_end")
+            self.stats.rows += 1
         return made
 
-    def _next_epoch(self) -> None:
-        self.epoch, self.in_epoch, self._epoch_begun = self.epoch + 1, 0, False
+    def _ended(self, signal: Signal) -> Signal:
+        if signal is END:
+            self._begin_epoch()
+            if self.turn + 1 == self.passes:
+                self._call("ds_epoch_end")
+            self._next_turn()
+        return super()._ended(signal)
+
+    def _next_turn(self) -> None:
+        self.turn += 1
+        if self.turn == self.passes:
+            self.turn, self.epoch, self.in_epoch, self._epoch_begun = 0, self.epoch + 1, 0, False
 
     def interrupt(self) -> None:
+        super().interrupt()
         for callback in self.callbacks:
             stop = getattr(callback, "interrupt", None)
             if stop is not None:
                 stop()
 
     def skip_rest(self) -> None:
-        self.rows.skip_rest()
-        self._next_epoch()
+        super().skip_rest()
+        self._next_turn()
 
     def state(self) -> State:
-        return {"rows": self.rows.state(), "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
+        count = {"turn": self.turn, "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
+        return {"rows": super().state(), "again": self._mender.since, **count}
 
     def restore(self, state: State) -> None:
-        self.rows.restore(state["rows"])
-        self.epoch, self.done, self.in_epoch = state["epoch"], state["done"], state["in_epoch"]
+        super().restore(state["rows"])
+        self.turn, self.epoch = state["turn"], state["epoch"]
+        self.done, self.in_epoch, self._again = state["done"], state["in_epoch"], state["again"]
         self._begun = self._epoch_begun = self.in_epoch > 0

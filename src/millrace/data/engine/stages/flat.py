@@ -11,20 +11,47 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import mix_into
 from millrace.core.stats import StageStats
-from millrace.data.engine.segment.failures import data_error
+from millrace.data.engine.segment.failures import Failures
 from millrace.data.plan.node import Node
 from millrace.data.plan.ops import FlatMap
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows
 
-__all__ = ["FlatMapStage"]
+__all__ = ["FlatMapStage", "OpenStep"]
+
+
+# The one column of what the user's function makes of rows.
+DATASET = "_dataset"
+
+
+class OpenStep:
+    """The dataset that the user's function makes of a row."""
+
+    def __init__(self, node: FlatMap) -> None:
+        self.node, self.name = node, f"flat_map at {node.where}"
+
+    def __call__(self, row: Chunk, failures: Failures) -> Chunk:
+        try:
+            made = self.node.function(*row.row(0).values())
+            node: Any = getattr(made, "_node", None)
+            if not isinstance(node, Node):
+                raise ArgumentTypeError("flat_map must return a Dataset object.")
+        except Exception as error:
+            if isinstance(error, ArgumentTypeError) and failures.policy == "return":
+                raise
+            failures.row(row, 0, error, self.name, "flat_map operation: [PyFunc]", list(row.columns))
+            return failures.filled(row.slice(0, 0), [0])
+        datasets: list[Any] = [node]
+        return row.with_columns({DATASET: datasets})
 
 
 class FlatMapStage(Through):
-    def __init__(self, up: Stage, stats: StageStats, node: FlatMap, build: Callable[[Node], Stage]) -> None:
+    """Upstream's rows are datasets: it runs each, in place."""
+
+    def __init__(self, up: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
         super().__init__(up, stats)
-        self.node, self.rows, self._build = node, Rows(up), build
+        self.rows, self._build = Rows(up), build
         self.epoch, self.position = 0, 0
         self._inner: Stage | None = None
         self._before: State = None
@@ -54,22 +81,8 @@ class FlatMapStage(Through):
             return chunk
 
     def _open(self, row: Chunk) -> None:
-        values = list(row.row(0).values())
-        try:
-            made = self.node.function(*values)
-        except Exception as error:
-            raise data_error(
-                error,
-                "flat_map operation: [PyFunc]",
-                op=f"flat_map at {self.node.where}",
-                row=int(row.origin[0]),
-                columns=list(row.columns),
-            ) from error
-        node: Any = getattr(made, "_node", None)
-        if not isinstance(node, Node):
-            raise ArgumentTypeError("flat_map must return a Dataset object.")
         self._id = int(row.ids.view(np.int64)[0])
-        self._inner = self._build(node)
+        self._inner = self._build(row.columns[DATASET][0])
 
     def _close_inner(self) -> None:
         inner, self._inner = self._inner, None

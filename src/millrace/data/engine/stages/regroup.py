@@ -107,7 +107,7 @@ class RegroupStage(Through):
         stats: StageStats,
         size: int | Callable[..., Any],
         drop_remainder: bool,
-        passes: int | None,
+        passes: int,
         name: str,
     ) -> None:
         super().__init__(up, stats)

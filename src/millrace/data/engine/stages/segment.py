@@ -6,15 +6,12 @@ budget bound what is under way) and error delivery (an exception surfaces when i
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
-from millrace.core.ledger import Entry
 from millrace.core.log import warn_once
 from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
@@ -27,17 +24,14 @@ from millrace.data.plan.physical import Segment
 
 from .base import DONE, Pulled, Signal, Stage, State
 from .indices import IndexStage
+from .mend import Mender
 
 __all__ = ["SegmentStage"]
-
-E = TypeVar("E", bound=BaseException)
 
 # A chunk should take about this long: far above the cost of a hand-over (50 us; 200 us to a process and back).
 TARGET_SECONDS = {"inline": 0.004, "threads": 0.004, "processes": 0.02}
 # ... and hold no more than this, unless one batch does.
 MOST_BYTES = 4 << 20
-# The share of bad rows means something once this many have been seen, or at the end of an epoch.
-LIMIT_FROM_ROWS = 100
 
 
 class SegmentStage(Stage):
@@ -48,21 +42,18 @@ class SegmentStage(Stage):
         executor: Executor,
         budget: Bytes,
         stats: StageStats,
-        report: Callable[..., None],
         wait: Callable[[Task, SegmentStage], None],
-        limit: float,
-        where: Callable[[int], str | None] | None,
+        mender: Mender,
     ) -> None:
         self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
-        self._report, self._wait, self._limit, self._where = report, wait, limit, where
+        self._wait, self._mender = wait, mender
         self._pending: deque[tuple[Task | Signal, State, int]] = deque()
-        self._state = up.state()
+        # upstream's position after the chunk that came out last
+        self._after = up.state()
         # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
         self._expected = 0
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
-        # rows that failed under an error mode that goes on, counted as their chunks are delivered
-        self.dropped = 0
         self._feeds_itself = isinstance(up, IndexStage)
         self._target = TARGET_SECONDS.get(executor.kind, 0.02)
         threads = executor if isinstance(executor, ThreadExecutor) else None
@@ -74,6 +65,8 @@ class SegmentStage(Stage):
 
     def pull(self) -> Pulled:
         while True:
+            if self._mender.ready:
+                return self._mender.next()
             if self._failed is not None:
                 raise self._failed
             self._refused = False
@@ -82,11 +75,11 @@ class SegmentStage(Stage):
             self.stats.fill.append(len(self._pending) / self.node.window)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
-                self._state = state
                 if item is DONE:
                     self._pending.append((DONE, state, 0))
-                elif self.dropped:
-                    self._check_limit(self.stats.ops[0].rows)
+                else:
+                    self._mender.end(state)
+                self._after = state
                 return item
             waited = not item.done()
             if waited:
@@ -99,14 +92,13 @@ class SegmentStage(Stage):
                 self.stats.wait_in += time.perf_counter() - began
             self.budget.give_back(reserved)
             if item.error is not None:
-                raise self._located(item.error)
+                raise self._mender.located(item.error)
             assert item.result is not None
             chunk, report = item.result
-            self._state = state
+            before, self._after = self._after, state
             self._learn(chunk, report)
             self._concurrency.finished(report.rows, sum(report.cpu), waited)
-            if len(chunk):
-                return chunk
+            self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
 
     def _use(self, workers: int) -> None:
         assert self._threads is not None
@@ -132,7 +124,7 @@ class SegmentStage(Stage):
                 self.budget.give_back(self._expected)
                 failed = Task(None)
                 failed.finish(None, error)
-                pending.append((failed, self._state, 0))
+                pending.append((failed, self._after, 0))
                 return
             if isinstance(got, Signal):
                 self.budget.give_back(self._expected)
@@ -148,7 +140,7 @@ class SegmentStage(Stage):
     def _learn(self, chunk: Chunk, report: Report) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
         rows_in, held, seconds = report.rows, report.held, report.seconds
-        self._failed = report.error and self._located(report.error)
+        self._failed = report.error and self._mender.located(report.error)
         stats = self.stats
         stats.rows += len(chunk)
         stats.chunks += 1
@@ -162,11 +154,6 @@ class SegmentStage(Stage):
             op.rows += rows_in
         for key, message in report.warnings:
             warn_once(key, message)
-        if report.ledger:
-            self.dropped += len(report.ledger)
-            self._report([self._entry(entry) for entry in report.ledger])
-            if stats.ops[0].rows >= LIMIT_FROM_ROWS:
-                self._check_limit(stats.ops[0].rows)
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
@@ -176,40 +163,12 @@ class SegmentStage(Stage):
             # grow by doubling: one odd chunk must not make the next one huge
             self.up.rows = max(unit, min(wanted, by_bytes, self.node.rows, 2 * self.up.rows))
 
-    def _located(self, error: E) -> E:
-        """The error with the file of its row, if that is known here and was not there."""
-        if isinstance(error, DataError) and "file" not in error.context:
-            file = self._file(error.context.get("row"))
-            if file is not None:
-                error.context["file"] = file
-        return error
-
-    def _entry(self, entry: Entry) -> Entry:
-        return entry if entry.file is not None else dataclasses.replace(entry, file=self._file(entry.row))
-
-    def _file(self, row: int | None) -> str | None:
-        if self._where is None or row is None or row < 0:
-            return None
-        try:
-            return self._where(row)
-        except Exception as error:  # the context of an error must never hide the error
-            return f"(unknown: {error})"
-
-    def _check_limit(self, rows: int) -> None:
-        """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""
-        if self.dropped > self._limit * rows:
-            raise DataError(
-                f"{self.dropped} of {rows} rows failed, more than config.set_error_samples_limit({self._limit}) allows;"
-                " dataset.skipped() lists them",
-                op=self.stats.name,
-            )
-
     def state(self) -> State:
-        return self._state
+        return self._mender.state()
 
     def restore(self, state: State) -> None:
-        self.up.restore(state)
-        self._state = state
+        self._after = self._mender.restore(state)
+        self.up.restore(self._after)
 
     def ready(self) -> bool:
         self._top_up()
@@ -220,14 +179,18 @@ class SegmentStage(Stage):
         while self._pending:
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
-                self._state = state
+                self._stand_at(state)
                 if item is DONE:
                     self._pending.append((DONE, state, 0))
                 return
             item.cancelled = True
             self.budget.give_back(reserved)
         self.up.skip_rest()
-        self._state = self.up.state()
+        self._stand_at(self.up.state())
+
+    def _stand_at(self, epoch: State) -> None:
+        self._after = epoch
+        self._mender.forget(epoch)
 
     def close(self) -> None:
         for item, _, reserved in self._pending:

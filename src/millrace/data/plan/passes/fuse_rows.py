@@ -11,7 +11,7 @@ from __future__ import annotations
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
 from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
-from millrace.data.plan.physical import Regroup, Replace, Segment
+from millrace.data.plan.physical import Regroup, Segment
 
 from .spread import is_heavy, spreads, wish_of
 
@@ -22,29 +22,25 @@ MOST_ROWS = 256
 
 
 def fuse_rows(root: Node, settings: Settings) -> Node:
-    def replaced(segment: Segment) -> Node:
-        if settings.error_samples_mode != "replace":
-            return segment
-        return Replace(inputs=(segment,), op=segment.op, where=segment.where)
-
     def rule(node: Node) -> Node:
         if isinstance(node, Read):
             if not node.source.random_access:
                 return node
-            return replaced(Segment(ops=(node,), op=node.op, where=node.where))
+            return Segment(ops=(node,), op=node.op, where=node.where)
         if isinstance(node, Batch):
             return _fuse_batch(node, settings)
         if isinstance(node, (Map, Filter, Project, Rename)) and not getattr(node, "callbacks", ()):
-            fused = _extend(node.inputs[0], node)
-            return replaced(fused) if isinstance(node, Map) else fused
+            return _extend(node.inputs[0], node, settings)
         return node
 
     return rewrite(root, rule)
 
 
-def _extend(below: Node, op: Node) -> Segment:
+def _extend(below: Node, op: Node, settings: Settings) -> Segment:
     op = op.replace(inputs=())
-    if isinstance(below, Segment) and _agree(below, op):
+    # where failed rows are replaced, each op that may fail ends its segment: the row that stands in is one of its own
+    alone = settings.error_samples_mode == "replace" and not isinstance(op, (Project, Rename))
+    if isinstance(below, Segment) and _agree(below, op) and not alone:
         return below.replace(ops=(*below.ops, op))
     return Segment(inputs=(below,), ops=(op,), op=op.op, where=op.where)
 
@@ -52,7 +48,7 @@ def _extend(below: Node, op: Node) -> Segment:
 def _fuse_batch(node: Batch, settings: Settings) -> Node:
     below = node.inputs[0]
     if node.whole and isinstance(below, Segment):
-        return _extend(below, node)
+        return _extend(below, node, settings)
     if isinstance(below, Segment) and _can_align(below, node, settings):
         size = node.batch_size
         assert isinstance(size, int)
@@ -61,7 +57,7 @@ def _fuse_batch(node: Batch, settings: Settings) -> Node:
             assert isinstance(first, Read)
             cut = first.replace(steps=(*first.steps, Slice(multiple=size)))
             below = below.replace(ops=(cut, *below.ops[1:]))
-        return _extend(below.replace(unit=size), node)
+        return _extend(below.replace(unit=size), node, settings)
     return Segment(
         inputs=(Regroup.before(node),), ops=(node.replace(inputs=()),), op=node.op, where=node.where
     )
