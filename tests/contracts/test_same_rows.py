@@ -11,6 +11,7 @@ import pytest
 
 import millrace.dataset as ds
 from millrace.core import settings
+from millrace.core.executors import EXECUTORS
 
 from .pipelines import PIPELINES
 
@@ -83,8 +84,11 @@ def test_threads(
 
 
 @pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=2))
-def test_processes(name: str, workers: int, chunk_rows: int | None, reference: dict[str, Any]) -> None:
-    got = run(name, executor="processes", num_parallel_workers=workers, chunk_rows=chunk_rows)
+@pytest.mark.parametrize("executor", [name for name, traits in EXECUTORS.items() if not traits.same_process])
+def test_workers_outside_this_process(
+    name: str, executor: str, workers: int, chunk_rows: int | None, reference: dict[str, Any]
+) -> None:
+    got = run(name, executor=executor, num_parallel_workers=workers, chunk_rows=chunk_rows)
     assert_same(got, reference[name])
 
 

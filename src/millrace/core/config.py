@@ -19,6 +19,7 @@ from .args import INT32_MAX, UINT32_MAX, check_type
 from .config_checks import Check, ErrorSamplesMode
 from .cores import available_cores
 from .errors import ArgumentTypeError, PlanError
+from .executors import EXECUTORS
 from .hooks import DebugHook, PrintMetaDataHook
 
 __all__ = [
@@ -258,7 +259,7 @@ set_chunk_rows, get_chunk_rows = _pair(Row(
     "64", "how many rows travel together inside the engine; None lets it choose. Results never depend on it.",
 ))  # fmt: skip
 set_executor, get_executor = _pair(Row(
-    "executor", "executor", checks.one_of("executor", "inline", "threads", "processes", None),
+    "executor", "executor", checks.one_of("executor", *EXECUTORS, None),
     "'threads'", "where row-wise ops run; None lets the engine choose. Results never depend on it.",
 ))  # fmt: skip
 

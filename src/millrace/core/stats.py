@@ -13,6 +13,7 @@ import time
 from collections import deque
 from typing import Any
 
+from .executors import EXECUTORS
 from .idle import idle_seconds
 
 __all__ = ["OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
@@ -71,6 +72,21 @@ class StageStats:
     refused: int = 0
     ops: list[OpStats] = dataclasses.field(default_factory=list)
     fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
+
+    @property
+    def outside(self) -> bool:
+        """Its workers are not in the user's process."""
+        return self.kind in EXECUTORS and not EXECUTORS[self.kind].same_process
+
+    @property
+    def shares_gil(self) -> bool:
+        """Its workers are threads of the user's process."""
+        return self.kind in EXECUTORS and EXECUTORS[self.kind].shares_gil
+
+    @property
+    def background(self) -> bool:
+        """It has workers of its own; False where the caller does the work."""
+        return self.kind in EXECUTORS and EXECUTORS[self.kind].background
 
     @property
     def mean_fill(self) -> float:

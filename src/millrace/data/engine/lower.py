@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import PlanError
+from millrace.core.executors import BESIDE, DIRECT, traits_of
 from millrace.core.ledger import Ledger
-from millrace.core.log import get_logger, warn_once
+from millrace.core.log import warn_once
 from millrace.core.rng import mix
 from millrace.core.settings import Settings
 from millrace.core.stats import OpStats, RunStats, StageStats
@@ -16,36 +17,19 @@ from millrace.data.plan import ops, physical
 from millrace.data.plan.bind import Plan, bind, optimise
 from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
-from millrace.data.plan.passes.spread import wish_of
-from millrace.data.transforms.base import is_ordered
 
 from .budget import Bytes
 from .executors.base import Executor
-from .executors.inline import InlineExecutor
-from .executors.threads import ThreadExecutor
-from .segment.mapping import MapStep
+from .executors.registry import make_executor
 from .segment.runner import SegmentRunner
 from .stages.base import Stage
-from .stages.bucket import BucketStage, CollateStep, MeasureStep
-from .stages.callbacks import CallbackStage
-from .stages.count import DealStage, RepeatStage, SkipStage, TakeStage
-from .stages.flat import FlatMapStage, OpenStep
-from .stages.gate import GateStage, gates
 from .stages.indices import BatchIndexStage, IndexStage
 from .stages.mend import Mender, Policy
 from .stages.pump import Pump
-from .stages.regroup import RegroupStage
 from .stages.segment import SegmentStage
-from .stages.several import ConcatStage, ZipStage
-from .stages.step import Step, StepStage
-from .stages.stream import StreamStage
-from .stages.window import WindowShuffleStage
+from .stages.table import Making, make_stage
 
 __all__ = ["Lowering"]
-
-log = get_logger(__name__)
-
-STREAM_ROWS = 64
 
 
 @dataclasses.dataclass
@@ -64,7 +48,8 @@ class Lowering:
 
     @property
     def _inline(self) -> bool:
-        return self.plan.settings.debug_mode or self.plan.settings.executor == "inline"
+        settings = self.plan.settings
+        return settings.debug_mode or not traits_of(settings.executor or BESIDE).background
 
     def _pumped(self, stage: Stage) -> Stage:
         """Barriers run ahead in a thread of their own; in-line runs stay in the caller's."""
@@ -77,56 +62,24 @@ class Lowering:
         return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.where, **more))
 
     def build(self, node: Node, epochs: int | None) -> Stage:
-        settings, seed = self.plan.settings, self.plan.seed
         if isinstance(node, physical.Segment):
             return self._segment(node, epochs)
-        if isinstance(node, ops.Read):
-            rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
-            return StreamStage(node, epochs, self._stats(node, "stream"), rows)
-        if isinstance(node, ops.Repeat):
-            below = None if node.count is None or epochs is None else epochs * node.count
-            up = self.build(node.inputs[0], below)
-            return RepeatStage(up, self._stats(node), node.count, epochs)
-        ups = [self.build(child, epochs) for child in node.inputs]
-        stats = self._stats(node)
-        if isinstance(node, ops.Concat):
-            return ConcatStage(ups, stats)
-        if isinstance(node, ops.Zip):
-            return ZipStage(ups, stats)
-        up = ups[0]
-        if isinstance(node, physical.Regroup):
-            return RegroupStage(up, stats, node.batch_size, node.drop_remainder, node.passes, describe(node))
-        if isinstance(node, ops.Shuffle):
-            stats.buffer = node.buffer_size
-            return WindowShuffleStage(up, stats, node.buffer_size, seed, node.op, node.key, self.budget)
-        if isinstance(node, ops.Take):
-            return TakeStage(up, stats, node.count)
-        if isinstance(node, ops.Skip):
-            return SkipStage(up, stats, node.count)
-        if isinstance(node, ops.Deal):
-            return DealStage(up, stats, node.shards, node.shard, node.even)
-        if isinstance(node, ops.BucketBatch):
-            stats.batches = True
-            measured = self._step(up, stats, MeasureStep(node), node, whole=True)
-            return self._step(BucketStage(measured, stats, node), stats, CollateStep(node), node)
-        if isinstance(node, ops.FlatMap):
-            datasets = self._step(up, stats, OpenStep(node), node)
-            return FlatMapStage(datasets, stats, lambda inner: self._inner(inner, node.op))
-        if isinstance(node, ops.SyncWait):
-            gate = gates.get(node.token)
-            if gate is None:
-                raise PlanError(
-                    f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone"
-                )
-            return GateStage(up, stats, gate, node.batch_rows, settings.callback_timeout)
-        if isinstance(node, ops.Map):  # with callbacks; others are inside segments by now
-            hooks = settings.debug_hooks if settings.debug_mode else ()
-            step = MapStep(node, seed, hooks)
-            return CallbackStage(up, stats, step, self._mender(node, up), node.callbacks, node.passes)
-        raise PlanError(f"no stage for {node.label}")
-
-    def _step(self, up: Stage, stats: StageStats, step: Step, node: Node, *, whole: bool = False) -> Stage:
-        return StepStage(up, stats, step, self._mender(node, up), whole=whole)
+        below = node.passes_below(epochs)
+        ups = [self.build(child, below) for child in node.inputs]
+        plan, stats = self.plan, self._stats(node)
+        return make_stage(
+            Making(
+                node=node,
+                ups=ups,
+                stats=stats,
+                epochs=epochs,
+                seed=plan.seed,
+                settings=plan.settings,
+                budget=self.budget,
+                mender=lambda up: self._mender(node, up),
+                inner=self._inner,
+            )
+        )
 
     def _mender(self, node: Node, up: Stage) -> Mender:
         settings = self.plan.settings
@@ -136,7 +89,7 @@ class Lowering:
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
         first = node.ops[0]
-        if isinstance(first, ops.Read) and first.batch_sampler is not None:
+        if isinstance(first, ops.Read) and not first.addressable:
             up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
             rows = node.rows if node.fixed else min(node.rows, max(node.unit, 8 // node.unit * node.unit))
@@ -159,46 +112,35 @@ class Lowering:
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
-        if node.executor == "inline":
-            return InlineExecutor(runner)
-        if node.executor == "processes":
-            from .executors.processes import ProcessExecutor
-
-            try:
-                method = self.plan.settings.multiprocessing_start_method
-                made = ProcessExecutor(runner, node.workers, start_method=method, name=name)
-                log.info(
-                    "%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots
-                )
-                return made
-            except PlanError as error:
-                warn_once(
-                    f"threads-instead-{node.where}",
-                    f"{error}\nRunning on threads instead; the rows are the same.",
-                )
-        return ThreadExecutor(runner, node.workers, name=name)
+        try:
+            return make_executor(node.executor, runner, node.workers, name, self.plan.settings)
+        except PlanError as error:
+            if traits_of(node.executor).same_process:
+                raise
+            warn_once(
+                f"threads-instead-{node.where}",
+                f"{error}\nRunning on {BESIDE} instead; the rows are the same.",
+            )
+        return make_executor(BESIDE, runner, node.workers, name, self.plan.settings)
 
     def _inner(self, node: Node, op: int) -> Stage:
         """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
-        settings = self.plan.settings.replace(executor="inline")
+        settings = self.plan.settings.replace(executor=DIRECT)
         plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
         return inner.build(plan.root, 1)
 
 
 def _op_stats(op: Node, settings: Settings) -> OpStats:
-    serial = (isinstance(op, ops.Read) and op.source.exclusive) or (
-        isinstance(op, ops.Map) and any(is_ordered(operation) for operation in op.operations)
-    )
-    asked = getattr(op, "workers", None)
+    serial = op.in_turn or (isinstance(op, ops.Read) and op.source.exclusive)
     return OpStats(
         describe(op),
         op.where,
         kind=type(op).__name__,
-        python=wish_of(op) != "any",
+        python=op.user_code,
         serial=serial,
-        asked=settings.num_parallel_workers if asked is None else asked,
-        processes=wish_of(op) == "processes",
+        asked=settings.num_parallel_workers if op.workers is None else op.workers,
+        processes=op.processes,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millrace.core import settings
+from millrace.core.executors import DIRECT
 from millrace.core.log import get_logger
 from millrace.data.engine.driver import Run
 from millrace.data.engine.stages.base import Signal
@@ -99,7 +100,7 @@ class DatasetBase:
 
     def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
         """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
-        quiet = settings.current().replace(executor="inline", debug_mode=False, debug_hooks=())
+        quiet = settings.current().replace(executor=DIRECT, debug_mode=False, debug_hooks=())
         if limit is not None:
             node = ops.Take(inputs=(node,), count=limit)
         run = Run(optimise(bind(_left_alone(node), quiet)), 1)

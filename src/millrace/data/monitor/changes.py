@@ -80,7 +80,7 @@ def slowest_op(stage: StageStats, part: Part | None) -> OpStats:
 def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]:
     op = slowest_op(stage, part)
     may_move = not op.processes and not stage.fixed_executor and op.kind != "Filter"
-    if stage.kind == "threads" and op.python and may_move:
+    if stage.shares_gil and op.python and may_move:
         made = [(n, _in_processes(model, part, stage, n)) for n in _counts(0, model.cores, MOST_PROCESSES)]
         value, predicted = _fewest([(n, model.predict(after)) for n, after in made])
         if op.kind == "Read":
@@ -89,7 +89,7 @@ def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]
         else:
             arguments = {"python_multiprocessing": True, "num_parallel_workers": value}
             yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
-    most = MOST_THREADS if stage.kind == "threads" else MOST_PROCESSES
+    most = MOST_THREADS if stage.shares_gil else MOST_PROCESSES
     # a number that was asked for already and not given would not be given when it is asked for again
     counts = _counts(max(stage.workers, op.asked or 0), model.cores, most)
     remembers = any(other.serial and other.kind == "Map" for other in stage.ops)
@@ -164,9 +164,7 @@ def _budget(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
 
 def _chunks(model: Model, run: RunStats) -> Iterator[Candidate]:
     """Chunks whose size a setting fixed, as large as the engine would make them."""
-    small = [
-        i for i, stage in enumerate(run.stages) if stage.fixed_rows is not None and stage.kind != "inline"
-    ]
+    small = [i for i, stage in enumerate(run.stages) if stage.fixed_rows is not None and stage.background]
     if not small:
         return
     parts = []

@@ -138,7 +138,7 @@ class Model:
         seconds = sums.consumer_wait + sums.consumer_busy
         if sums.rows <= 0 or seconds <= 0:
             return None
-        outside = sum(s.cpu for stage, s in _pairs(run, sums) if stage.kind not in _INSIDE)
+        outside = sum(s.cpu for stage, s in _pairs(run, sums) if stage.outside)
         inside = sums.process_cpu / seconds
         used = (sums.process_cpu + outside) / seconds
         others = max(0.0, cores - used - sums.idle / seconds)
@@ -159,9 +159,6 @@ class Model:
             full=full,
             turns=turns,
         )
-
-
-_INSIDE = ("threads", "inline", "barrier", "stream", "indices")
 
 
 def window_of(run: RunStats) -> Sums:
@@ -200,7 +197,7 @@ class _Parts:
         for number, (stage, sums) in enumerate(_pairs(self.run, self.sums)):
             if stage.kind == "stream":
                 streams.append(sums)
-            elif stage.ops and stage.kind != "inline":
+            elif stage.ops and stage.background:
                 yield self._segment(number, stage, sums)
             if sums.pump_cpu > 0:
                 yield self._thread(number, sums, streams)
@@ -214,7 +211,7 @@ class _Parts:
         return waited if waited > NOISE * busy else 0.0
 
     def _segment(self, number: int, stage: StageStats, sums: StageSums) -> Part:
-        threads = stage.kind == "threads"
+        threads = stage.shares_gil
         python = sum(cpu for op, (_, _, cpu) in zip(stage.ops, sums.ops, strict=True) if op.python)
         rivals = stage.working + 1 if threads and python > 0.5 * sums.cpu else 0
         block = self._waiting(sums.busy, sums.cpu, rivals=rivals)

@@ -49,7 +49,7 @@ class Report:
         took = steady.consumer_wait + steady.consumer_busy
         # rows per second, the start-up left out
         self.rate = steady.rows / took if took > 0 else 0.0
-        outside = sum(stage.cpu for stage in stats.stages if stage.kind == "processes")
+        outside = sum(stage.cpu for stage in stats.stages if stage.outside)
         self.cores_used = (stats.process_cpu + outside) / self.elapsed if self.elapsed else 0.0
         self.stages = [_stage(stage, self.elapsed) for stage in stats.stages if stage.kind != "indices"]
         self.verdict: Verdict = judge(stats, run.budget.limit, self.cores)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from millrace.core.cores import available_cores
+from millrace.core.executors import traits_of
 from millrace.core.stats import RunStats, StageStats
 
 from .changes import Candidate, candidates, slowest_op
@@ -173,11 +174,9 @@ def _words(
 
 def _use(model: Model, number: int, stage: StageStats) -> str:
     share = min(1.0, model.sums.stages[number].busy / (model.seconds * max(1, stage.working)))
-    who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {_ONE[stage.kind]} was"
+    one = traits_of(stage.kind).worker
+    who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {one} was"
     return f"{who} busy {share:.0%} of the time"
-
-
-_ONE = {"threads": "thread", "processes": "process", "inline": "thread"}
 
 
 def _work(model: Model, number: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+from millrace.core.executors import EXECUTORS
+
 __all__ = ["count", "crew", "file_and_line", "megabytes", "plain_name", "rate", "seconds", "spark"]
 
 _BARS = "▁▂▃▄▅▆▇█"
-_ONE = {"threads": "thread", "processes": "process"}
 
 
 def plain_name(name: str) -> str:
@@ -53,7 +54,9 @@ def crew(workers: int, kind: str) -> str:
     >>> crew(1, "threads"), crew(4, "processes")
     ('1 thread', '4 processes')
     """
-    return f"1 {_ONE.get(kind, kind)}" if workers == 1 else f"{workers} {kind}"
+    return (
+        f"1 {EXECUTORS[kind].worker if kind in EXECUTORS else kind}" if workers == 1 else f"{workers} {kind}"
+    )
 
 
 def rate(number: float) -> str:

@@ -11,7 +11,21 @@ from typing import Any, TypeVar
 
 from millrace.core.schema import Schema
 
-__all__ = ["INFINITE", "UNKNOWN", "Node", "Size", "call_site", "leaves", "rewrite", "size_of", "walk"]
+from .order import OrderStep
+
+__all__ = [
+    "INFINITE",
+    "UNKNOWN",
+    "Node",
+    "Size",
+    "added",
+    "call_site",
+    "leaves",
+    "rewrite",
+    "size_of",
+    "user_fields",
+    "walk",
+]
 
 # A number of rows: an int, INFINITE for an endless repeat, UNKNOWN when only running tells.
 Size = float | int | None
@@ -21,13 +35,107 @@ UNKNOWN = None
 N = TypeVar("N", bound="Node")
 
 
+def added(default: Any) -> Any:
+    """A field that ``bind`` or a pass fills in: no argument of the user's, so no part of what a plan *is*."""
+    return dataclasses.field(default=default, metadata={"added": True})
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Node:
-    """One step of a pipeline. ``op`` numbers it in the user's tree; ``where`` is the user's file and line."""
+    """One step of a pipeline. ``op`` numbers it in the user's tree; ``where`` is the user's file and line.
+
+    Passes ask for its traits and never for its class. A trait is a plain attribute where the class decides it, a
+    property where the fields do.
+    """
 
     inputs: tuple[Node, ...] = ()
-    op: int = 0
-    where: str = ""
+    op: int = added(0)
+    where: str = added("")
+
+    # traits --------------------------------------------------------------------------------------
+
+    @property
+    def row_wise(self) -> bool:
+        """It sees one row at a time and remembers none: it runs inside a segment, on any executor."""
+        return False
+
+    @property
+    def addressable(self) -> bool:
+        """Its rows can be asked for by number, so that order steps and batch borders become arithmetic."""
+        return False
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Every row that comes in leaves, once."""
+        return False
+
+    @property
+    def keeps_order(self) -> bool:
+        """Rows leave in the order in which they came."""
+        return False
+
+    @property
+    def batches(self) -> bool:
+        """Rows come in and batches leave."""
+        return False
+
+    @property
+    def may_fail(self) -> bool:
+        """A row can fail in it (reading, a user's function), and then error mode REPLACE lets its segment end here."""
+        return False
+
+    @property
+    def user_code(self) -> bool:
+        """It runs the user's own code, which stays in the user's process unless the user says otherwise."""
+        return False
+
+    @property
+    def heavy(self) -> bool:
+        """A row takes about a millisecond or more."""
+        return False
+
+    @property
+    def in_turn(self) -> bool:
+        """Each row needs the one before: one worker takes them in turn."""
+        return False
+
+    @property
+    def processes(self) -> bool:
+        """The user asked for worker processes."""
+        return False
+
+    @property
+    def workers(self) -> int | None:
+        """How many workers the user asked for."""
+        return None
+
+    @property
+    def only(self) -> tuple[str, ...] | None:
+        """All the columns that leave, where the op itself names them."""
+        return None
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """The ops inside, for a node that passes made of several."""
+        return ()
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
+        return None
+
+    def order_step(self) -> OrderStep | None:
+        """What it does to the order of rows, where that is arithmetic on row numbers."""
+        return None
+
+    def changes_nothing(self) -> bool:
+        """Whether what comes out is what goes in."""
+        return False
+
+    def passes_below(self, passes: int | None) -> int | None:
+        """How often its input is gone through for so many passes of its own; None is without end."""
+        return passes
+
+    # what it is ----------------------------------------------------------------------------------
 
     @property
     def label(self) -> str:
@@ -48,6 +156,15 @@ class Node:
 
     def replace(self: N, **changes: Any) -> N:
         return dataclasses.replace(self, **changes)
+
+
+def user_fields(node: Node) -> dict[str, Any]:
+    """The arguments the user gave, by name: all fields but the inputs and what bind and passes added."""
+    return {
+        each.name: getattr(node, each.name)
+        for each in dataclasses.fields(node)
+        if each.name != "inputs" and not each.metadata.get("added")
+    }
 
 
 def walk(node: Node) -> Iterator[Node]:

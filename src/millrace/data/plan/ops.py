@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import PlanError
-from millrace.core.rng import mix
 from millrace.core.schema import ColumnType, Schema
-from millrace.data.transforms.base import Transform, name_of
+from millrace.data.transforms.base import name_of
 
-from .node import INFINITE, UNKNOWN, Node, Size
-from .read import Permute, Read, Slice
+from .batches import HIDDEN_PREFIX, Batch, BucketBatch
+from .node import INFINITE, UNKNOWN, Node, Size, added
+from .order import OrderStep, Permute, Slice
+from .read import Read
+from .rows import Filter, Map, Project, Rename, replaced_columns
 
 __all__ = [
+    "HIDDEN_PREFIX",
     "Batch",
     "BucketBatch",
     "Concat",
@@ -34,281 +36,8 @@ __all__ = [
     "SyncWait",
     "Take",
     "Zip",
+    "replaced_columns",
 ]
-
-
-# Columns whose names begin so are left out of batches and of what iterators give, unless renamed.
-HIDDEN_PREFIX = "_meta-"
-
-# --------------------------------------------------------------------------------------------------
-# row-wise ops
-
-
-def replaced_columns(columns: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
-    """Column order after a map: in place for equal counts, else the outputs first; an old namesake goes."""
-    if len(inputs) == len(outputs):
-        swap = dict(zip(inputs, outputs, strict=True))
-        untouched = {name for name in columns if name not in swap} - set(outputs)
-        return [swap.get(name, name) for name in columns if name in swap or name in untouched]
-    gone = set(inputs) | set(outputs)
-    return [*outputs, *(name for name in columns if name not in gone)]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Map(Node):
-    """Operations on some columns of each row, one after the other."""
-
-    operations: tuple[Transform, ...]
-    input_columns: tuple[str, ...] | None = None
-    output_columns: tuple[str, ...] | None = None
-    workers: int | None = None
-    processes: bool = False
-    callbacks: tuple[Any, ...] = ()
-    # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
-    keys: tuple[int, ...] = ()
-    # the rows of the batch that results are on their way into, when they are written straight into it
-    gather: int = 0
-    # repeats above this node: an epoch of callbacks is the iterator's, not each pass of a repeat
-    passes: int = 1
-
-    def draws_from(self) -> tuple[int, ...]:
-        """A number for each operation as the user wrote them, so that joining two changes no random number."""
-        return self.keys or tuple(mix(self.op, number) for number in range(len(self.operations)))
-
-    def inputs_of(self, columns: list[str]) -> list[str]:
-        if self.input_columns is None:
-            return columns[:1]
-        for name in self.input_columns:
-            if name not in columns:
-                raise PlanError(
-                    f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns."
-                    f" The columns are {columns}."
-                )
-        return list(self.input_columns)
-
-    def outputs_of(self, columns: list[str]) -> list[str]:
-        return self.inputs_of(columns) if self.output_columns is None else list(self.output_columns)
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        if before is None:
-            return None
-        names = list(before)
-        outputs = self.outputs_of(names)
-        after = replaced_columns(names, self.inputs_of(names), outputs)
-        return Schema({n: ColumnType() if n in outputs else before[n] for n in after})
-
-    def details(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"operations": [str(op) for op in self.operations]}
-        shown |= {"input_columns": list(self.input_columns or [])}
-        shown |= {"output_columns": list(self.output_columns or [])}
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
-        if self.processes:
-            shown["python_multiprocessing"] = True
-        return shown
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Filter(Node):
-    """Rows for which the predicate holds."""
-
-    predicate: Callable[..., Any]
-    input_columns: tuple[str, ...] | None = None
-    workers: int | None = None
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        for name in self.input_columns or ():
-            if before is not None and name not in before:
-                raise PlanError(
-                    f"Invalid parameter, column name: {name} does not exist in the dataset columns."
-                    f" The columns are {list(before)}."
-                )
-        return before
-
-    def size(self, inputs: tuple[Size, ...]) -> Size:
-        return UNKNOWN
-
-    def details(self) -> dict[str, Any]:
-        return {"predicate": name_of(self.predicate), "input_columns": list(self.input_columns or [])}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Project(Node):
-    """Some columns, in this order."""
-
-    columns: tuple[str, ...]
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        if before is None:
-            return Schema(self.columns)
-        for name in self.columns:
-            if name not in before:
-                raise PlanError(
-                    f"Invalid column, column name: {name} does not exist. The columns are {list(before)}."
-                )
-        return before.project(self.columns)
-
-    def details(self) -> dict[str, Any]:
-        return {"columns": list(self.columns)}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Rename(Node):
-    """New names for some columns."""
-
-    input_columns: tuple[str, ...]
-    output_columns: tuple[str, ...]
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        if before is None:
-            return None
-        for name in self.input_columns:
-            if name not in before:
-                raise PlanError(
-                    "Invalid column, column to be renamed does not exist."
-                    f" Got {name!r}; the columns are {list(before)}."
-                )
-        for name in self.output_columns:
-            if name in before and name not in self.input_columns:
-                raise PlanError(
-                    "Invalid column, rename operation does not support rename one column name into another "
-                    f"already exist column name, existing column name is: {name}."
-                )
-        return before.rename(dict(zip(self.input_columns, self.output_columns, strict=True)))
-
-    def details(self) -> dict[str, Any]:
-        return {"input_columns": list(self.input_columns), "output_columns": list(self.output_columns)}
-
-
-# --------------------------------------------------------------------------------------------------
-# batches
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Batch(Node):
-    """Rows stacked into batches; with pad_info, padded to one shape first."""
-
-    batch_size: int | Callable[..., int]
-    drop_remainder: bool = False
-    per_batch_map: Callable[..., Any] | None = None
-    input_columns: tuple[str, ...] | None = None
-    output_columns: tuple[str, ...] | None = None
-    pad_info: dict[str, tuple[Any, Any]] | None = None
-    workers: int | None = None
-    processes: bool = False
-    # the chunk that arrives is one whole batch already (a batch_sampler made it)
-    whole: bool = False
-    # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
-    passes: int = 1
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        if before is None:
-            return None
-        names = [name for name in before if not name.startswith(HIDDEN_PREFIX)]
-        for name in self.input_columns or ():
-            if name not in names:
-                raise PlanError(
-                    f"Invalid input_columns, '{name}' of 'input_columns' doesn't exist."
-                    f" The columns are {names}."
-                )
-        for name in self.pad_info or ():
-            if name not in names:
-                raise PlanError(
-                    f"Invalid pad_info, column name: {name} does not exist. The columns are {names}."
-                )
-        touched = set(self.input_columns or names) if self.per_batch_map else set()
-        if self.per_batch_map and self.output_columns is not None:
-            ins = list(self.input_columns or names)
-            clash = [n for n in self.output_columns if n in names and n not in ins]
-            if clash:
-                raise PlanError(
-                    "Invalid output_columns, columns that are not involved in 'per_batch_map' should not be in "
-                    "output_columns, but got columns that are not in input_columns: "
-                    f"[{','.join(clash)},], output_columns: [{','.join(self.output_columns)},]."
-                )
-            touched = set(self.output_columns)
-            names = replaced_columns(names, ins, list(self.output_columns))
-        size = self.batch_size if isinstance(self.batch_size, int) and self.drop_remainder else None
-        padded = set(self.pad_info or names) if self.pad_info is not None else set()
-        out: dict[str, ColumnType] = {}
-        for n in names:
-            free = n in touched or n in padded or n not in before
-            out[n] = ColumnType() if free else before[n].batched(size)
-        return Schema(out)
-
-    def size(self, inputs: tuple[Size, ...]) -> Size:
-        rows = inputs[0]
-        if self.whole:
-            sampler = getattr(self.inputs[0], "batch_sampler", None) if self.inputs else None
-            return UNKNOWN if sampler is None or not hasattr(sampler, "__len__") else len(sampler)
-        if rows is UNKNOWN or not isinstance(self.batch_size, int):
-            return UNKNOWN
-        if rows == INFINITE:
-            return INFINITE
-        return int(rows // self.batch_size if self.drop_remainder else math.ceil(rows / self.batch_size))
-
-    def details(self) -> dict[str, Any]:
-        size = self.batch_size if isinstance(self.batch_size, int) else name_of(self.batch_size)
-        shown: dict[str, Any] = {"batch_size": size, "drop_remainder": self.drop_remainder}
-        if self.per_batch_map is not None:
-            shown["per_batch_map"] = name_of(self.per_batch_map)
-        if self.pad_info is not None:
-            shown["pad_info"] = {k: list(v) for k, v in self.pad_info.items()}
-        shown |= {"input_columns": list(self.input_columns or [])}
-        shown |= {"output_columns": list(self.output_columns or [])}
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
-        return shown
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class BucketBatch(Node):
-    """Batches of rows of similar length."""
-
-    column_names: tuple[str, ...]
-    boundaries: tuple[int, ...]
-    batch_sizes: tuple[int, ...]
-    length_function: Callable[..., Any] | None = None
-    pad_info: dict[str, tuple[Any, Any]] | None = None
-    pad_to_boundary: bool = False
-    drop_remainder: bool = False
-
-    @property
-    def label(self) -> str:
-        return "BucketBatchByLength"
-
-    def inputs_of(self, columns: list[str]) -> list[str]:
-        for name in self.column_names:
-            if name not in columns:
-                raise PlanError(
-                    f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns."
-                    f" The columns are {columns}."
-                )
-        return list(self.column_names)
-
-    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        before = inputs[0]
-        if before is None:
-            return None
-        self.inputs_of(list(before))
-        return Schema(list(before))
-
-    def size(self, inputs: tuple[Size, ...]) -> Size:
-        return UNKNOWN
-
-    def details(self) -> dict[str, Any]:
-        return {
-            "length_dependent_columns": list(self.column_names),
-            "bucket_boundaries": list(self.boundaries),
-            "bucket_batch_sizes": list(self.batch_sizes),
-            "pad_to_bucket_boundary": self.pad_to_boundary,
-            "drop_remainder": self.drop_remainder,
-        }
 
 
 # --------------------------------------------------------------------------------------------------
@@ -322,6 +51,14 @@ class Shuffle(Node):
     buffer_size: int
     key: int | None = None
 
+    keeps_rows = True
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Permute(op=self.op, key=self.key)
+
     def details(self) -> dict[str, Any]:
         return {"buffer_size": self.buffer_size, "reset_each_epoch": self.key is None}
 
@@ -331,6 +68,12 @@ class Repeat(Node):
     """The rows again and again; count None is without end."""
 
     count: int | None
+
+    def changes_nothing(self) -> bool:
+        return self.count == 1
+
+    def passes_below(self, passes: int | None) -> int | None:
+        return None if self.count is None or passes is None else passes * self.count
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         if inputs[0] is UNKNOWN:
@@ -347,6 +90,17 @@ class Skip(Node):
 
     count: int
 
+    keeps_order = True
+
+    def changes_nothing(self) -> bool:
+        return self.count == 0
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Slice(skip=self.count)
+
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN if inputs[0] is UNKNOWN else max(0, inputs[0] - self.count)
 
@@ -359,6 +113,14 @@ class Take(Node):
     """The first rows of each epoch."""
 
     count: int
+
+    keeps_order = True
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Slice(take=self.count)
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN if inputs[0] is UNKNOWN else min(self.count, inputs[0])
@@ -377,6 +139,8 @@ class Deal(Node):
     shards: int
     shard: int
     even: bool = False
+
+    keeps_order = True
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         rows = inputs[0]
@@ -438,6 +202,9 @@ class FlatMap(Node):
 
     function: Callable[..., Any]
 
+    keeps_order = True
+    user_code = True
+
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         return None
 
@@ -456,7 +223,10 @@ class SyncWait(Node):
     num_batch: int
     token: str
     # rows per batch above the gate: the gate counts batches, the stream carries rows
-    batch_rows: int = 1
+    batch_rows: int = added(1)
+
+    keeps_rows = True
+    keeps_order = True
 
     def details(self) -> dict[str, Any]:
         return {"condition_name": self.condition_name, "num_batch": self.num_batch}

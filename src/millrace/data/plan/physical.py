@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from millrace.core.executors import BESIDE
 from millrace.core.schema import Schema
 
 from .node import Node, Size
-from .ops import Batch, Read
+from .ops import Batch
 
 __all__ = ["Regroup", "Segment"]
 
@@ -22,7 +23,7 @@ class Segment(Node):
     """
 
     ops: tuple[Node, ...] = ()
-    executor: str = "threads"
+    executor: str = BESIDE
     workers: int = 1
     # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
     unit: int = 1
@@ -37,11 +38,17 @@ class Segment(Node):
     @property
     def batch_rows(self) -> int | None:
         """Rows per batch where the segment reads and batches in one go, along batch borders."""
-        if isinstance(self.ops[0], Read):
-            for op in self.ops:
-                if isinstance(op, Batch) and not op.whole and isinstance(op.batch_size, int):
-                    return op.batch_size
-        return None
+        if not self.ops[0].addressable:
+            return None
+        return next((op.fixed_size for op in self.ops if isinstance(op, Batch)), None)
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        return self.ops
+
+    @property
+    def heavy(self) -> bool:
+        return any(op.heavy for op in self.ops)
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         for op in self.ops:

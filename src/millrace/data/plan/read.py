@@ -7,31 +7,11 @@ from typing import Any
 
 from millrace.core.schema import Schema
 
-from .node import UNKNOWN, Node, Size
+from .node import UNKNOWN, Node, Size, added
+from .order import OrderStep, Permute, Slice, steps_size
 from .source import Source
 
 __all__ = ["OrderStep", "Permute", "Read", "Slice", "steps_size"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Permute:
-    """An order step: a full random permutation, keyed by the shuffle's own number (or a fixed key)."""
-
-    op: int
-    key: int | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Slice:
-    """An order step: positions [skip, skip + take)."""
-
-    skip: int = 0
-    take: int | None = None
-    # cut down to a multiple of this many rows (a batch that drops its remainder)
-    multiple: int = 1
-
-
-OrderStep = Permute | Slice
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,11 +20,33 @@ class Read(Node):
 
     source: Source
     sampler: Any = None
-    steps: tuple[OrderStep, ...] = ()
-    columns: tuple[str, ...] | None = None
     workers: int | None = None
     # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
     batch_sampler: Any = None
+    steps: tuple[OrderStep, ...] = added(())
+    columns: tuple[str, ...] | None = added(None)
+
+    may_fail = True
+
+    @property
+    def row_wise(self) -> bool:
+        return self.source.random_access
+
+    @property
+    def addressable(self) -> bool:
+        return self.source.random_access and self.batch_sampler is None
+
+    @property
+    def user_code(self) -> bool:
+        return self.source.user_code
+
+    @property
+    def processes(self) -> bool:
+        return self.source.processes
+
+    @property
+    def heavy(self) -> bool:
+        return self.source.heavy
 
     @property
     def label(self) -> str:
@@ -76,15 +78,6 @@ class Read(Node):
         if self.workers is not None:
             shown["num_parallel_workers"] = self.workers
         return shown
-
-
-def steps_size(rows: int, steps: tuple[OrderStep, ...]) -> int:
-    for step in steps:
-        if isinstance(step, Slice):
-            rows = max(0, rows - step.skip)
-            rows = rows if step.take is None else min(rows, step.take)
-            rows -= rows % step.multiple
-    return rows
 
 
 def _step_text(step: OrderStep) -> str:

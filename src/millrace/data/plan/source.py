@@ -38,8 +38,9 @@ class Source(Protocol):
 
     name: str
     random_access: bool
-    # 'any': may run in threads and processes alike; 'threads' or 'processes': the user asked for that
-    wish: str
+    # see core/traits.py
+    user_code: bool
+    processes: bool
     # one thread at a time may read (a user's object is not known to be thread-safe)
     exclusive: bool
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows

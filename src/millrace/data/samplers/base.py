@@ -51,9 +51,10 @@ class BuiltinSampler:
     child_sampler: BuiltinSampler | None = None
     num_samples: int | None = None
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
+        """``ours=True``: a sampler of this package, which JSON may name."""
         super().__init_subclass__(**options)
-        if cls.__module__.startswith("millrace.data.samplers"):
+        if ours:
             REGISTRY[cls.__name__] = cls
 
     def __init__(self, num_samples: int | None = None) -> None:
@@ -257,7 +258,7 @@ class BuiltinSampler:
         return f"{type(self).__name__}({', '.join(inside)})"
 
 
-class Sampler(BuiltinSampler):
+class Sampler(BuiltinSampler, ours=True):
     """Base of user-defined samplers: write ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
 
     ``self.dataset_size`` is the number of rows, set before the iteration begins.

@@ -16,7 +16,7 @@ from .random import MODES, check_global, mode_of
 __all__ = ["DistributedSampler"]
 
 
-class DistributedSampler(BuiltinSampler):
+class DistributedSampler(BuiltinSampler, ours=True):
     """Every ``num_shards``-th row, starting at ``shard_id``.
 
     All shards shuffle alike (they must be given one key: the caller may not draw a seed for each process), so

@@ -16,7 +16,7 @@ from .subset import SubsetSampler
 __all__ = ["IterSampler", "as_sampler"]
 
 
-class IterSampler(Sampler):
+class IterSampler(Sampler, ours=True):
     """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
 
     >>> IterSampler(range(4, 0, -2)).order(5, key=0).at(0, 9).tolist()

@@ -18,7 +18,7 @@ from .random import draws_at
 __all__ = ["PKSampler"]
 
 
-class PKSampler(BuiltinSampler):
+class PKSampler(BuiltinSampler, ours=True):
     """``num_val`` rows of every class, drawn at random (a row may come twice), class after class.
 
     ``shuffle`` puts the classes in random order. The classes are the values of ``class_column``.

@@ -18,7 +18,7 @@ from .checks import check_bool
 __all__ = ["RandomSampler"]
 
 
-class RandomSampler(BuiltinSampler):
+class RandomSampler(BuiltinSampler, ours=True):
     """A random permutation of the rows, or rows drawn with replacement; never more than there are rows.
 
     >>> order = RandomSampler().order(4, key=1)

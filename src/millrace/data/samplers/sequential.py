@@ -13,7 +13,7 @@ from .checks import check_integer
 __all__ = ["SequentialSampler"]
 
 
-class SequentialSampler(BuiltinSampler):
+class SequentialSampler(BuiltinSampler, ours=True):
     """Rows ``start_index``, ``start_index + 1`` ... ; ``num_samples`` of them, or to the end.
 
     >>> SequentialSampler(start_index=2, num_samples=2).order(5, key=0).at(0, 9).tolist()

@@ -18,7 +18,7 @@ from .checks import check_rows
 __all__ = ["SubsetRandomSampler", "SubsetSampler"]
 
 
-class SubsetSampler(BuiltinSampler):
+class SubsetSampler(BuiltinSampler, ours=True):
     """The rows of a list, in its order; a row may be named more than once.
 
     >>> SubsetSampler([4, 0, 0], num_samples=2).order(5, key=0).at(0, 9).tolist()
@@ -52,7 +52,7 @@ class SubsetSampler(BuiltinSampler):
         return self._child_says("is_sharded")
 
 
-class SubsetRandomSampler(SubsetSampler):
+class SubsetRandomSampler(SubsetSampler, ours=True):
     """The rows of a list, in random order. ``num_samples`` keeps the first of the list, as MindSpore does.
 
     >>> order = SubsetRandomSampler([7, 8, 9]).order(10, key=3)

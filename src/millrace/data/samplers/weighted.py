@@ -21,7 +21,7 @@ __all__ = ["WeightedRandomSampler"]
 Floats = npt.NDArray[np.float64]
 
 
-class WeightedRandomSampler(BuiltinSampler):
+class WeightedRandomSampler(BuiltinSampler, ours=True):
     """Draw row ``i`` with a probability proportional to ``weights[i]``; rows past the list are never drawn.
 
     Without replacement a heavy row comes early, and rows of weight zero come last.

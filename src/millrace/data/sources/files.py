@@ -24,6 +24,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatEr
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
+from millrace.core.traits import SourceTraits
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.offsets import spans_of
@@ -116,13 +117,9 @@ def by_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[s
 Part = Sequence[tuple[str, Format]]
 
 
-class FilesSource:
+class FilesSource(SourceTraits):
     """Rows of files one after the other."""
 
-    random_access = True
-    wish = "any"
-    exclusive = False
-    heavy = False
     reopens = True
 
     def __init__(

@@ -17,6 +17,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
+from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import NoCache, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
@@ -119,12 +120,9 @@ class Table:
     def close(self) -> None: ...
 
 
-class TableSource:
+class TableSource(SourceTraits):
     """A source whose table is made on first use, once, and travels to worker processes once it is made."""
 
-    random_access = True
-    wish = "any"
-    exclusive = False
     reopens = True
 
     def __init__(

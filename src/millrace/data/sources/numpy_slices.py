@@ -12,6 +12,7 @@ from millrace.core.chunk import Column, as_value
 from millrace.core.errors import ArgumentValueError, PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
+from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import Samples, Workers
 from millrace.data.fluent.source import SourceDataset
 
@@ -20,17 +21,12 @@ from .arguments import check_shards, choose_sampler
 __all__ = ["ArraySource", "NumpySlicesDataset"]
 
 
-class ArraySource:
+class ArraySource(SourceTraits):
     """Arrays in memory: a block of rows is one gather per column, with no Python object per row.
 
     Rows of different shapes, or of Python objects, stay a list with a value per row.
     """
 
-    random_access = True
-    wish = "any"
-    exclusive = False
-    reopens = False
-    heavy = False
     # MindSpore builds it on its GeneratorDataset, and its JSON says so
     json_name = "GeneratorDataset"
 

@@ -14,6 +14,7 @@ from millrace.core.order import Indices
 from millrace.core.rng import Draws
 from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
+from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import NoCache, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.schema import Schema
@@ -27,15 +28,10 @@ __all__ = ["RandomDataset"]
 DEFAULT_ROWS = 1000
 
 
-class RandomSource:
+class RandomSource(SourceTraits):
     """Row i is a function of i alone: the same on every run, shard and worker."""
 
     name = "RandomDataset"
-    random_access = True
-    wish = "any"
-    exclusive = False
-    reopens = False
-    heavy = False
 
     def __init__(self, rows: int, columns: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
         self.rows, self.columns = rows, columns

@@ -14,6 +14,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
+from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import NoCache, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
@@ -42,13 +43,8 @@ _SAMPLERS = (
 _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 
 
-class RecordSource:
+class RecordSource(SourceTraits):
     """The rows of a set of MindRecord files, then the padded ones; opened anew in every process."""
-
-    random_access = True
-    wish = "any"
-    exclusive = False
-    heavy = False
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from millrace.core.chunk import Column, as_value
 from millrace.core.errors import PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import Schema
+from millrace.core.traits import SourceTraits
 
 __all__ = ["UserSource", "can_be_read_once", "is_random_access"]
 
@@ -115,10 +116,10 @@ def can_be_read_once(source: Any) -> bool:
     return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
 
 
-class UserSource:
+class UserSource(SourceTraits):
     """The plan's description of a user's object."""
 
-    heavy = False
+    user_code = True
 
     def __init__(
         self,
@@ -133,8 +134,7 @@ class UserSource:
         self._schema = schema
         self.random_access = is_random_access(source)
         self.exclusive = not processes
-        self.reopens = False
-        self.wish = "processes" if processes and self.random_access else "threads"
+        self.processes = processes and self.random_access
         self.maker = RowMaker(list(schema), types, name)
         self._kept: list[Any] = []
         self._over = False

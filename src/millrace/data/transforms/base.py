@@ -46,8 +46,20 @@ class Transform:
     ordered: ClassVar[bool] = False
     # modules that it needs and that must not be imported while other threads work; see kernels/vision/libraries.py
     libraries: ClassVar[tuple[str, ...]] = ()
+    # it runs the user's own code, which stays in the user's process unless the user says otherwise
+    user_code: ClassVar[bool] = True
+    # a base that the package keeps to itself: what is derived from it directly is ours
+    _ours: ClassVar[bool] = False
     # `batch(xs, *params)` on a dense column, equal to the rows one by one; None when there is no such path
     batch: ClassVar[Callable[..., Any] | None] = None
+
+    def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
+        """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.
+
+        A class that a user derives, from Transform or from a transform of ours, holds the user's own code.
+        """
+        super().__init_subclass__(**options)
+        cls.user_code = not (ours or any(base.__dict__.get("_ours", False) for base in cls.__bases__))
 
     def params(self, draws: Draws) -> tuple[Sequence[Any], ...]:
         """One sequence per parameter with a value per row; everything random happens here."""
@@ -86,8 +98,10 @@ class Transform:
         return f"{type(self).__name__}({fields})"
 
 
-class Joined(Transform):
+class Joined(Transform, ours=True):
     """Several transforms that a pass made one; each part keeps the random numbers it had alone."""
+
+    _ours = True
 
     def __init__(self, parts: Sequence[Transform]) -> None:
         self.operations = tuple(parts)

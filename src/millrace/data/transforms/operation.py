@@ -19,9 +19,10 @@ from .checks import Device
 __all__ = ["ImageOperation", "Operation", "fresh"]
 
 
-class Operation(Transform):
+class Operation(Transform, ours=True):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
 
+    _ours = True
     # several columns (an image and its mask) each go through it with the same random parameters
     alike: ClassVar[bool] = False
     # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
@@ -102,6 +103,7 @@ class Operation(Transform):
 class ImageOperation(Operation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 
+    _ours = True
     libraries = ("cv2",)
 
     def take(self, value: Any) -> Any:

@@ -1,22 +1,26 @@
-"""Executors of every kind behind one factory; a new kind adds one entry to KINDS and gets the whole suite."""
+"""Executors of every kind behind one factory: what is in the registry gets the whole suite by being there."""
 
 import functools
 
 import pytest
 
+from millrace.core.executors import EXECUTORS
+from millrace.core.settings import Settings
 from millrace.data.engine.executors import forkserver
-from millrace.data.engine.executors.inline import InlineExecutor
 from millrace.data.engine.executors.processes import ProcessExecutor
-from millrace.data.engine.executors.threads import ThreadExecutor
+from millrace.data.engine.executors.registry import make_executor
+
+
+def _registered(name):
+    return lambda runner, workers: make_executor(name, runner, workers, f"test-{name}", Settings())
 
 
 def _processes(method):
     return functools.partial(ProcessExecutor, start_method=method, name=f"test-{method}")
 
 
-KINDS = {
-    "inline": lambda runner, workers: InlineExecutor(runner),
-    "threads": lambda runner, workers: ThreadExecutor(runner, workers),
+# worker processes once for each way of starting them
+KINDS = {name: _registered(name) for name in EXECUTORS if name != "processes"} | {
     "forkserver": _processes("forkserver"),
     "spawn": _processes("spawn"),
     "fork": _processes("fork"),

@@ -1,15 +1,17 @@
 """What every executor must do, whatever it runs on."""
 
+import os
 import threading
 
 import numpy as np
 import pytest
 
 from millrace.core.errors import DataError
+from millrace.core.executors import EXECUTORS
 from millrace.data.engine.executors.base import Task
 from millrace.data.engine.executors.inline import InlineExecutor
 
-from .runners import Double, Echo, Mixed, Raises, chunk_of, result_of
+from .runners import Call, Double, Echo, Mixed, Raises, chunk_of, result_of
 
 
 def test_results_and_reports(no_leaks, make):
@@ -46,9 +48,7 @@ def test_the_input_is_not_changed(make):
         return chunk
 
     chunk = chunk_of(20_000)
-    if make(Echo()).kind == "processes":
-        from .runners import Call
-
+    if not make(Echo()).traits.shares_memory:
         got, _ = result_of(make(Call(in_place)).submit(chunk))
         assert got.columns["x"][0] == 1
     assert chunk.columns["x"][0] == 0
@@ -113,7 +113,8 @@ def test_cancelled_tasks_do_not_run(make):
 
 def test_it_says_what_it_is(make):
     executor = make(Echo())
-    assert executor.kind in ("inline", "threads", "processes")
+    assert executor.kind in EXECUTORS
+    assert executor.traits is EXECUTORS[executor.kind]
     assert executor.slots >= 1
     assert isinstance(executor.submit(chunk_of(1)), Task)
     assert isinstance(executor.stacks(), str)
@@ -124,3 +125,31 @@ def test_many_open_and_close(no_leaks, make):
         executor = make(Double())
         result_of(executor.submit(chunk_of(4)))
         executor.close()
+
+
+def _whereabouts(chunk):
+    chunk.columns["pid"] = np.full(len(chunk), os.getpid())
+    chunk.columns["thread"] = np.full(len(chunk), threading.get_ident(), np.uint64)
+    return chunk
+
+
+def test_its_traits_are_true(make):
+    executor = make(Call(_whereabouts))
+    given = chunk_of(5)
+    got, _ = result_of(executor.submit(given))
+    traits = executor.traits
+    assert traits.same_process == (got.columns["pid"][0] == os.getpid())
+    assert traits.shares_memory == (got.columns["x"] is given.columns["x"])
+    here = traits.same_process and got.columns["thread"][0] == threading.get_ident()
+    assert traits.background != here
+    assert traits.shares_gil == (traits.same_process and not here)
+    assert traits.target_seconds > 0
+    assert traits.worker
+
+
+def test_fewer_workers_change_no_result(make):
+    executor = make(Double(), workers=3)
+    executor.use(1)
+    tasks = [executor.submit(chunk_of(4, 4 * i)) for i in range(10)]
+    for i, task in enumerate(tasks):
+        assert result_of(task)[0].columns["x"].tolist() == [2.0 * k for k in range(4 * i, 4 * i + 4)]

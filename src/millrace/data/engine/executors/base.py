@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from millrace.core.chunk import Chunk
+from millrace.core.executors import ExecutorTraits, traits_of
 
 __all__ = ["Executor", "Runner", "Task"]
 
@@ -73,16 +74,26 @@ class Task:
         return False
 
 
-class Executor(Protocol):
-    """``slots`` chunks run at the same time; more may be queued."""
+class Executor:
+    """``slots`` chunks run at the same time; more may be queued. ``kind`` is its name in the registry."""
 
     slots: int
     kind: str
 
-    def submit(self, chunk: Chunk) -> Task: ...
+    @property
+    def traits(self) -> ExecutorTraits:
+        return traits_of(self.kind)
+
+    def submit(self, chunk: Chunk) -> Task:
+        """Take a chunk on; its task has an outcome sooner or later, also after ``close``."""
+        raise TypeError(f"{type(self).__name__} does not define submit()")
+
+    def use(self, workers: int) -> None:
+        """Let only so many workers take tasks, where that can be changed. Results do not depend on it."""
 
     def stacks(self) -> str:
         """Where each worker is now, for the watchdog's report."""
+        return ""
 
     def close(self) -> None:
         """Stop, wait for what runs, leave nothing behind. Safe to call twice."""

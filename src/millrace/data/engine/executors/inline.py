@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from millrace.core.chunk import Chunk
+from millrace.core.settings import Settings
 
-from .base import Runner, Task
+from .base import Executor, Runner, Task
 
-__all__ = ["InlineExecutor"]
+__all__ = ["InlineExecutor", "make"]
 
 
-class InlineExecutor:
+class InlineExecutor(Executor):
     kind = "inline"
     slots = 1
 
@@ -26,3 +27,7 @@ class InlineExecutor:
 
     def close(self) -> None:
         self.runner.close()
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    return InlineExecutor(runner)

@@ -21,16 +21,20 @@ from typing import Literal
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import ResourceError
+from millrace.core.log import get_logger
+from millrace.core.settings import Settings
 
-from .base import Runner, Task
+from .base import Executor, Runner, Task
 from .crew import Crew, warn_fewer
 from .lane import Lane
 from .launch import Launcher, limits
 
-__all__ = ["ProcessExecutor"]
+__all__ = ["ProcessExecutor", "make"]
+
+log = get_logger(__name__)
 
 
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """Runs a segment in ``workers`` processes; ``grace`` seconds are given to a busy worker at close."""
 
     kind = "processes"
@@ -98,6 +102,12 @@ class ProcessExecutor:
     def close(self) -> None:
         self._end.detach()
         self._crew.close(self._grace)
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    made = ProcessExecutor(runner, workers, start_method=settings.multiprocessing_start_method, name=name)
+    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots)
+    return made
 
 
 def _abandon(crew: Crew, grace: float) -> None:

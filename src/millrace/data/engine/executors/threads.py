@@ -11,16 +11,17 @@ from queue import SimpleQueue
 
 from millrace.core.chunk import Chunk
 from millrace.core.log import get_logger
+from millrace.core.settings import Settings
 from millrace.data.engine import budget
 
-from .base import Runner, Task
+from .base import Executor, Runner, Task
 
-__all__ = ["ThreadExecutor"]
+__all__ = ["ThreadExecutor", "make"]
 
 log = get_logger(__name__)
 
 
-class ThreadExecutor:
+class ThreadExecutor(Executor):
     kind = "threads"
 
     def __init__(self, runner: Runner, workers: int, name: str = "millrace") -> None:
@@ -74,6 +75,10 @@ class ThreadExecutor:
                 thread.join()
         self._threads.clear()
         self.runner.close()
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    return ThreadExecutor(runner, workers, name=name)
 
 
 class _Gate:

@@ -9,11 +9,13 @@ import numpy as np
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
+from millrace.core.settings import Settings
 from millrace.data.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
 from millrace.data.transforms.base import name_of
 
 from .collate import collate_column, pad_columns, unstacked
 from .failures import Failures, data_error
+from .table import Step, step_for
 
 __all__ = ["BatchStep", "epoch_of", "locate"]
 
@@ -128,3 +130,8 @@ class BatchStep:
         return {n: made[n] if n in made else columns[n] for n in after}
 
     def close(self) -> None: ...
+
+
+@step_for(Batch)
+def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> Step:
+    return BatchStep(op, aligned)

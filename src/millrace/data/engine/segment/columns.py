@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
+from millrace.core.settings import Settings
 from millrace.data.plan.ops import Project, Rename
 
 from .failures import Failures
+from .table import Step, step_for
 
 __all__ = ["ProjectStep", "RenameStep"]
 
@@ -34,3 +36,13 @@ class RenameStep:
         return chunk.with_columns({self.names.get(n, n): c for n, c in chunk.columns.items()})
 
     def close(self) -> None: ...
+
+
+@step_for(Project)
+def _project(op: Project, seed: int, settings: Settings, aligned: bool) -> Step:
+    return ProjectStep(op)
+
+
+@step_for(Rename)
+def _rename(op: Rename, seed: int, settings: Settings, aligned: bool) -> Step:
+    return RenameStep(op)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from millrace.core.chunk import Chunk
+from millrace.core.settings import Settings
 from millrace.data.plan.ops import Filter
 
 from .failures import Failures
 from .mapping import row_values
+from .table import Step, step_for
 
 __all__ = ["FilterStep"]
 
@@ -39,3 +41,8 @@ class FilterStep:
         return failures.filled(kept, [int(before[i]) + number for number, i in enumerate(bad)])
 
     def close(self) -> None: ...
+
+
+@step_for(Filter)
+def _filter(op: Filter, seed: int, settings: Settings, aligned: bool) -> Step:
+    return FilterStep(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,12 +13,14 @@ from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value
 from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place
 from millrace.core.rng import Draws
+from millrace.core.settings import Settings
 from millrace.data.plan.ops import Map, replaced_columns
 from millrace.data.transforms.base import Joined, PyFunc, Transform, inside, name_of
 
 from .failures import Failures
+from .table import step_for
 
-__all__ = ["MapStep", "row_values"]
+__all__ = ["MapStep", "map_step", "row_values"]
 
 # (takes the row number, function) for each operation
 Calls = list[tuple[bool, Callable[..., Any]]]
@@ -208,3 +211,10 @@ def _plain(value: Any) -> Any:
 
 def _own_all(parts: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([owned(part, given, others=4) for part in parts])  # the tuple holds one reference more
+
+
+@step_for(Map)
+def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
+    if op.in_turn:
+        op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
+    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else ())

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk
+from millrace.core.settings import Settings
 from millrace.data.plan.ops import Read
 
 from .failures import Failures, data_error
+from .table import Step, step_for
 
 __all__ = ["ReadStep"]
 
@@ -98,3 +100,8 @@ class ReadStep:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
+
+
+@step_for(Read)
+def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> Step:
+    return ReadStep(op)

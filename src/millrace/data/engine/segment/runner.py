@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from millrace.core.args import UINT32_MAX
 from millrace.core.chunk import Chunk
@@ -15,15 +14,9 @@ from millrace.core.rng import seed_globals
 from millrace.core.settings import Settings, current, restore, using
 from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
-from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename
-from millrace.data.transforms.base import is_ordered
 
-from .batching import BatchStep
-from .columns import ProjectStep, RenameStep
 from .failures import Failures
-from .filtering import FilterStep
-from .mapping import MapStep
-from .reading import ReadStep
+from .table import Step, make_step
 
 __all__ = ["Report", "SegmentRunner"]
 
@@ -58,9 +51,8 @@ class SegmentRunner:
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
         self.settings = settings.replace(debug_hooks=())
         self.names = [describe(op) for op in ops]
-        hooks = settings.debug_hooks if settings.debug_mode else ()
-        reads = isinstance(ops[0], Read)
-        self.steps: list[Any] = [_compile(op, seed, aligned=reads, hooks=hooks) for op in ops]
+        aligned = ops[0].addressable
+        self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
         if self.settings == current():
@@ -107,21 +99,3 @@ class SegmentRunner:
     def close(self) -> None:
         for step in self.steps:
             step.close()
-
-
-def _compile(op: Node, seed: int, aligned: bool, hooks: tuple[Any, ...]) -> Any:
-    if isinstance(op, Read):
-        return ReadStep(op)
-    if isinstance(op, Map):
-        if any(is_ordered(operation) for operation in op.operations):
-            op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
-        return MapStep(op, seed, hooks)
-    if isinstance(op, Filter):
-        return FilterStep(op)
-    if isinstance(op, Project):
-        return ProjectStep(op)
-    if isinstance(op, Rename):
-        return RenameStep(op)
-    if isinstance(op, Batch):
-        return BatchStep(op, aligned)
-    raise TypeError(f"{op.label} is no row-wise op")

@@ -17,6 +17,8 @@ from millrace.data.plan.ops import BucketBatch
 
 from .base import DONE, END, Pulled, Stage, State, Through
 from .regroup import Rows
+from .step import StepStage
+from .table import Making, stage_for
 
 __all__ = ["BucketStage", "CollateStep", "MeasureStep"]
 
@@ -175,3 +177,12 @@ class BucketStage(Through):
             number, row = self._take()
             if position in waiting:
                 self.buckets[number].append((position, before, row))
+
+
+@stage_for(BucketBatch)
+def _bucket(making: Making) -> Stage:
+    node, stats = making.node, making.stats
+    stats.batches = True
+    measured = StepStage(making.up, stats, MeasureStep(node), making.mender(making.up), whole=True)
+    buckets = BucketStage(measured, stats, node)
+    return StepStage(buckets, stats, CollateStep(node), making.mender(buckets))

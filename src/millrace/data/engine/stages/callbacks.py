@@ -7,11 +7,13 @@ from typing import Any
 from millrace.core.chunk import Chunk
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import Failures, data_error
-from millrace.data.engine.segment.mapping import MapStep
+from millrace.data.engine.segment.mapping import MapStep, map_step
+from millrace.data.plan import ops
 
 from .base import END, Pulled, Signal, Stage, State
 from .mend import Mender
 from .step import StepStage
+from .table import Making, stage_for
 
 __all__ = ["CallbackStage"]
 
@@ -115,3 +117,11 @@ class CallbackStage(StepStage):
         self.turn, self.epoch = state["turn"], state["epoch"]
         self.done, self.in_epoch, self._again = state["done"], state["in_epoch"], state["again"]
         self._begun = self._epoch_begun = self.in_epoch > 0
+
+
+@stage_for(ops.Map)
+def _callbacks(making: Making) -> Stage:
+    """Only a map with callbacks: others are inside segments by now."""
+    node = making.node
+    step = map_step(node, making.seed, making.settings, False)
+    return CallbackStage(making.up, making.stats, step, making.mender(making.up), node.callbacks, node.passes)

@@ -8,8 +8,10 @@ from millrace.core.chunk import Chunk
 from millrace.core.log import get_logger
 from millrace.core.rng import mix_into
 from millrace.core.stats import StageStats
+from millrace.data.plan import ops
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .table import Making, stage_for
 
 __all__ = ["DealStage", "RepeatStage", "SkipStage", "TakeStage"]
 
@@ -205,3 +207,24 @@ class RepeatStage(Through):
         self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
         # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
         self._rows_this_turn = 1
+
+
+@stage_for(ops.Take)
+def _take(making: Making) -> Stage:
+    return TakeStage(making.up, making.stats, making.node.count)
+
+
+@stage_for(ops.Skip)
+def _skip(making: Making) -> Stage:
+    return SkipStage(making.up, making.stats, making.node.count)
+
+
+@stage_for(ops.Deal)
+def _deal(making: Making) -> Stage:
+    node = making.node
+    return DealStage(making.up, making.stats, node.shards, node.shard, node.even)
+
+
+@stage_for(ops.Repeat)
+def _repeat(making: Making) -> Stage:
+    return RepeatStage(making.up, making.stats, making.node.count, making.epochs)

@@ -17,6 +17,8 @@ from millrace.data.plan.ops import FlatMap
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows
+from .step import StepStage
+from .table import Making, stage_for
 
 __all__ = ["FlatMapStage", "OpenStep"]
 
@@ -113,3 +115,10 @@ class FlatMapStage(Through):
     def close(self) -> None:
         self._close_inner()
         super().close()
+
+
+@stage_for(FlatMap)
+def _flat_map(making: Making) -> Stage:
+    node, stats = making.node, making.stats
+    datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up))
+    return FlatMapStage(datasets, stats, lambda inner: making.inner(inner, node.op))

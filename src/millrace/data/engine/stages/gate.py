@@ -8,11 +8,14 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
+from millrace.core.errors import PlanError
 from millrace.core.log import get_logger
 from millrace.core.stats import StageStats
+from millrace.data.plan import ops
 
 from .base import Pulled, Stage, State, Through
 from .regroup import Rows
+from .table import Making, stage_for
 
 __all__ = ["Gate", "GateStage", "gates"]
 
@@ -101,3 +104,12 @@ class GateStage(Through):
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
         self._passed = state["passed"]
+
+
+@stage_for(ops.SyncWait)
+def _gate(making: Making) -> Stage:
+    node = making.node
+    gate = gates.get(node.token)
+    if gate is None:
+        raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
+    return GateStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)

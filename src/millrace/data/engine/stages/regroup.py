@@ -12,8 +12,11 @@ from millrace.core.errors import DataError
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.batching import epoch_of
 from millrace.data.engine.segment.failures import data_error
+from millrace.data.plan import physical
+from millrace.data.plan.explain import describe
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .table import Making, stage_for
 
 __all__ = ["RegroupStage", "Rows"]
 
@@ -163,3 +166,11 @@ class RegroupStage(Through):
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
         self.batch, self.epoch = state["batch"], state["epoch"]
+
+
+@stage_for(physical.Regroup)
+def _regroup(making: Making) -> Stage:
+    node = making.node
+    return RegroupStage(
+        making.up, making.stats, node.batch_size, node.drop_remainder, node.passes, describe(node)
+    )

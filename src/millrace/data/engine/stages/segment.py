@@ -17,9 +17,7 @@ from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
 from millrace.data.engine.concurrency import Concurrency
 from millrace.data.engine.executors.base import Executor, Task
-from millrace.data.engine.executors.threads import ThreadExecutor
 from millrace.data.engine.segment.runner import Report
-from millrace.data.plan.passes.spread import is_heavy
 from millrace.data.plan.physical import Segment
 
 from .base import DONE, Pulled, Signal, Stage, State
@@ -28,9 +26,7 @@ from .mend import Mender
 
 __all__ = ["SegmentStage"]
 
-# A chunk should take about this long: far above the cost of a hand-over (50 us; 200 us to a process and back).
-TARGET_SECONDS = {"inline": 0.004, "threads": 0.004, "processes": 0.02}
-# ... and hold no more than this, unless one batch does.
+# A chunk holds no more than this, unless one batch does.
 MOST_BYTES = 4 << 20
 
 
@@ -55,12 +51,11 @@ class SegmentStage(Stage):
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
         self._feeds_itself = isinstance(up, IndexStage)
-        self._target = TARGET_SECONDS.get(executor.kind, 0.02)
-        threads = executor if isinstance(executor, ThreadExecutor) else None
-        self._threads = threads
+        self._target = executor.traits.target_seconds
         # decoding and the like runs outside the GIL: there every thread helps
-        native = is_heavy(node) and not any(op.python for op in stats.ops)
-        self._concurrency = Concurrency(1 if threads is None or native else threads.slots, self._use)
+        native = node.heavy and not any(op.python for op in stats.ops)
+        rivals = executor.traits.shares_gil and not native
+        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use)
         self._refused = False
 
     def pull(self) -> Pulled:
@@ -101,8 +96,7 @@ class SegmentStage(Stage):
             self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
 
     def _use(self, workers: int) -> None:
-        assert self._threads is not None
-        self._threads.use(workers)
+        self.executor.use(workers)
         self.stats.working = workers
 
     def _top_up(self) -> None:

@@ -8,9 +8,11 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
 from millrace.core.rng import mix, mix_into
 from millrace.core.stats import StageStats
+from millrace.data.plan import ops
 
 from .base import DONE, END, Pulled, Stage, State
 from .regroup import Rows
+from .table import Making, stage_for
 
 __all__ = ["ConcatStage", "ZipStage"]
 
@@ -141,3 +143,13 @@ class ZipStage(_Several):
         for side, inner in zip(self.sides, state["sides"], strict=True):
             side.restore(inner)
         self.epoch, self.position = state["epoch"], state["position"]
+
+
+@stage_for(ops.Concat)
+def _concat(making: Making) -> Stage:
+    return ConcatStage(making.ups, making.stats)
+
+
+@stage_for(ops.Zip)
+def _zip(making: Making) -> Stage:
+    return ZipStage(making.ups, making.stats)

@@ -19,8 +19,11 @@ from millrace.data.engine.segment.failures import data_error
 from millrace.data.plan.ops import Read
 
 from .base import DONE, END, Pulled, Stage, State
+from .table import Making, stage_for
 
 __all__ = ["StreamStage"]
+
+STREAM_ROWS = 64
 
 FLUSH_SECONDS = 0.005
 MOST_BYTES = 1 << 20
@@ -111,3 +114,12 @@ class StreamStage(Stage):
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
+
+
+@stage_for(Read)
+def _stream(making: Making) -> Stage:
+    """Only a source that is read in one pass: one with random access is inside a segment."""
+    settings = making.settings
+    making.stats.kind = "stream"
+    rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
+    return StreamStage(making.node, making.epochs, making.stats, rows)

@@ -16,9 +16,11 @@ from millrace.core.chunk import Chunk, nbytes_of
 from millrace.core.rng import Permutation, mix
 from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
+from millrace.data.plan import ops
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows
+from .table import Making, stage_for
 
 __all__ = ["WindowShuffleStage"]
 
@@ -182,3 +184,12 @@ def _value_bytes(value: Any) -> int:
     if isinstance(value, np.ndarray) and value.dtype.kind in "US":
         return int(np.char.str_len(value).sum()) * 4 + 64
     return nbytes_of(value) + 64
+
+
+@stage_for(ops.Shuffle)
+def _shuffle(making: Making) -> Stage:
+    node = making.node
+    making.stats.buffer = node.buffer_size
+    return WindowShuffleStage(
+        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget
+    )

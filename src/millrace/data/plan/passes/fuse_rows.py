@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
-from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename, Slice
+from millrace.data.plan.ops import Batch, Read, Slice
 from millrace.data.plan.physical import Regroup, Segment
 
-from .spread import is_heavy, spreads, wish_of
+from .spread import spreads
 
 __all__ = ["fuse_rows"]
 
@@ -23,26 +23,20 @@ MOST_ROWS = 256
 
 def fuse_rows(root: Node, settings: Settings) -> Node:
     def rule(node: Node) -> Node:
-        if isinstance(node, Read):
-            if not node.source.random_access:
-                return node
-            return Segment(ops=(node,), op=node.op, where=node.where)
         if isinstance(node, Batch):
             return _fuse_batch(node, settings)
-        if isinstance(node, (Map, Filter, Project, Rename)) and not getattr(node, "callbacks", ()):
-            return _extend(node.inputs[0], node, settings)
-        return node
+        return _extend(node.inputs[0] if node.inputs else None, node, settings) if node.row_wise else node
 
     return rewrite(root, rule)
 
 
-def _extend(below: Node, op: Node, settings: Settings) -> Segment:
+def _extend(below: Node | None, op: Node, settings: Settings) -> Segment:
     op = op.replace(inputs=())
     # where failed rows are replaced, each op that may fail ends its segment: the row that stands in is one of its own
-    alone = settings.error_samples_mode == "replace" and not isinstance(op, (Project, Rename))
+    alone = settings.error_samples_mode == "replace" and op.may_fail
     if isinstance(below, Segment) and _agree(below, op) and not alone:
         return below.replace(ops=(*below.ops, op))
-    return Segment(inputs=(below,), ops=(op,), op=op.op, where=op.where)
+    return Segment(inputs=() if below is None else (below,), ops=(op,), op=op.op, where=op.where)
 
 
 def _fuse_batch(node: Batch, settings: Settings) -> Node:
@@ -64,18 +58,17 @@ def _fuse_batch(node: Batch, settings: Settings) -> Node:
 
 
 def _can_align(segment: Segment, batch: Batch, settings: Settings) -> bool:
-    if not isinstance(batch.batch_size, int) or not isinstance(segment.ops[0], Read):
+    if not isinstance(batch.batch_size, int) or not segment.ops[0].addressable:
         return False
-    if segment.ops[0].batch_sampler is not None:
-        return False
-    if any(isinstance(op, (Batch, Filter)) for op in segment.ops) or settings.error_samples_mode != "return":
+    if not all(op.keeps_rows for op in segment.ops[1:]) or settings.error_samples_mode != "return":
         return False
     if settings.chunk_rows is not None and settings.chunk_rows % batch.batch_size:
         return False
-    alone = not is_heavy(segment) or (spreads(segment, settings) and batch.batch_size <= MOST_ROWS)
+    alone = not segment.heavy or (spreads(segment, settings) and batch.batch_size <= MOST_ROWS)
     return alone and _agree(segment, batch)
 
 
 def _agree(segment: Segment, op: Node) -> bool:
-    wishes = {wish_of(o) for o in (*segment.ops, op)} - {"any"}
+    """Where both want to run: the user's code stays here, unless the user asked for processes."""
+    wishes = {each.processes for each in (*segment.ops, op) if each.processes or each.user_code}
     return len(wishes) <= 1

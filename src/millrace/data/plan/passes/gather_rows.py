@@ -1,14 +1,15 @@
 """Rows that are on their way into a batch are written straight into it by whoever makes them.
 
 Only for batches of a fixed size over a random-access source with nothing between that drops rows: then a row's position
-tells its batch. The batch is in the same segment, or behind a Regroup; that one only if the rows are made by threads.
+tells its batch. The batch is in the same segment, or behind a Regroup; that one only if workers share memory.
 """
 
 from __future__ import annotations
 
+from millrace.core.executors import traits_of
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
-from millrace.data.plan.ops import Batch, Filter, Map, Read
+from millrace.data.plan.ops import Batch, Map
 from millrace.data.plan.physical import Regroup, Segment
 
 __all__ = ["gather_rows"]
@@ -26,7 +27,7 @@ def gather_rows(root: Node, settings: Settings) -> Node:
         below = node.inputs[0] if node.inputs else None
         if isinstance(node.ops[0], Batch) and isinstance(below, Regroup):
             rows = below.inputs[0]
-            if isinstance(rows, Segment) and rows.executor != "processes":
+            if isinstance(rows, Segment) and traits_of(rows.executor).shares_memory:
                 return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
         return node
 
@@ -46,7 +47,4 @@ def _gathered(segment: Segment, batch: Batch) -> Segment:
 
 
 def _positions_hold(ops: list[Node]) -> bool:
-    first = ops[0]
-    if not isinstance(first, Read) or first.batch_sampler is not None:
-        return False
-    return not any(isinstance(op, (Batch, Filter)) for op in ops)
+    return ops[0].addressable and all(op.keeps_rows for op in ops[1:])

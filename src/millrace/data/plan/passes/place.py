@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from millrace.core.executors import APART, BESIDE, DIRECT
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
 from millrace.data.plan.physical import Segment
 
-from .spread import spreads, wish_of, workers_of
+from .spread import spreads, workers_of
 
 __all__ = ["place"]
 
@@ -22,8 +23,8 @@ def place(root: Node, settings: Settings) -> Node:
 
 def _executor(segment: Segment, settings: Settings) -> str:
     if settings.debug_mode:
-        return "inline"
+        return DIRECT
     if settings.executor is not None:
         return settings.executor
-    asked = any(wish_of(op) == "processes" for op in segment.ops)
-    return "processes" if asked or spreads(segment, settings) else "threads"
+    asked = any(op.processes for op in segment.ops)
+    return APART if asked or spreads(segment, settings) else BESIDE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, schema_of
-from millrace.data.plan.ops import Batch, Filter, Map, Project, Read, Rename, Shuffle, Skip, Take
+from millrace.data.plan.read import Read
 
 __all__ = ["prune_columns"]
 
@@ -28,23 +28,7 @@ def _prune(node: Node, needed: set[str] | None) -> Node:
 
 
 def _needed_below(node: Node, needed: set[str] | None) -> set[str] | None:
-    if isinstance(node, Project):
-        return set(node.columns)
-    if needed is None:
-        return None
+    if node.only is not None:
+        return set(node.only)
     before = schema_of(node.inputs[0]) if node.inputs else None
-    if before is None:
-        return None
-    if isinstance(node, Map):
-        names = list(before)
-        return (needed - set(node.outputs_of(names))) | set(node.inputs_of(names))
-    if isinstance(node, Filter):
-        return None if node.input_columns is None else needed | set(node.input_columns)
-    if isinstance(node, Rename):
-        back = dict(zip(node.output_columns, node.input_columns, strict=True))
-        return {back.get(name, name) for name in needed}
-    if isinstance(node, Batch):
-        return needed if node.per_batch_map is None and not node.pad_info else None
-    if isinstance(node, (Shuffle, Skip, Take)):
-        return needed
-    return None
+    return None if needed is None or before is None else node.reads(needed, list(before))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
-from millrace.data.plan.ops import Map, Permute, Project, Read, Rename, Shuffle, Skip, Slice, Take
-from millrace.data.plan.read import OrderStep
+from millrace.data.plan.order import OrderStep
+from millrace.data.plan.read import Read
 
 __all__ = ["push_order"]
 
@@ -19,14 +19,8 @@ def push_order(root: Node, settings: Settings) -> Node:
     loses_rows = settings.error_samples_mode != "return"
 
     def rule(node: Node) -> Node:
-        step: OrderStep
-        if isinstance(node, Shuffle):
-            step = Permute(op=node.op, key=node.key)
-        elif isinstance(node, Skip) and not loses_rows:
-            step = Slice(skip=node.count)
-        elif isinstance(node, Take) and not loses_rows:
-            step = Slice(take=node.count)
-        else:
+        step = node.order_step()
+        if step is None or (loses_rows and not node.keeps_rows):
             return node
         pushed = _push(node.inputs[0], step)
         return node if pushed is None else pushed
@@ -37,11 +31,8 @@ def push_order(root: Node, settings: Settings) -> Node:
 def _push(node: Node, step: OrderStep) -> Node | None:
     """The tree with the step added to its source's order, or None where that is not legal."""
     if isinstance(node, Read):
-        addressable = node.source.random_access and node.batch_sampler is None
-        return node.replace(steps=(*node.steps, step)) if addressable else None
-    if isinstance(node, (Map, Project, Rename)):
-        if isinstance(node, Map) and node.callbacks:
-            return None  # callbacks count the rows that pass this map
+        return node.replace(steps=(*node.steps, step)) if node.addressable else None
+    if node.row_wise and node.keeps_rows and node.keeps_order:
         below = _push(node.inputs[0], step)
         return None if below is None else node.replace(inputs=(below,))
     return None

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 
+from millrace.core.executors import traits_of
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite, schema_of
-from millrace.data.plan.ops import Batch, Read
+from millrace.data.plan.ops import Read
 from millrace.data.plan.physical import Segment
-
-from .spread import is_heavy
 
 __all__ = ["CHUNK_BYTES", "size_chunks"]
 
@@ -35,17 +34,17 @@ def _size(segment: Segment, settings: Settings) -> Segment:
     else:
         most = _most_rows(segment)
         rows, fixed = max(1, most // unit) * unit, False
-    has_batch = any(isinstance(op, Batch) for op in segment.ops)
+    has_batch = any(op.batches for op in segment.ops)
     # prefetch_size counts what the user sees: batches where the segment makes them, else rows
     per_chunk = max(1, rows // unit) if has_batch else rows
     window = max(segment.workers + 1, math.ceil(settings.prefetch_size / per_chunk))
-    if segment.executor == "inline":
+    if not traits_of(segment.executor).background:
         window = 1
     return segment.replace(rows=rows, fixed=fixed, window=window)
 
 
 def _most_rows(segment: Segment) -> int:
-    if is_heavy(segment):
+    if segment.heavy:
         return HEAVY_ROWS
     first = segment.ops[0]
     row_bytes = None

@@ -42,7 +42,7 @@ class _OfBatch(Operation):
         return ([draws[i] for i in range(len(draws))],)
 
 
-class MixUpBatch(_OfBatch):
+class MixUpBatch(_OfBatch, ours=True):
     """Each image of a batch mixed with another one, and its label alike; the results are float32.
 
     >>> images, labels = MixUpBatch()(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))
@@ -59,7 +59,7 @@ class MixUpBatch(_OfBatch):
         return batches.mix_up(images, labels, order, float(beta(draws, self.alpha)[0]))
 
 
-class CutMixBatch(_OfBatch):
+class CutMixBatch(_OfBatch, ours=True):
     """A box of another image pasted into each image of a batch, and its label mixed by area.
 
     >>> import millrace.dataset.vision as vision
@@ -103,7 +103,7 @@ def _box(height: int, width: int, share: float, place: Any) -> tuple[int, int, i
     return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
 
 
-class MixUp(_OfBatch):
+class MixUp(_OfBatch, ours=True):
     """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
 
     With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
+class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
     """The mirror image, left to right, and its boxes, with a given probability.
 
     >>> op = RandomHorizontalFlipWithBBox(1.0)
@@ -56,7 +56,7 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
         return flipped, kernel.flip_boxes(boxes, *x.shape[:2], across=self._across)
 
 
-class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox):
+class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
     """The mirror image, top to bottom, and its boxes, with a given probability.
 
     >>> op = RandomVerticalFlipWithBBox(1.0)
@@ -67,7 +67,7 @@ class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox):
     _across = False
 
 
-class ResizeWithBBox(Resize):
+class ResizeWithBBox(Resize, ours=True):
     """An image and its boxes in another size.
 
     Where Resize differs from MindSpore's, this does alike.
@@ -87,7 +87,7 @@ def _resized(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> Any:
     return resize(x, size, inter, op), kernel.scale_boxes(boxes, given, target_size(size, *given))
 
 
-class RandomResizeWithBBox(RandomResize):
+class RandomResizeWithBBox(RandomResize, ours=True):
     """ResizeWithBBox with an interpolation drawn for each image.
 
     >>> op = RandomResizeWithBBox((4, 5))
@@ -101,7 +101,7 @@ class RandomResizeWithBBox(RandomResize):
         return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
 
 
-class RandomCropWithBBox(RandomCrop):
+class RandomCropWithBBox(RandomCrop, ours=True):
     """RandomCrop of an image and its boxes; boxes outside of the part go.
 
     >>> op = RandomCropWithBBox((8, 10))
@@ -125,7 +125,7 @@ class RandomCropWithBBox(RandomCrop):
         return part, kernel.crop_boxes(kernel.move_boxes(boxes, left, top), y, z, height, width)
 
 
-class RandomResizedCropWithBBox(RandomResizedCrop):
+class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
     """RandomResizedCrop of an image and its boxes; boxes outside of the part go.
 
     Where Resize differs from MindSpore's, this does alike.

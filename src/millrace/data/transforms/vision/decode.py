@@ -62,7 +62,7 @@ class Decode(ImageOperation):
         return value
 
 
-class RandomCropDecodeResize(RandomResizedCrop):
+class RandomCropDecodeResize(RandomResizedCrop, ours=True):
     """Decode, then RandomResizedCrop: the same pixels as those two, drawn from the same numbers.
 
     Of a JPEG only the part that is cut out is decoded; damage to the picture below that part is not noticed, but an

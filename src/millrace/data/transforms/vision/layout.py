@@ -83,7 +83,7 @@ class RandomHorizontalFlip(ImageOperation):
         return geometry.flip(x, across=True, op="RandomHorizontalFlip") if now else x
 
 
-class RandomVerticalFlip(RandomHorizontalFlip):
+class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
     """The mirror image, top to bottom, with a given probability.
 
     >>> RandomVerticalFlip(1.0)(np.array([[1], [2]], np.uint8)).tolist()

@@ -47,7 +47,7 @@ def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
     return compose.not_random(func)
 
 
-class CDecode(decode.Decode):
+class CDecode(decode.Decode, ours=True):
     """c_transforms.Decode: ``rgb`` must be True, as arrays are RGB.
 
     >>> CDecode().to_pil
@@ -61,7 +61,7 @@ class CDecode(decode.Decode):
         super().__init__(False)
 
 
-class PyDecode(decode.Decode):
+class PyDecode(decode.Decode, ours=True):
     """py_transforms.Decode: a Pillow image.
 
     >>> PyDecode().to_pil
@@ -72,7 +72,7 @@ class PyDecode(decode.Decode):
         super().__init__(True)
 
 
-class PyNormalize(today.Normalize):
+class PyNormalize(today.Normalize, ours=True):
     """py_transforms.Normalize: floats with channels first.
 
     >>> PyNormalize([0.5], [0.5]).is_hwc
@@ -83,7 +83,7 @@ class PyNormalize(today.Normalize):
         super().__init__(mean, std, False)
 
 
-class PyNormalizePad(today.NormalizePad):
+class PyNormalizePad(today.NormalizePad, ours=True):
     """py_transforms.NormalizePad: floats with channels first.
 
     >>> PyNormalizePad([0.5], [0.5]).is_hwc
@@ -94,7 +94,7 @@ class PyNormalizePad(today.NormalizePad):
         super().__init__(mean, std, dtype, False)
 
 
-class Cutout(erasing.CutOut):
+class Cutout(erasing.CutOut, ours=True):
     """py_transforms.Cutout: CutOut with channels first.
 
     >>> Cutout(2).is_hwc
@@ -161,7 +161,7 @@ class SoftDvppDecodeResizeJpeg(ImageOperation):
         return resize(codec.decode(x, "SoftDvppDecodeResizeJpeg"), self.size, Inter.LINEAR)
 
 
-class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize):
+class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize, ours=True):
     """RandomCropDecodeResize: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> SoftDvppDecodeRandomCropResizeJpeg(8).size

@@ -67,7 +67,7 @@ class _WithProbability(ImageOperation):
         return (draws.chance(0, self.prob),)
 
 
-class RandomEqualize(_WithProbability):
+class RandomEqualize(_WithProbability, ours=True):
     """Equalize with a given probability.
 
     >>> RandomEqualize(1.0)(np.zeros((2, 2, 3), np.uint8)).max()
@@ -78,7 +78,7 @@ class RandomEqualize(_WithProbability):
         return histogram.equalize(as_array(x), "RandomEqualize") if now else as_array(x)
 
 
-class RandomInvert(_WithProbability):
+class RandomInvert(_WithProbability, ours=True):
     """Invert with a given probability.
 
     >>> RandomInvert(1.0)(np.array([[[0, 5, 255]]], np.uint8)).tolist()
@@ -190,7 +190,7 @@ class RandomColor(ImageOperation):
         return colour.saturation(x, factor, "RandomColor")
 
 
-class RandomSharpness(RandomColor):
+class RandomSharpness(RandomColor, ours=True):
     """AdjustSharpness by a factor drawn from a range.
 
     Where AdjustSharpness differs from MindSpore's, this does alike.

@@ -1,0 +1,64 @@
+"""The executors there are, and what may be relied on with each: the one registry.
+
+A row names an executor; its module is ``data/engine/executors/<name>.py``, imported when it is first used. Whoever
+decides something about an executor asks for a trait, never for a name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+__all__ = ["APART", "BESIDE", "DIRECT", "EXECUTORS", "ExecutorTraits", "traits_of"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ExecutorTraits:
+    """What an executor promises.
+
+    >>> traits_of("threads").shares_memory, traits_of("processes").shares_memory
+    (True, False)
+    """
+
+    # one of its workers, in words
+    worker: str
+    # workers see this process's memory: what they make arrives without a copy, and they may write into one array
+    shares_memory: bool
+    # workers run inside the user's process: they share its GIL, its modules and its objects
+    same_process: bool
+    # work goes on beside the caller; False: `submit` returns when it is done
+    background: bool = True
+    # a worker that dies is replaced and its chunk runs again
+    restarts: bool = False
+    # about how long it takes until the first chunk is worked on
+    start_seconds: float = 0.0
+    # how long a chunk should take: far above the cost of a hand-over
+    target_seconds: float = 0.004
+
+    @property
+    def shares_gil(self) -> bool:
+        """Several workers that take turns at one interpreter."""
+        return self.same_process and self.background
+
+
+# A hand-over costs 50 us to a thread, 200 us to a process and back.
+EXECUTORS: dict[str, ExecutorTraits] = {
+    "inline": ExecutorTraits("thread", shares_memory=True, same_process=True, background=False),
+    "threads": ExecutorTraits("thread", shares_memory=True, same_process=True),
+    "processes": ExecutorTraits(
+        "process",
+        shares_memory=False,
+        same_process=False,
+        restarts=True,
+        start_seconds=1.0,
+        target_seconds=0.02,
+    ),
+}
+
+# What placement chooses among when nobody has said where to run: at once in the caller, in workers of this process, in
+# workers of their own.
+DIRECT, BESIDE, APART = "inline", "threads", "processes"
+
+
+def traits_of(name: str) -> ExecutorTraits:
+    """The traits of a registered executor."""
+    return EXECUTORS[name]

@@ -1,0 +1,28 @@
+"""What the plan may rely on with a source of rows; a source says only what differs from these."""
+
+from __future__ import annotations
+
+__all__ = ["SourceTraits"]
+
+
+class SourceTraits:
+    """The traits of a source that is ours, light, and safe to read from several threads.
+
+    >>> class Images(SourceTraits):
+    ...     heavy = True
+    >>> Images.heavy, Images.user_code
+    (True, False)
+    """
+
+    # rows are asked for by number; else it is read in one pass
+    random_access: bool = True
+    # reading runs the user's own code: it stays in the user's process unless the user says otherwise
+    user_code: bool = False
+    # the user asked for worker processes
+    processes: bool = False
+    # one thread at a time may read
+    exclusive: bool = False
+    # a row costs about a millisecond or more (it decodes), so chunks hold few rows
+    heavy: bool = False
+    # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
+    reopens: bool = False

@@ -1,0 +1,70 @@
+"""Where a node meets the stage that runs it: one table.
+
+The file of a stage says which node it is for: ``@stage_for(Node)`` above the function that makes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+from millrace.core.errors import PlanError
+from millrace.core.settings import Settings
+from millrace.core.stats import StageStats
+from millrace.data.engine.budget import Bytes
+from millrace.data.plan.node import Node
+
+from .base import Stage
+from .mend import Mender
+
+__all__ = ["Making", "make_stage", "stage_for"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Making:
+    """What a stage is made from: its node, the stages below it, and what all stages of a run share."""
+
+    node: Any
+    ups: list[Stage]
+    stats: StageStats
+    epochs: int | None
+    seed: int
+    settings: Settings
+    budget: Bytes
+    # what becomes of rows that fail in this op, for a stage over ``up``
+    mender: Callable[[Stage], Mender]
+    # a plan of its own for a dataset that appears while running (flat_map)
+    inner: Callable[[Node, int], Stage]
+
+    @property
+    def up(self) -> Stage:
+        return self.ups[0]
+
+
+StageMaker = Callable[[Making], Stage]
+
+_STAGES: dict[type[Node], StageMaker] = {}
+
+
+def stage_for(kind: type[Node]) -> Callable[[StageMaker], StageMaker]:
+    """Enter a function into the table: it makes the stage of this type of node."""
+
+    def enter(make: StageMaker) -> StageMaker:
+        _STAGES[kind] = make
+        return make
+
+    return enter
+
+
+def make_stage(making: Making) -> Stage:
+    kind = type(making.node)
+    if kind not in _STAGES:  # the files of this room enter theirs when they are imported
+        for each in pkgutil.iter_modules([__file__.rpartition("/")[0]]):
+            importlib.import_module(f"{__package__}.{each.name}")
+    make = _STAGES.get(kind)
+    if make is None:
+        raise PlanError(f"no stage for {making.node.label}: none is entered for it with @stage_for")
+    return make(making)

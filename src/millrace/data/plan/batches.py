@@ -1,0 +1,161 @@
+"""Batches as nodes: of a fixed size, of a size that a function gives, and by length."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from millrace.core.errors import PlanError
+from millrace.core.schema import ColumnType, Schema
+from millrace.data.transforms.base import name_of
+
+from .node import INFINITE, UNKNOWN, Node, Size, added
+from .rows import replaced_columns
+
+__all__ = ["HIDDEN_PREFIX", "Batch", "BucketBatch"]
+
+# Columns whose names begin so are left out of batches and of what iterators give, unless renamed.
+HIDDEN_PREFIX = "_meta-"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Batch(Node):
+    """Rows stacked into batches; with pad_info, padded to one shape first."""
+
+    batch_size: int | Callable[..., int]
+    drop_remainder: bool = False
+    per_batch_map: Callable[..., Any] | None = None
+    input_columns: tuple[str, ...] | None = None
+    output_columns: tuple[str, ...] | None = None
+    pad_info: dict[str, tuple[Any, Any]] | None = None
+    workers: int | None = None
+    processes: bool = False
+    # the chunk that arrives is one whole batch already (a batch_sampler made it)
+    whole: bool = False
+    # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
+    passes: int = added(1)
+
+    keeps_order = True
+    batches = True
+    may_fail = True
+
+    @property
+    def user_code(self) -> bool:
+        return self.per_batch_map is not None
+
+    @property
+    def fixed_size(self) -> int | None:
+        """Rows of every batch but the last, where that is known beforehand."""
+        return self.batch_size if isinstance(self.batch_size, int) and not self.whole else None
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed if self.per_batch_map is None and not self.pad_info else None
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        before = inputs[0]
+        if before is None:
+            return None
+        names = [name for name in before if not name.startswith(HIDDEN_PREFIX)]
+        for name in self.input_columns or ():
+            if name not in names:
+                raise PlanError(
+                    f"Invalid input_columns, '{name}' of 'input_columns' doesn't exist."
+                    f" The columns are {names}."
+                )
+        for name in self.pad_info or ():
+            if name not in names:
+                raise PlanError(
+                    f"Invalid pad_info, column name: {name} does not exist. The columns are {names}."
+                )
+        touched = set(self.input_columns or names) if self.per_batch_map else set()
+        if self.per_batch_map and self.output_columns is not None:
+            ins = list(self.input_columns or names)
+            clash = [n for n in self.output_columns if n in names and n not in ins]
+            if clash:
+                raise PlanError(
+                    "Invalid output_columns, columns that are not involved in 'per_batch_map' should not be in "
+                    "output_columns, but got columns that are not in input_columns: "
+                    f"[{','.join(clash)},], output_columns: [{','.join(self.output_columns)},]."
+                )
+            touched = set(self.output_columns)
+            names = replaced_columns(names, ins, list(self.output_columns))
+        size = self.batch_size if isinstance(self.batch_size, int) and self.drop_remainder else None
+        padded = set(self.pad_info or names) if self.pad_info is not None else set()
+        out: dict[str, ColumnType] = {}
+        for n in names:
+            free = n in touched or n in padded or n not in before
+            out[n] = ColumnType() if free else before[n].batched(size)
+        return Schema(out)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        rows = inputs[0]
+        if self.whole:
+            sampler = getattr(self.inputs[0], "batch_sampler", None) if self.inputs else None
+            return UNKNOWN if sampler is None or not hasattr(sampler, "__len__") else len(sampler)
+        if rows is UNKNOWN or not isinstance(self.batch_size, int):
+            return UNKNOWN
+        if rows == INFINITE:
+            return INFINITE
+        return int(rows // self.batch_size if self.drop_remainder else math.ceil(rows / self.batch_size))
+
+    def details(self) -> dict[str, Any]:
+        size = self.batch_size if isinstance(self.batch_size, int) else name_of(self.batch_size)
+        shown: dict[str, Any] = {"batch_size": size, "drop_remainder": self.drop_remainder}
+        if self.per_batch_map is not None:
+            shown["per_batch_map"] = name_of(self.per_batch_map)
+        if self.pad_info is not None:
+            shown["pad_info"] = {k: list(v) for k, v in self.pad_info.items()}
+        shown |= {"input_columns": list(self.input_columns or [])}
+        shown |= {"output_columns": list(self.output_columns or [])}
+        if self.workers is not None:
+            shown["num_parallel_workers"] = self.workers
+        return shown
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class BucketBatch(Node):
+    """Batches of rows of similar length."""
+
+    column_names: tuple[str, ...]
+    boundaries: tuple[int, ...]
+    batch_sizes: tuple[int, ...]
+    length_function: Callable[..., Any] | None = None
+    pad_info: dict[str, tuple[Any, Any]] | None = None
+    pad_to_boundary: bool = False
+    drop_remainder: bool = False
+
+    batches = True
+
+    @property
+    def label(self) -> str:
+        return "BucketBatchByLength"
+
+    def inputs_of(self, columns: list[str]) -> list[str]:
+        for name in self.column_names:
+            if name not in columns:
+                raise PlanError(
+                    f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns."
+                    f" The columns are {columns}."
+                )
+        return list(self.column_names)
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        before = inputs[0]
+        if before is None:
+            return None
+        self.inputs_of(list(before))
+        return Schema(list(before))
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "length_dependent_columns": list(self.column_names),
+            "bucket_boundaries": list(self.boundaries),
+            "bucket_batch_sizes": list(self.batch_sizes),
+            "pad_to_bucket_boundary": self.pad_to_boundary,
+            "drop_remainder": self.drop_remainder,
+        }

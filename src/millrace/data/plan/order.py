@@ -1,0 +1,37 @@
+"""Steps that make the order of a source's rows, as arithmetic on row numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+__all__ = ["OrderStep", "Permute", "Slice", "steps_size"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Permute:
+    """An order step: a full random permutation, keyed by the shuffle's own number (or a fixed key)."""
+
+    op: int
+    key: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Slice:
+    """An order step: positions [skip, skip + take)."""
+
+    skip: int = 0
+    take: int | None = None
+    # cut down to a multiple of this many rows (a batch that drops its remainder)
+    multiple: int = 1
+
+
+OrderStep = Permute | Slice
+
+
+def steps_size(rows: int, steps: tuple[OrderStep, ...]) -> int:
+    for step in steps:
+        if isinstance(step, Slice):
+            rows = max(0, rows - step.skip)
+            rows = rows if step.take is None else min(rows, step.take)
+            rows -= rows % step.multiple
+    return rows
