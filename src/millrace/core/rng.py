@@ -10,12 +10,22 @@ from __future__ import annotations
 import functools
 import random
 import secrets
+import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Draws", "Permutation", "fresh_seed", "mix", "mix_into", "seed_globals", "unlike_others"]
+__all__ = [
+    "Draws",
+    "Permutation",
+    "fresh_seed",
+    "is_generator",
+    "mix",
+    "mix_into",
+    "seed_globals",
+    "unlike_others",
+]
 
 U64 = npt.NDArray[np.uint64]
 
@@ -191,3 +201,16 @@ class Permutation:
         for turn in range(6):
             left, right = right, left ^ (_scramble(right ^ np.uint64(mix(self.key, turn))) & mask)
         return (left << half) | right
+
+
+def is_generator(value: Any) -> bool:
+    """Whether a user's object makes random numbers and so moves with every call: Python's and numpy's do.
+
+    >>> is_generator(np.random.default_rng(1)), is_generator(1)
+    (True, False)
+    """
+    homes = (("random", ("Random",)), ("numpy.random", ("Generator", "RandomState", "BitGenerator")))
+    kinds = [
+        getattr(sys.modules[home], name) for home, names in homes if home in sys.modules for name in names
+    ]
+    return isinstance(value, tuple(kinds))

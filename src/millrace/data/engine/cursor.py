@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from millrace.core.errors import CursorError
+from millrace.data.plan.fingerprint import Fingerprint
 
 __all__ = ["Cursor"]
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Cursor:
     """Taken after the last delivered batch. ``fingerprint`` names the plan, so another plan is refused."""
 
     fingerprint: str
+    # a few characters for each part of the plan: they say what differs when it meets another
+    plan: list[str]
     seed: int
     epoch: int
     step: int
@@ -35,7 +38,10 @@ class Cursor:
             )
         if saved.get("version") != VERSION:
             raise CursorError(
-                f"this state has version {saved.get('version')!r}, this Millrace reads version {VERSION}"
+                f"this state has version {saved.get('version')!r}, this Millrace reads version {VERSION}: another "
+                "release saved it, and knew pipelines by other marks. Begin anew, or go on at the same step with "
+                f"dataset.set_init_step(n); the state was taken after step {saved.get('step')!r} of epoch "
+                f"{saved.get('epoch')!r}, both counted from 0."
             )
         names = [field.name for field in dataclasses.fields(cls)]
         missing = [name for name in names if name not in saved]
@@ -43,10 +49,12 @@ class Cursor:
             raise CursorError(f"this state lacks {missing}; it is not what iterator.state() returned")
         return cls(**{name: saved[name] for name in names})
 
-    def check(self, fingerprint: str) -> None:
-        if self.fingerprint != fingerprint:
+    def check(self, now: Fingerprint) -> None:
+        """Refuse another plan, and say what differs."""
+        if self.fingerprint != now.text:
             raise CursorError(
-                "this state was saved by another pipeline: its ops, arguments, source sizes or error mode differ, "
-                "so the rows it stands for cannot be found again. Build the pipeline as it was (worker counts, "
-                f"executors and chunk sizes may change). Saved plan {self.fingerprint}, this plan {fingerprint}."
+                "this state was saved by another pipeline, so the rows it stands for cannot be found again: "
+                f"{now.differences(self.plan)}. Build the pipeline as it was; workers, executors, chunk sizes and "
+                "the memory budget may change. What an object gathers while rows run can be kept out with "
+                "__getstate__."
             )

@@ -48,6 +48,11 @@ class Run:
     def __init__(self, plan: Plan, epochs: int | None, state: Any = None) -> None:
         self.plan = plan
         self.pid = os.getpid()
+        # taken before the first row: what objects gather while rows run is no part of what they are
+        self.fingerprint = plan.fingerprint()
+        cursor = None if state is None else Cursor.from_json(state)
+        if cursor is not None:
+            cursor.check(self.fingerprint)  # before anything is started
         self.stats = RunStats()
         self.ledger = Ledger()
         self.budget = Bytes.of(plan.settings)
@@ -62,8 +67,8 @@ class Run:
         self.root: Stage = lowering.root(epochs)
         self._before: Any = self.root.state()
         self._skip = 0
-        if state is not None:
-            self._restore(Cursor.from_json(state))
+        if cursor is not None:
+            self._restore(cursor)
         _live.add(self)
 
     # rows ----------------------------------------------------------------------------------------
@@ -130,11 +135,12 @@ class Run:
             stages = {"root": self._before, "skip": self._at}
         else:
             stages = {"root": self.root.state(), "skip": self._skip}
-        fingerprint = self.plan.fingerprint()
-        return Cursor(fingerprint, self.plan.seed, self.epoch, self.step, stages, self.stats.delivered)
+        plan = self.fingerprint
+        return Cursor(
+            plan.text, plan.marks(), self.plan.seed, self.epoch, self.step, stages, self.stats.delivered
+        )
 
     def _restore(self, cursor: Cursor) -> None:
-        cursor.check(self.plan.fingerprint())
         self.root.restore(cursor.stages["root"])
         self._skip = cursor.stages["skip"]
         self.epoch, self.step = cursor.epoch, cursor.step

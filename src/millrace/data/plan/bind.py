@@ -8,16 +8,15 @@ A node reachable twice becomes two nodes, so a shared prefix behaves as if it ha
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator
 
 from millrace.core.errors import PlanError
 from millrace.core.rng import fresh_seed
 from millrace.core.settings import DEFAULT_SEED, Settings
 
-from .node import Node, schema_of, size_of, walk
+from .fingerprint import Fingerprint, fingerprint_of
+from .node import Node, schema_of, walk
 from .ops import Batch, BucketBatch, Deal, Map, Read, Repeat, SyncWait
 from .passes import PASSES
 
@@ -38,22 +37,9 @@ class Plan:
         """The tree as the user wrote it."""
         return self.history[0][1] if self.history else self.root
 
-    def fingerprint(self) -> str:
-        """A hash of everything that decides which rows come in which order."""
-        lines = [f"{self.settings.error_samples_mode}"]
-        lines += _describe(self.logical, 0)
-        if any(line.strip().startswith("Shuffle") for line in lines):
-            lines.append(f"budget {self.settings.memory_budget}")
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
-
-
-def _describe(node: Node, depth: int) -> Iterator[str]:
-    shown = {k: v for k, v in node.details().items() if k != "num_parallel_workers"}
-    shown.pop("python_multiprocessing", None)
-    size = size_of(node) if isinstance(node, Read) else ""
-    yield "  " * depth + f"{node.label} {json.dumps(shown, default=repr, sort_keys=True)} {size}"
-    for child in node.inputs:
-        yield from _describe(child, depth + 1)
+    def fingerprint(self) -> Fingerprint:
+        """What decides which rows come in which order."""
+        return fingerprint_of(self.logical, self.settings)
 
 
 def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:

@@ -241,6 +241,10 @@ class BuiltinSampler:
         """The child's description."""
         return self.parse_child()
 
+    def _identity(self) -> dict[str, Any]:
+        """What decides its order, for a plan's fingerprint."""
+        return {name: getattr(self, name) for name in (*self._fields, "child_sampler")}
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -348,6 +352,10 @@ class Sampler(BuiltinSampler, ours=True):
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
         return ArrayOrder(self._rows(size))
+
+    def _identity(self) -> dict[str, Any]:
+        held = {name: value for name, value in vars(self).items() if name != "dataset_size"}
+        return held | {"num_samples": self.num_samples, "child_sampler": self.child_sampler}
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -37,6 +37,11 @@ class IterSampler(Sampler, ours=True):
             self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
         return iter(self.sampler)
 
+    def _identity(self) -> dict[str, Any]:
+        if isinstance(self.sampler, Iterator):
+            iter(self)  # the list of what it gives is what it is
+        return super()._identity()
+
     def __getstate__(self) -> dict[str, Any]:
         iter(self)  # a generator does not pickle, the list of what it gave does
         return dict(self.__dict__)

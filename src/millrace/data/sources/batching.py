@@ -21,6 +21,10 @@ class BatchLists:
 
     def __init__(self, given: Any, rows: Callable[[], int | None]) -> None:
         self.given, self.rows = given, rows
+        self.once = hasattr(given, "__next__")
+
+    def _identity(self) -> dict[str, Any]:
+        return {} if self.once else {"given": self.given}
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.given, Sampler):

@@ -73,6 +73,12 @@ class ArraySource(SourceTraits):
     def arguments(self) -> dict[str, Any]:
         return {}
 
+    def _identity(self) -> dict[str, Any]:
+        return {"columns": {name: [kind.dtype, kind.shape] for name, kind in self.schema().items()}}
+
+    def contents(self) -> dict[str, Column]:
+        return self.arrays
+
 
 class NumpySlicesDataset(SourceDataset):
     """Rows from arrays, lists or dicts of them: row i holds element i of each column.

@@ -227,3 +227,12 @@ class UserSource(SourceTraits):
 
     def arguments(self) -> dict[str, Any]:
         return {}
+
+    def _identity(self) -> dict[str, Any]:
+        """The user's function, or the class of the user's object: what an object holds may grow while it is read."""
+        source = self.source
+        made = source if inspect.isroutine(source) or inspect.isclass(source) else type(source)
+        return {"source": made, "columns": list(self._schema), "types": self.maker.types, "limit": self.limit}
+
+    def contents(self) -> Any:
+        return self.source

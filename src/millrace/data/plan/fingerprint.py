@@ -1,0 +1,183 @@
+"""What a plan is: everything that decides which rows come in which order, and nothing else.
+
+Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
+source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`key_of`), by which
+rows that were kept may be found again.
+
+A state keeps a few characters for each part of each op. That is enough to name the op and the part that differ when it
+meets another plan.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.core.errors import MillraceError
+from millrace.core.settings import Settings
+
+from .identity import Leaf, leaves_of
+from .node import Node, walk
+from .read import Read
+
+__all__ = ["Fingerprint", "fingerprint_of", "key_of"]
+
+# Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
+ASIDE = frozenset(
+    {
+        *("inputs", "op", "where", "workers", "processes", "token"),
+        *("keys", "gather", "passes", "batch_rows", "steps", "columns"),
+    }
+)
+# Settings that change rows.
+DECIDING = ("error_samples_mode", "decode_tolerance")
+# Parts of an op that are kept apart in a state; further ones are kept together.
+MOST_PARTS = 40
+MARK = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class OpPrint:
+    """One op: its name, where the user wrote it, and its parts."""
+
+    label: str
+    where: str
+    inputs: int
+    leaves: tuple[Leaf, ...]
+    size: Leaf | None = None
+
+    def parts(self) -> list[Leaf]:
+        found = [*self.leaves, *([self.size] if self.size is not None else [])]
+        if len(found) <= MOST_PARTS:
+            return found
+        rest = hashlib.sha256(b"".join(leaf.digest for leaf in found[MOST_PARTS - 1 :])).digest()
+        return [
+            *found[: MOST_PARTS - 1],
+            Leaf(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
+        ]
+
+    def marks(self) -> str:
+        """A few characters for each part."""
+        return "".join(base64.urlsafe_b64encode(leaf.digest[:3])[:MARK].decode() for leaf in self.parts())
+
+    @property
+    def name(self) -> str:
+        return f"{self.label} at {self.where}" if self.where else self.label
+
+
+class Fingerprint:
+    """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
+
+    def __init__(self, root: Node, settings: Settings, contents: bool = False) -> None:
+        chosen = {name: getattr(settings, name) for name in DECIDING}
+        leaves = [leaf for name, value in chosen.items() for leaf in leaves_of(name, value)]
+        self._settings = OpPrint("config", "", 0, tuple(leaves))
+        self._nodes = [(node, _leaves(node, contents)) for node in walk(root)]
+        self._ops: list[OpPrint] | None = None
+        self._text = ""
+
+    @property
+    def ops(self) -> list[OpPrint]:
+        if self._ops is None:
+            made = [
+                OpPrint(node.label, node.where, len(node.inputs), leaves, _size(node))
+                for node, leaves in self._nodes
+            ]
+            self._ops = [self._settings, *made]
+        return self._ops
+
+    @property
+    def text(self) -> str:
+        """The whole as one hash; equal for equal plans, in any process."""
+        if not self._text:
+            made = hashlib.sha256()
+            for op in self.ops:
+                made.update(f"{op.label}/{op.inputs}/{len(op.leaves)}\n".encode())
+                for leaf in [*op.leaves, *([op.size] if op.size is not None else [])]:
+                    made.update(f"{leaf.path}\n".encode() + leaf.digest)
+            self._text = made.hexdigest()[:32]
+        return self._text
+
+    def marks(self) -> list[str]:
+        """What a state keeps, to say later what differs."""
+        return [f"{op.label}:{op.marks()}" for op in self.ops]
+
+    def differences(self, saved: Sequence[str]) -> str:
+        """How this plan differs from the one whose marks these are, in words."""
+        ops = self.ops
+        before = [str(mark).rpartition(":") for mark in saved]
+        labels = [label for label, _, _ in before]
+        if labels != [op.label for op in ops]:
+            return (
+                f"it was {_chain(labels[1:])}, this one is {_chain([op.label for op in ops[1:]])}"
+                if labels[1:] != [op.label for op in ops[1:]]
+                else "its settings are of another kind"
+            )
+        found = [
+            f"{op.name}: {part}"
+            for op, (_, _, marks) in zip(ops, before, strict=True)
+            for part in _differing(op, marks)
+        ]
+        return "; ".join(found[:3]) + ("; and more" if len(found) > 3 else "")
+
+
+def _chain(labels: list[str]) -> str:
+    return " -> ".join(labels) or "empty"
+
+
+def _differing(op: OpPrint, saved: str) -> list[Leaf]:
+    now, parts = op.marks(), op.parts()
+    at = [i for i in range(len(parts)) if now[i * MARK : (i + 1) * MARK] != saved[i * MARK : (i + 1) * MARK]]
+    if len(now) != len(saved):  # one is longer: the first place says where they part
+        at = at[:1] or [len(parts) - 1]
+    return [parts[i] for i in at]
+
+
+def _leaves(node: Node, contents: bool) -> tuple[Leaf, ...]:
+    made: list[Leaf] = []
+    for field in dataclasses.fields(node):
+        if field.name in ASIDE:
+            continue
+        value = getattr(node, field.name)
+        if field.name == "source":
+            made += _source(value, contents)
+        elif field.name == "callbacks":
+            # what they do is their own affair; that they are there keeps a shuffle above them where it is
+            made += leaves_of("callbacks", bool(value))
+        else:
+            made += leaves_of(field.name, value)
+    return tuple(made)
+
+
+def _source(source: Any, contents: bool) -> list[Leaf]:
+    said = getattr(source, "_identity", source.arguments)()
+    made = leaves_of("class", type(source))
+    for name, value in sorted(said.items()):
+        made += leaves_of(name, value, shallow=True)
+    holds = getattr(source, "contents", None)
+    if contents and holds is not None:
+        made += leaves_of("contents", holds())
+    return made
+
+
+def _size(node: Node) -> Leaf | None:
+    if not isinstance(node, Read):
+        return None
+    try:
+        rows = node.source.size()
+    except MillraceError:  # whoever reads the first row is told why
+        rows = None
+    return leaves_of("size", rows)[0]
+
+
+def fingerprint_of(root: Node, settings: Settings) -> Fingerprint:
+    """The identity of the tree below a node, as the user wrote it."""
+    return Fingerprint(root, settings)
+
+
+def key_of(root: Node, settings: Settings) -> str:
+    """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data."""
+    return Fingerprint(root, settings, contents=True).text
