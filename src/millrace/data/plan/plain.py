@@ -134,9 +134,9 @@ def _other(value: Any) -> tuple[bytes, bytes]:
         return b"a", _array(value)
     if isinstance(value, type) and issubclass(value, np.generic):
         return b"t", path_of(value)
-    for base in (str, int, float, bytes):
+    for base, write in _EXACT.items():  # a user's kind of text or number
         if isinstance(value, base):
-            return b"k", path_of(type(value)) + plain_bytes(base(value))
+            return b"k", path_of(type(value)) + b"".join(write(value))
     if isinstance(value, os.PathLike):
         return b"p", plain_bytes(os.fspath(value))
     if isinstance(value, np.ufunc):
