@@ -116,13 +116,51 @@ def test_verify_and_repair(photos, capsys):
         0,
     )
     target = photos.parent / "saved"
-    assert record("repair", photos, target) == 0
+    assert record("repair", photos, target) == 1  # not all of it
     assert "saved 9 rows" in capsys.readouterr().out
     assert [row["label"] for row in rows_of(f"{target}0")] == list(range(1, 10))
     assert record("repair", photos, target, "--json") == 2
-    assert "exists" in json.loads(capsys.readouterr().out)["error"]
-    assert record("repair", photos, target, "--overwrite", "--json") == 0
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error == f"{target}0 exists: remove it, or add --overwrite"
+    assert record("repair", photos, target, "--overwrite", "--json") == 1
     assert json.loads(capsys.readouterr().out)["saved"] == 9
+    assert record("repair", f"{target}0", photos.parent / "again") == 0
+    assert "saved 9 rows" in capsys.readouterr().out
+    photos.with_name("photos1").unlink()
+    assert record("repair", photos, target, "--overwrite") == 1
+    assert "saved 4 rows" in (out := capsys.readouterr().out)
+    assert "lost at least 1" in out
+
+
+def test_checksum(photos, capsys):
+    assert record("checksum", photos) == 0
+    assert f"wrote {photos}.crc" in capsys.readouterr().out
+    assert record("verify", photos) == 0
+    assert "by their checksums" in capsys.readouterr().out
+    damage(photos)
+    assert record("verify", photos) == 1
+    assert "the row is whole" in capsys.readouterr().out
+    assert record("repair", photos, photos.parent / "saved") == 0  # a length is damaged, no row
+    assert record("checksum", photos) == 2
+    assert "of a whole set only" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_missing_and_a_set_is_named(photos, capsys):
+    for action in ("verify", "inspect", "head", "reindex", "checksum"):
+        assert record(action, photos.parent / "photos") == 2
+        error = capsys.readouterr().err
+        assert f"{photos.parent / 'photos'} is missing; did you mean the set of 2 files photos*?" in error
+        assert f"Give its first, '{photos}'" in error
+    assert record("verify", photos.parent / "phtos0") == 2
+    assert f"did you mean '{photos}'?" in capsys.readouterr().err
+
+
+def test_bytes_are_shown_as_hexadecimal(tmp_path, capsys):
+    write(tmp_path / "x", {"b": {"type": "bytes"}}, [[{"b": b"\x01\xff"}]])
+    assert record("head", tmp_path / "x") == 0
+    out = capsys.readouterr().out
+    assert "2 B: 01 ff" in out
+    assert "b'" not in out
 
 
 def test_reindex(photos, capsys):
@@ -184,7 +222,7 @@ def test_version_2_becomes_version_3(tmp_path, capsys):
 def test_errors_are_one_line_and_status_2(tmp_path, capsys):
     assert record("inspect", tmp_path / "nothing") == 2
     error = capsys.readouterr().err
-    assert "the file does not exist" in error
+    assert f"{tmp_path / 'nothing'} is missing" in error
     assert "Traceback" not in error
     (tmp_path / "x").write_bytes(b"garbage")
     assert record("head", tmp_path / "x", "--json") == 2

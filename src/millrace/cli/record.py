@@ -6,6 +6,7 @@ import argparse
 import base64
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from millrace.core.errors import MillraceError
 from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key
+from millrace.data.formats.mindrecord.naming import FileExists
 from millrace.data.formats.progress import progress
 
 from .parser import fail, path_nearby
@@ -29,10 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  millrace record inspect train.mindrecord0 --sheet train.png\n"
         "  millrace record verify train.mindrecord0\n"
         "  millrace record repair broken.mindrecord saved.mindrecord\n"
+        "  millrace record checksum train.mindrecord0\n"
         "  millrace record convert folder photos/ photos.mindrecord --shards 4\n"
         "\nA file stands for the whole set it belongs to; several files stand for\n"
         "themselves. Addresses such as s3://bucket/x.mindrecord work wherever fsspec\n"
-        "knows them."
+        "knows them.\n"
+        "\nexit status: 0 the set is whole, or all of it was saved; 1 something is\n"
+        "damaged, or some of it could not be saved; 2 the command could not be done."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -54,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action("verify", "walk every page, decode every row, and name what is damaged")
     again = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
     again.add_argument("--force", action="store_true", help="rebuild all of them")
+    action(
+        "checksum", "write checksums (.crc) beside the files of a set that is whole, for verify and repair"
+    )
     mend = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
     mend.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
     mend.add_argument("target", metavar="TARGET", help="the name of the new set")
@@ -79,7 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
     try:
         set_enc_key(key)
+        for name in getattr(arguments, "files", []):
+            if "://" not in name and not os.path.exists(name):
+                return _failed(arguments, f"{name} is missing{_set_nearby(name)}")
         return _ACTIONS[arguments.action](arguments)
+    except FileExists as error:
+        ways = "remove it, or add --overwrite" if "overwrite" in arguments else "remove it first"
+        return _failed(arguments, f"{error.context['file']} exists: {ways}")
     except MillraceError as error:
         return _failed(arguments, str(error))
     except BrokenPipeError:
@@ -95,10 +109,24 @@ def _failed(arguments: argparse.Namespace, text: str) -> int:
     if arguments.json:
         print(json.dumps({"ok": False, "error": text}, ensure_ascii=False))
     else:
-        missing = [name for name in getattr(arguments, "files", []) if not os.path.exists(name)]
-        hint = path_nearby(missing[0]) if missing and "://" not in missing[0] else ""
-        fail(f"record {arguments.action}", text + hint)
+        fail(f"record {arguments.action}", text)
     return 2
+
+
+def _set_nearby(name: str) -> str:
+    """ "; did you mean ...?" with a set of that name, or a file with one that is close."""
+    folder, base = os.path.split(name)
+    pattern = re.compile(re.escape(base) + r"\d+")
+    try:
+        shards = sorted(entry for entry in os.listdir(folder or ".") if pattern.fullmatch(entry))
+    except OSError:
+        return ""
+    if not shards:
+        return path_nearby(name)
+    first = os.path.join(folder, shards[0])
+    if len(shards) == 1:
+        return f"; did you mean {first!r}?"
+    return f"; did you mean the set of {len(shards)} files {base}*? Give its first, {first!r}"
 
 
 def _files(arguments: argparse.Namespace) -> Any:
@@ -214,7 +242,9 @@ def _short(value: Any, most: int = 40) -> str:
         kind = kind_of(value)
         size = image_size(memoryview(value)) if kind else None
         picture = f", {kind} {size[1]}x{size[0]}" if size else ""
-        return f"{_size(len(value))}{picture}" if kind or len(value) > 12 else repr(value)
+        return f"{_size(len(value))}{picture}" + (
+            "" if kind or len(value) > 12 else f": {value.hex(' ')}".rstrip(": ")
+        )
     if isinstance(value, np.ndarray):
         inside = np.array2string(value.ravel()[:4], separator=", ")[1:-1]
         return f"{value.dtype}{list(value.shape)} {inside}{' ...' if value.size > 4 else ''}"
@@ -258,18 +288,24 @@ def _verify(arguments: argparse.Namespace) -> int:
         "files": verdict.files,
         "rows": verdict.rows,
         "rows_lost": verdict.rows_lost,
+        "total_known": verdict.total_known,
+        "checksums": verdict.checksums,
         "problems": [vars(problem) for problem in verdict.problems],
         "index_problems": [vars(problem) for problem in verdict.index_problems],
     }
     lines = [str(problem) for problem in problems]
     if verdict.ok:
-        lines.append(f"ok: {verdict.rows:,} rows in {len(verdict.files)} file(s)")
+        sure = " by their checksums" if verdict.checksums == len(verdict.files) else ""
+        lines.append(f"ok: {verdict.rows:,} rows in {len(verdict.files)} file(s){sure}")
     elif not verdict.problems:
-        lines.append(f"the data is whole ({verdict.rows:,} rows); `millrace record reindex` mends the index")
+        ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verdict.index_problems}
+        mend = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
+        what = {"reindex": "the index", "checksum": "the checksums"}
+        named = " and ".join(what[way] for way in sorted(ways, reverse=True))
+        lines.append(f"the data is whole ({verdict.rows:,} rows); {mend} mends {named}")
     else:
-        lines.append(
-            f"damaged: {verdict.rows_lost:,} of {verdict.rows:,} rows; `millrace record repair` saves the rest"
-        )
+        of = f"of {verdict.rows:,}" if verdict.total_known else "at least, of a number that nobody knows,"
+        lines.append(f"damaged: {verdict.rows_lost:,} {of} rows; `millrace record repair` saves the rest")
     _say(arguments, found, lines)
     return 0 if verdict.ok else 1
 
@@ -289,10 +325,26 @@ def _repair(arguments: argparse.Namespace) -> int:
 
     with progress("saving") as count:
         done = repair(_files(arguments), arguments.target, arguments.overwrite, count)
-    found = {"ok": True, "files": done.files, "saved": done.saved, "lost": done.lost}
+    whole = not done.lost and done.total_known
+    found = {
+        "ok": whole,
+        "files": done.files,
+        "saved": done.saved,
+        "lost": done.lost,
+        "total_known": done.total_known,
+    }
     lines = [str(problem) for problem in done.problems]
-    lines.append(f"saved {done.saved:,} rows in {', '.join(done.files)}; lost {done.lost:,}")
+    lost = f"lost {'' if done.total_known else 'at least '}{done.lost:,}"
+    lines.append(f"saved {done.saved:,} rows in {', '.join(done.files)}; {lost}")
     _say(arguments, found | {"problems": [vars(problem) for problem in done.problems]}, lines)
+    return 0 if whole else 1
+
+
+def _checksum(arguments: argparse.Namespace) -> int:
+    from millrace.data.formats.mindrecord.verify import add_checksums
+
+    done = add_checksums(_files(arguments))
+    _say(arguments, {"ok": True, "written": done}, [f"wrote {name}" for name in done])
     return 0
 
 
@@ -313,6 +365,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "checksum": _checksum,
     "convert": _convert,
     "head": _head,
     "inspect": _inspect,

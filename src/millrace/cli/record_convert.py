@@ -83,7 +83,9 @@ def _is_text(value: bytes) -> bool:
 
 def _copy(source: str, target: str, shards: int) -> None:
     """Another number of shards, or version 3.0 of a set of 2.0."""
-    files: Any = sorted(f for f in glob.glob(source) if not f.endswith(".db")) if "*" in source else source
+    files: Any = (
+        sorted(f for f in glob.glob(source) if not f.endswith((".db", ".crc"))) if "*" in source else source
+    )
     with MindRecordReader(files) as reader:
         schema = {field.name: field.as_json() for field in reader.schema.fields}
         write_set(

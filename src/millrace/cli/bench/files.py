@@ -90,7 +90,7 @@ def _size(file: str) -> int:
 def _kind(file: str, sniff: bool) -> str | None:
     """By the ending of the name; with ``sniff`` also by the content."""
     ending = os.path.splitext(file)[1].lower()
-    if ending == ".db":
+    if ending in (".db", ".crc"):
         return None
     if ending.rstrip("0123456789") == ".mindrecord" or os.path.isfile(f"{file}.db"):
         return "mindrecord"

@@ -232,7 +232,7 @@ def _files(given: Any) -> str | list[str]:
         given = os.fspath(given)
     if isinstance(given, str) and any(mark in os.path.basename(given) for mark in "*?["):
         found = remote_glob(given) if is_remote(given) else sorted(glob.glob(given))
-        found = [name for name in found if not name.endswith(".db") and not name.startswith(".")]
+        found = [name for name in found if not name.endswith((".db", ".crc")) and not name.startswith(".")]
         if not found:
             raise ArgumentValueError(f"The file {given} does not exist or permission denied!")
         return found

@@ -20,7 +20,7 @@ from millrace.data.fluent.dataset import Dataset
 from millrace.data.formats.example_message import encode_example
 from millrace.data.formats.mindrecord import FileWriter
 from millrace.data.formats.mindrecord.crypto import current
-from millrace.data.formats.mindrecord.naming import checked_name, shard_names
+from millrace.data.formats.mindrecord.naming import FileExists, checked_name, shard_names
 from millrace.data.formats.progress import progress
 from millrace.data.formats.tfrecord import write_record
 
@@ -35,7 +35,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def save_mindrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
+def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums: bool = False) -> None:
     """Write one epoch to ``num_files`` MindRecord files; they appear when all of them are complete.
 
     Elements become int32, int64, float32 or float64 as MindSpore does it; arrays are free in their first
@@ -50,7 +50,7 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
     if current().key is not None and num_files > 1:
         raise PlanError("When encode mode is enabled, the automatic sharding function is unavailable.")
     unindexed: set[str] = set()
-    while (again := _write(dataset, file_name, num_files, unindexed)) is not None:
+    while (again := _write(dataset, file_name, num_files, unindexed, checksums)) is not None:
         warn_once(
             f"save {file_name} {again}",
             f"column '{again}' holds a number that is not finite, and is kept without an index: MindSpore cannot "
@@ -59,14 +59,16 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
         unindexed.add(again)
 
 
-def _write(dataset: Dataset, file_name: str, num_files: int, unindexed: set[str]) -> str | None:
+def _write(
+    dataset: Dataset, file_name: str, num_files: int, unindexed: set[str], checksums: bool
+) -> str | None:
     """Write all rows; or, when a column turns out not to fit the index, write nothing and return its name."""
     with contextlib.closing(_rows(dataset)) as rows:
         first = next(rows, None)
         if first is None:
             raise PlanError("there is no row to save, so the types of the columns are not known")
         columns = {name: _Column(name, value) for name, value in first.items()}
-        writer = FileWriter(file_name, num_files)
+        writer = FileWriter(file_name, num_files, checksums=checksums)
         try:
             indexed = _begin(writer, columns, unindexed)
             return _fill(writer, columns, itertools.chain([first], rows), indexed, _size(dataset))
@@ -86,12 +88,11 @@ def _begin(writer: FileWriter, columns: dict[str, _Column], unindexed: set[str])
         )
     try:
         writer.open_and_set_header()
-    except DataError as error:
-        if "exists" in error.message:
-            error.message = (
-                "Invalid file, mindrecord files already exist. Please check file path, and remove the files if "
-                "you do not want to keep them."
-            )
+    except FileExists as error:
+        error.message = (
+            "Invalid file, mindrecord files already exist. Please check file path, and remove the files if "
+            "you do not want to keep them."
+        )
         raise
     return indexed
 

@@ -16,7 +16,17 @@ from pathlib import Path
 
 from millrace.core.errors import FormatError
 
-__all__ = ["finish_commit", "fsync_folder", "new_token", "put_in_place", "replace_file", "temporary"]
+__all__ = [
+    "companions",
+    "finish_commit",
+    "fsync_folder",
+    "index_path",
+    "new_token",
+    "put_in_place",
+    "replace_file",
+    "sums_path",
+    "temporary",
+]
 
 _TOKEN = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_JOURNAL = 1 << 20
@@ -89,16 +99,13 @@ def _rename_all(finals: list[Path], token: str) -> None:
     # Old indexes go first: data without its index is noticed by every reader, data beside the index of
     # another file is not.
     for final in finals:
-        index = index_path(final)
         if temporary(final, token).exists():
-            index.unlink(missing_ok=True)
+            for companion in companions(final):
+                companion.unlink(missing_ok=True)
     for final in finals:
-        for source, target in (
-            (temporary(final, token), final),
-            (temporary(index_path(final), token), index_path(final)),
-        ):
+        for target in (final, *companions(final)):
             try:
-                os.replace(source, target)
+                os.replace(temporary(target, token), target)
             except FileNotFoundError:  # done by whoever met the journal at the same moment
                 if not target.exists() and target == final:
                     raise
@@ -107,6 +114,16 @@ def _rename_all(finals: list[Path], token: str) -> None:
 def index_path(data: Path) -> Path:
     """The `.db` of a data file."""
     return data.with_name(data.name + ".db")
+
+
+def sums_path(data: Path) -> Path:
+    """The checksums of a data file, where it has any."""
+    return data.with_name(data.name + ".crc")
+
+
+def companions(data: Path) -> tuple[Path, ...]:
+    """What lies beside a data file and belongs to it."""
+    return index_path(data), sums_path(data)
 
 
 def finish_commit(first: Path) -> bool:

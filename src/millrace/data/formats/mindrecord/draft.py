@@ -12,7 +12,18 @@ from pathlib import Path
 from millrace.core.errors import DataError
 
 from . import crypto
-from .commit import finish_commit, fsync_file, index_path, journal_path, new_token, put_in_place, temporary
+from .checksums import write_checksums
+from .commit import (
+    companions,
+    finish_commit,
+    fsync_file,
+    index_path,
+    journal_path,
+    new_token,
+    put_in_place,
+    sums_path,
+    temporary,
+)
 from .header import Header
 from .layout import ShardFile
 from .reader import MindRecordReader
@@ -68,7 +79,7 @@ class Draft:
             header.addresses = [final.name for final in finals]  # a set of one may have been renamed
         return cls(finals, headers, reader)
 
-    def commit(self, cipher: crypto.Cipher) -> None:
+    def commit(self, cipher: crypto.Cipher, checksums: bool = False) -> None:
         """Finish, read back, index, sync, and rename into place."""
         for final, shard in zip(self.finals, self.shards):
             shard.header.compression_size = self.saved
@@ -79,6 +90,8 @@ class Draft:
             sealed = cipher if cipher.key is not None else None
             written.write_index(index, final.name, sealed)
             fsync_file(index)
+            if checksums:
+                fsync_file(write_checksums(written, temporary(sums_path(final), self.token)))
             if sealed is not None:
                 _seal(shard.path, sealed)
         try:
@@ -100,7 +113,7 @@ def _remove(finals: list[Path], token: str, shards: list[ShardFile], owner: int)
         return  # a forked child: the files are its parent's
     for final in finals:
         data = temporary(final, token)
-        for path in (data, _sealed(data), temporary(index_path(final), token)):
+        for path in (data, _sealed(data), *(temporary(beside, token) for beside in companions(final))):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -118,7 +131,8 @@ def _remove_orphans(final: Path) -> None:
                 fd = os.open(path, os.O_RDONLY)
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    for part in (path, _sealed(path), temporary(index_path(final), token)):
+                    beside = [temporary(companion, token) for companion in companions(final)]
+                    for part in (path, _sealed(path), *beside):
                         part.unlink(missing_ok=True)
                 finally:
                     os.close(fd)
@@ -126,7 +140,7 @@ def _remove_orphans(final: Path) -> None:
 
 def _remove_companions(final: Path) -> None:
     """Remove temporary indexes and journals whose data file is already in place or gone."""
-    prefixes = [f".{index_path(final).name}.", f".{journal_path(final).name}."]
+    prefixes = [f".{path.name}." for path in (*companions(final), journal_path(final))]
     with contextlib.suppress(OSError):
         for name in os.listdir(final.parent):
             for prefix in prefixes:

@@ -18,13 +18,16 @@ import numpy.typing as npt
 from .header import BLOB, Group, Header
 
 __all__ = [
+    "MAX_STEPS",
     "NO_INDEX",
     "PlaceHints",
-    "all_places",
     "bad_index_fields",
     "check_index",
     "compare_rows",
+    "guard",
     "index_rows",
+    "open_index",
+    "same_value",
     "write_index",
 ]
 
@@ -35,7 +38,7 @@ _FIXED = (
 )  # fmt: skip
 _AFFINITY = {"int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL", "string": "TEXT"}
 _MAX_FIELDS = 900
-_MAX_STEPS = 2000  # of 10,000 SQLite instructions each, for all of one check
+MAX_STEPS = 2000  # of 10,000 SQLite instructions each, for all of one check
 _PROBES = 32
 
 
@@ -116,7 +119,7 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
             connection = sqlite3.connect(":memory:")
             connection.deserialize(source)
         else:
-            connection = _open(source)
+            connection = open_index(source)
         return _compare(connection, name, header)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         return f"it is damaged ({error})"
@@ -125,12 +128,13 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
             connection.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_index(path: Path) -> sqlite3.Connection:
+    """An index, read-only."""
     uri = "file:" + urllib.parse.quote(str(path.absolute())) + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
-def _guard(connection: sqlite3.Connection, steps: int) -> None:
+def guard(connection: sqlite3.Connection, steps: int) -> None:
     """Whatever a file holds, asking it can neither run long nor take much memory."""
     connection.text_factory = bytes
     connection.set_progress_handler(_budget(steps), 10_000)
@@ -151,9 +155,9 @@ class PlaceHints:
         path = data.with_name(data.name + ".db")
         if check_index(path, data.name, header) is not None:
             return None
-        connection = _open(path)
+        connection = open_index(path)
         try:
-            _guard(connection, 100 * _MAX_STEPS)
+            guard(connection, 100 * MAX_STEPS)
         except sqlite3.Error:
             connection.close()
             return None
@@ -183,9 +187,9 @@ def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) ->
     """The first row of an index that is not what the data file asks for, or None."""
     path = data.with_name(data.name + ".db")
     try:
-        connection = _open(path)
+        connection = open_index(path)
         try:
-            _guard(connection, 1000 * _MAX_STEPS)
+            guard(connection, 1000 * MAX_STEPS)
             found = connection.execute("SELECT * FROM INDEXES ORDER BY ROW_ID")
             number = -1
             for number, (mine, theirs) in enumerate(zip(rows, found)):
@@ -199,47 +203,24 @@ def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) ->
 
 
 def _equal(mine: tuple[Any, ...], theirs: tuple[Any, ...], header: Header) -> bool:
-    if len(mine) != len(theirs):
-        return False
-    for a, b in zip(mine, theirs):
-        if isinstance(a, str):
-            text = a.encode()
-            # version 2.0 kept texts with the quotes of JSON
-            if b != text and not (header.version == "2.0" and isinstance(b, bytes) and b.strip(b'"') == text):
-                return False
-        elif isinstance(a, float):
-            if not isinstance(b, (int, float)) or abs(a - b) > 1e-6 * max(1.0, abs(a)):
-                return False
-        elif a != b:
-            return False
-    return True
+    return len(mine) == len(theirs) and all(same_value(a, b, header.version) for a, b in zip(mine, theirs))
 
 
-def all_places(path: Path, name: str) -> npt.NDArray[np.int64] | None:
-    """ROW_ID, raw page, start and end, blob page, start and end of every row an index knows; it is no proof."""
-    query = (
-        "SELECT ROW_ID, PAGE_ID_RAW, PAGE_OFFSET_RAW, PAGE_OFFSET_RAW_END, PAGE_ID_BLOB, PAGE_OFFSET_BLOB, "
-        "PAGE_OFFSET_BLOB_END FROM INDEXES ORDER BY ROW_ID"
-    )
-    if not path.exists():
-        return None
-    try:
-        connection = _open(path)
-        try:
-            _guard(connection, 1000 * _MAX_STEPS)
-            if connection.execute("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall() != [(name.encode(),)]:
-                return None
-            found = np.array(connection.execute(query).fetchall())
-        finally:
-            connection.close()
-    except (sqlite3.Error, ValueError, OverflowError, MemoryError):
-        return None
-    good = found.ndim == 2 and found.shape[1] == 7 and found.dtype == np.int64
-    return found if good and bool((abs(found) < 2**40).all()) else None
+def same_value(mine: Any, theirs: Any, version: str) -> bool:
+    """Whether a value of an index, as SQLite gives it, is that of the data file."""
+    if isinstance(mine, str):
+        text = mine.encode()
+        # version 2.0 kept texts with the quotes of JSON
+        return theirs == text or (
+            version == "2.0" and isinstance(theirs, bytes) and theirs.strip(b'"') == text
+        )
+    if isinstance(mine, float):
+        return isinstance(theirs, (int, float)) and abs(mine - theirs) <= 1e-6 * max(1.0, abs(mine))
+    return bool(mine == theirs)
 
 
 def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
-    _guard(connection, _MAX_STEPS)
+    guard(connection, MAX_STEPS)
     ask = connection.execute
     kinds = dict(
         ask("SELECT name, type FROM sqlite_master WHERE name IN ('INDEXES', 'SHARD_NAME')").fetchall()
@@ -248,7 +229,7 @@ def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str |
         return "it is not the index of a MindRecord file"
     found = ask("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall()
     if found != [(name.encode(),)]:
-        return f"it was made for a file named {found[0][0]!r}" if found else "it names no data file"
+        return f"it was made for a file named {_shown(found[0][0])}" if found else "it names no data file"
     columns = [row[1].decode("utf-8", "replace") for row in ask("PRAGMA table_info(INDEXES)").fetchmany(2000)]
     if columns != [column for column, _ in _columns(header)]:
         return "its columns are not the index fields of the data file"
@@ -259,6 +240,10 @@ def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str |
     if rows and ask("PRAGMA index_list(INDEXES)").fetchall():
         return _probe(connection, header)
     return None
+
+
+def _shown(name: Any) -> str:
+    return repr(name.decode("utf-8", "replace") if isinstance(name, bytes) else name)
 
 
 def _probe(connection: sqlite3.Connection, header: Header) -> str | None:

@@ -311,8 +311,9 @@ class RemoteSet:
             RETRIES("downloading", self.address(name), partial(self.fs.get_file, source, target))
 
     def fetched(self, name: str) -> Path:
-        """A local copy of a data file, with its index if it has one."""
-        self.get([name, *(index for index in [f"{name}.db"] if remote_exists(self.address(index)))])
+        """A local copy of a data file, with its index and its checksums if it has them."""
+        beside = [f"{name}.db", f"{name}.crc"]
+        self.get([name, *(file for file in beside if remote_exists(self.address(file)))])
         return self.folder / name
 
     def put(self, names: list[str]) -> None:
@@ -321,7 +322,10 @@ class RemoteSet:
         if remote_exists(self.address(names[0])):
             RETRIES("replacing", self.address(names[0]), lambda: self.fs.rm_file(self._target(names[0])))
         for name in [*names[1:], names[0]]:
-            for file in (f"{name}.db", name):
+            sums = f"{name}.crc"
+            if not (self.folder / sums).exists() and remote_exists(self.address(sums)):
+                RETRIES("replacing", self.address(sums), partial(self.fs.rm_file, self._target(sums)))
+            for file in (f"{name}.db", *([sums] if (self.folder / sums).exists() else []), name):
                 RETRIES("uploading", self.address(file), partial(self._put, file))
 
     def _put(self, name: str) -> None:

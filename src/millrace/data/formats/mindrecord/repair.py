@@ -12,13 +12,13 @@ from typing import Any
 from millrace.core.errors import DataError, FormatError
 
 from . import crypto
-from .commit import index_path
+from .commit import sums_path
 from .draft import Draft
 from .header import Header
-from .naming import checked_name, shard_names
+from .naming import checked_name, refuse_existing, shard_names
 from .remote import RemotePath, RemoteSet
 from .salvage import Salvage
-from .verify import Problem, all_files
+from .verify import Problem, all_files, ranges
 
 __all__ = ["Repaired", "repair"]
 
@@ -32,6 +32,7 @@ class Repaired:
     files: list[str]
     saved: int = 0
     lost: int = 0
+    total_known: bool = True  # false when more rows may be lost than ``lost`` counts
     problems: list[Problem] = dataclasses.field(default_factory=list)
 
 
@@ -43,7 +44,9 @@ def repair(
 ) -> Repaired:
     """Write the rows of a damaged set that are whole to a new set; the damaged one is not touched.
 
-    Rows keep their order and their shard, and their bytes.
+    Rows keep their order and their shard, and their bytes. A row that cannot be proven whole is lost. With
+    checksums (``NAME.crc``) every row is certain; with the index (``NAME.db``) the rows that damage touches
+    at an end are lost; with neither, all rows of a page whose lengths do not come out.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("torn.mindrecord", overwrite=True)
@@ -52,8 +55,8 @@ def repair(
     >>> with open("torn.mindrecord", "r+b") as file:  # the length of row 2 is damaged
     ...     _ = file.seek((16 << 20) + 2 * 17), file.write(b"\\xff" * 8)
     >>> done = repair("torn.mindrecord", "mended.mindrecord")
-    >>> done.saved, done.lost
-    (4, 1)
+    >>> done.saved, done.lost  # row 1 ends where the damage begins
+    (3, 2)
     """
     cipher = crypto.current()
     paths, template = all_files(files, cipher)
@@ -67,10 +70,15 @@ def repair(
     try:
         for number, path in enumerate(paths):
             _save(path, number, cipher, template, draft, done, progress)
-        draft.commit(cipher)
+        # a set that had checksums gets them anew
+        draft.commit(cipher, cipher.key is None and all(_summed(path) for path in paths))
     finally:
         draft.discard()
     return done
+
+
+def _summed(path: Any) -> bool:
+    return isinstance(path, Path) and sums_path(path).exists()
 
 
 def _refuse(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
@@ -78,9 +86,8 @@ def _refuse(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
     for final in finals:
         if final.absolute() in known:
             raise DataError("a set is not repaired in place: give another name", file=str(final))
-        for existing in (final, index_path(final)):
-            if existing.exists() and not overwrite:
-                raise DataError("the file exists: remove it or pass overwrite=True", file=str(existing))
+    if not overwrite:
+        refuse_existing(finals)
 
 
 def _empty(template: Header, finals: list[Path], number: int) -> Header:
@@ -107,16 +114,23 @@ def _save(
         salvage = Salvage.of_file(local, cipher, template)
     except FormatError as error:
         done.problems.append(Problem(error.message, str(path), number))
+        done.total_known = False
         return
     if salvage.header.schema.fields != template.schema.fields or salvage.header.version != template.version:
         done.problems.append(Problem("it belongs to another set", str(path), number))
+        done.total_known = False
         return
+    if salvage.header_lost:
+        done.problems.append(Problem("its header is lost; that of another file is used", str(path), number))
+    if salvage.sums_problem:
+        done.problems.append(Problem(salvage.sums_problem, f"{path}.crc", number))
     for block in salvage.blocks():
         draft.shards[number].check_sizes(block.raw)
         draft.shards[number].check_sizes(block.blob)
         draft.shards[number].write(block.raw, block.blob)
         done.saved += len(block.raw)
         done.lost += len(block.problems)
-        room = _MOST_PROBLEMS - len(done.problems)
-        done.problems += [Problem(t, str(path), number, page, row) for page, row, t in block.problems[:room]]
+        room = max(0, _MOST_PROBLEMS - len(done.problems))
+        done.problems += ranges(block.problems, str(path), number)[:room]
         progress(block.rows)
+    done.total_known &= salvage.total_known

@@ -14,11 +14,11 @@ from millrace.core.args import Range, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
 
 from . import crypto
-from .commit import index_path
+from .commit import sums_path
 from .draft import Draft
 from .header import Header
 from .index import bad_index_fields
-from .naming import checked_name, shard_names
+from .naming import FileExists, checked_name, refuse_existing, shard_names
 from .reader import MindRecordReader
 from .remote import RemoteSet, is_remote
 from .schema import RecordSchema
@@ -52,6 +52,9 @@ class FileWriter:
     >>> _ = writer.write_raw_data([{"label": n, "data": bytes([n])} for n in range(3)])
     >>> writer.commit()
     <MSRStatus.SUCCESS: 0>
+
+    With ``checksums`` a file NAME.crc is kept beside each data file, which MindSpore ignores: `millrace record verify`
+    and `repair` are certain of every row with it. ``millrace record checksum`` adds them later.
     """
 
     @checked
@@ -60,8 +63,11 @@ class FileWriter:
         file_name: str | os.PathLike[str],
         shard_num: Annotated[int, Range(1, 1000)] = 1,
         overwrite: bool = False,
+        *,
+        checksums: bool = False,
     ) -> None:
         path = checked_name(file_name)
+        self._checksums = checksums
         self._remote = RemoteSet(str(file_name)) if is_remote(file_name) else None
         if self._remote is not None:
             path = self._remote.folder / path.name
@@ -149,6 +155,10 @@ class FileWriter:
         if self._index is None:
             self._index = [f.name for f in schema.raw]
             _refuse_index(self._index)
+        if crypto.current().key is not None and self._checksums:
+            raise ArgumentValueError(
+                "an encrypted set carries its own proof of every byte: leave checksums out"
+            )
         if crypto.current().key is not None and len(self._files) > 1:
             raise ArgumentValueError("an encrypted set is one file: use shard_num=1, or set_enc_key(None)")
         names = [path.name for path in self._files]
@@ -166,11 +176,8 @@ class FileWriter:
         if self._remote is not None:
             found = self._remote.existing([name for p in self._files for name in (p.name, f"{p.name}.db")])
             if found is not None:
-                raise DataError("the file exists: remove it or pass overwrite=True", file=found)
-        for path in self._files:
-            for existing in (path, index_path(path)):
-                if existing.exists():
-                    raise DataError("the file exists: remove it or pass overwrite=True", file=str(existing))
+                raise FileExists("the file exists: remove it or pass overwrite=True", file=found)
+        refuse_existing(self._files)
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -277,7 +284,7 @@ class FileWriter:
         with self._or_give_up():
             if not self._appends:
                 self._refuse_existing()
-            draft.commit(crypto.current())
+            draft.commit(crypto.current(), self._checksums)
             if self._remote is not None:
                 self._remote.put([path.name for path in self._files])
         self._stop()
@@ -332,6 +339,7 @@ class FileWriter:
             )
             raise FormatError(text, file=str(file_name))
         self._files = [Path(path) for path in header.files]
+        self._checksums = all(sums_path(path).exists() for path in self._files)  # they are kept up
         if self._remote is not None:
             self._files = [self._remote.folder / path.name for path in self._files]
             self._remote.get([path.name for path in self._files])
