@@ -49,6 +49,7 @@ class Composite(Operation):
     """Base of the transforms that hold others, in ``transforms``."""
 
     _ours = True
+    takes = None
     transforms: list[Any]
 
     @property

@@ -60,6 +60,8 @@ class Concatenate(Operation):
     [1, 2, 9]
     """
 
+    takes = None
+
     @checked
     def __init__(
         self, axis: int | None = 0, prepend: np.ndarray | None = None, append: np.ndarray | None = None
@@ -354,6 +356,8 @@ class Plugin(Operation):
     >>> Plugin("plug.py", "double")(np.array(4))
     np.int64(8)
     """
+
+    takes = None
 
     @checked
     def __init__(self, lib_path: str, func_name: str, user_args: str | None = None) -> None:

@@ -23,10 +23,11 @@ class Operation(Transform, ours=True):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
 
     _ours = True
-    # several columns (an image and its mask) each go through it with the same random parameters
-    alike: ClassVar[bool] = False
     # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
     in_python: bool = False
+    # values that `row` takes, None for any number. Where it takes one, several columns (an image and its mask) each
+    # go through it, with the same random parameters
+    takes: ClassVar[int | None] = 1
 
     @checked
     def device(self, device_target: Device = "CPU") -> Operation:
@@ -41,13 +42,13 @@ class Operation(Transform, ours=True):
     def rows(self, draws: Draws | None) -> Callable[..., Any]:
         """A function of (i, *values); an error gets the name of this transform."""
         row = self.row
-        name = type(self).__name__
+        name, takes = type(self).__name__, self.takes
         drawn = self.params(draws) if self.random and draws is not None else ()
 
         def call(i: int, *values: Any) -> Any:
             try:
-                if self.alike and len(values) > 1:
-                    return tuple([row(value, *[p[i] for p in drawn]) for value in values])
+                if len(values) != takes and takes is not None:
+                    return self._each(values, [p[i] for p in drawn])
                 return row(*values, *[p[i] for p in drawn]) if drawn else row(*values)
             except Exception as error:
                 if not hasattr(error, "millrace_op"):
@@ -55,6 +56,20 @@ class Operation(Transform, ours=True):
                 raise
 
         return call
+
+    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+        """Each of several columns by itself."""
+        name = type(self).__name__
+        if self.takes != 1 or not values:
+            wanted = "one column" if self.takes == 1 else f"{self.takes} columns"
+            raise ArgumentTypeError(f"{name} takes {wanted}, but got {len(values)}.")
+        made = tuple([self.row(value, *params) for value in values])
+        if any(type(part) is tuple for part in made):
+            raise ArgumentTypeError(
+                f"{name} takes one column and makes several of it, but got {len(values)} columns. Give each a map of "
+                "its own: .map(operation, input_columns=[one], output_columns=[...])."
+            )
+        return made
 
     def __call__(self, *values: Any) -> Any:
         """Apply it to one value, here and now."""

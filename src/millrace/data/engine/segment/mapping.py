@@ -128,7 +128,7 @@ class MapStep:
         compute = calls[-1][1]
 
         def write(i: int, *values: Any) -> Any:
-            kind = last.result_type(*values)
+            kind = last.result_type(*values) if len(values) == 1 else None
             out = kind and slots.place(outputs[0], chunk.epoch, chunk.start + i, *kind)
             if out is None:
                 return compute(i, *values)

@@ -37,6 +37,7 @@ class _OfBatch(Operation):
     """Draws for a whole batch come from its first row's stream."""
 
     random = True
+    takes = 2
 
     def params(self, draws: Draws) -> tuple[Any, ...]:
         return ([draws[i] for i in range(len(draws))],)

@@ -44,7 +44,7 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
     [[6.0, 2.0, 3.0, 4.0]]
     """
 
-    alike = False
+    takes = 2
     _across = True
 
     def row(self, x: Any, boxes: Any, now: bool) -> Any:  # type: ignore[override]
@@ -77,6 +77,8 @@ class ResizeWithBBox(Resize, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
+    takes = 2
+
     def row(self, x: Any, boxes: Any) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
 
@@ -95,7 +97,7 @@ class RandomResizeWithBBox(RandomResize, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    alike = False
+    takes = 2
 
     def row(self, x: Any, boxes: Any, kind: int) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
@@ -109,7 +111,7 @@ class RandomCropWithBBox(RandomCrop, ours=True):
     [[1.0, 2.0, 3.0, 4.0]]
     """
 
-    alike = False
+    takes = 2
 
     def row(self, x: Any, boxes: Any, down: float, right: float) -> Any:  # type: ignore[override]
         x = as_array(x)
@@ -135,7 +137,7 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    alike = False
+    takes = 2
 
     def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
         x, name = as_array(x), "RandomResizedCropWithBBox"
@@ -156,6 +158,7 @@ class BoundingBoxAugment(ImageOperation):
     """
 
     random = True
+    takes = 2
 
     @checked
     def __init__(self, transform: Any, ratio: Probability = 0.3) -> None:

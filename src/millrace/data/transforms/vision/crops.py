@@ -115,7 +115,6 @@ class RandomResize(ImageOperation):
     """
 
     random = True
-    alike = True
     _KINDS = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
 
     @checked
@@ -179,7 +178,6 @@ class RandomCrop(ImageOperation):
     """
 
     random = True
-    alike = True
 
     @checked
     def __init__(
@@ -248,7 +246,6 @@ class RandomResizedCrop(ImageOperation):
     """
 
     random = True
-    alike = True
 
     @checked
     def __init__(

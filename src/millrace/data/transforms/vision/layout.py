@@ -70,7 +70,6 @@ class RandomHorizontalFlip(ImageOperation):
     """
 
     random = True
-    alike = True
 
     @checked
     def __init__(self, prob: Probability = 0.5) -> None:

@@ -22,9 +22,14 @@ class NormalizePlanes(Joined):
         self.mean, self.std = normalize.mean, normalize.std
 
     def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
-        """A function of (i, image)."""
+        """A function of (i, *images)."""
         first, second = (part.rows(None) for part in self.operations)
-        return lambda i, x: second(i, first(i, x))
+
+        def call(i: int, *images: Any) -> Any:
+            made = first(i, *images)
+            return second(i, *made) if type(made) is tuple else second(i, made)
+
+        return call
 
     def result_type(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         if not layout.writes_planes(x, self.mean):
