@@ -103,7 +103,7 @@ LIBRARIES = {
     "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
-    "numpy.random": {"rooms": ("core.rng",), "leaf": ("as_mindspore.top",)},  # a script's own set_seed()
+    "numpy.random": {"rooms": ("core.rng",), "leaf": ()},
 }
 OPTIONAL = "millrace.core.optional"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import millrace.dataset as ds
 import millrace.dataset.config as config
 from millrace.core import settings
 from millrace.core.cores import available_cores
@@ -212,14 +213,61 @@ def test_start_method():
         assert config.get_multiprocessing_start_method() == method
 
 
-def test_seed_leaves_the_users_generators_alone():
-    np.random.seed(1)
-    random.seed(1)
-    want = np.random.rand(), random.random()
-    np.random.seed(1)
-    random.seed(1)
+def test_seed_seeds_the_users_generators_too():
     config.set_seed(7)
-    assert (np.random.rand(), random.random()) == want
+    drawn = np.random.rand(), random.random()
+    assert drawn == (0.07630828937395717, 0.32383276483316237)  # MindSpore 2.7.0 gives these
+    config.set_seed(7)
+    assert (np.random.rand(), random.random()) == drawn
+
+
+def test_the_default_seed_means_no_seed():
+    config.set_seed(7)
+    config.set_seed(5489)
+    assert config.get_seed() == 5489
+    assert settings.current().seed is None
+
+
+IDLE = {
+    "numa_enable": (True, False), "auto_num_workers": (False, True), "enable_shared_mem": (False, True),
+    "autotune_interval": (3, 0), "auto_offload": (True, False), "dynamic_shape": (False, True),
+    "video_backend": ("Ascend", "CPU"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_setting_without_effect_says_so_once(name, caplog, monkeypatch):
+    monkeypatch.setattr("millrace.core.config._said", set())
+    setter, (changed, as_it_is) = getattr(config, f"set_{name}"), IDLE[name]
+    setter(as_it_is)
+    assert caplog.messages == []
+    setter(changed)
+    setter(changed)
+    assert [message.split("(said once)")[0] for message in caplog.messages] == [
+        caplog.messages[0].split("(said")[0]
+    ]
+    assert f"config.set_{name}({changed!r}) has no effect" in caplog.messages[0]
+    assert "has no effect" in setter.__doc__
+    assert "has no effect" in getattr(config, f"get_{name}").__doc__
+
+
+def test_calls_without_effect_say_so(caplog, monkeypatch):
+    monkeypatch.setattr("millrace.core.config._said", set())
+    config.set_iterator_mode(parallel_convert=True)
+    config.set_sending_batches(4)
+    config.set_enable_autotune(True)
+    assert [m.split(" has no effect")[0] for m in caplog.messages] == [
+        "config.set_iterator_mode(parallel_convert=True)",
+        "config.set_sending_batches(4)",
+        "config.set_enable_autotune(True)",
+    ]
+
+
+def test_the_monitor_looks_as_often_as_was_set():
+    assert ds.monitor().interval == 0.25
+    config.set_monitor_sampling_interval(500)
+    assert ds.monitor().interval == 0.5
+    assert ds.monitor(interval=2).interval == 2
 
 
 @pytest.mark.parametrize(("given", "want"), [("2GB", 2 * 10**9), ("1.5MiB", 3 << 19), (17, 17), (None, None)])

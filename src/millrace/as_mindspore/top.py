@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 import millrace.common.dtype as dtype
+from millrace.core import config
 
 from .log import get_level, get_log_config
 from .names import VERSION as __version__
@@ -15,14 +14,13 @@ _seed: int | None = None
 
 
 def set_seed(seed: int) -> None:
-    """Seed numpy's global generator, as MindSpore does; the order of data has ``dataset.config.set_seed``."""
+    """Seed Python's and numpy's generators and everything random of the data pipeline, as MindSpore does."""
     global _seed
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise TypeError("The argument 'seed' must be type of int.")
     if seed < 0:
         raise ValueError("The argument 'seed' must be non-negative.")
-    # Nothing of Millrace's own draws from it: it is the script that asked, for its own draws.
-    np.random.seed(seed)
+    config.set_seed(seed)
     _seed = seed
 
 

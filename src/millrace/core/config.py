@@ -15,12 +15,14 @@ from typing import Any
 
 from . import config_checks as checks
 from . import settings
-from .args import INT32_MAX, UINT32_MAX, check_type
+from .args import INT32_MAX, check_type
 from .config_checks import Check, ErrorSamplesMode
 from .cores import available_cores
 from .errors import ArgumentTypeError, PlanError
 from .executors import EXECUTORS
 from .hooks import DebugHook, PrintMetaDataHook
+from .log import get_logger
+from .rng import seed_globals
 
 __all__ = [
     "ErrorSamplesMode",
@@ -84,6 +86,8 @@ __all__ = [
     "set_video_backend",
 ]
 
+log = get_logger(__name__)
+
 # What MindSpore starts with, cut to the cores that there are.
 DEFAULT_WORKERS = 8
 
@@ -102,6 +106,11 @@ class Row:
     show: Check = lambda kept: kept
     field: str | None = None
     default: Any = inspect.Parameter.empty
+    # Why a value has no effect, for a setting that is only kept; said once, unless it asks for what is done anyway.
+    unused: str = ""
+    anyway: Any = False
+    # Called with the value, once it is set.
+    then: Callable[[Any], None] | None = None
 
     @property
     def key(self) -> str:
@@ -116,31 +125,47 @@ def _pair(row: Row) -> tuple[Callable[..., None], Callable[[], Any]]:
     def setter(*args: Any, **kwargs: Any) -> None:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        settings.update(**{row.key: row.check(bound.arguments[row.parameter])})
+        value = row.check(bound.arguments[row.parameter])
+        settings.update(**{row.key: value})
+        if row.unused and value != row.anyway:
+            _say_unused(f"set_{row.name}({value!r})", row.unused)
+        if row.then is not None:
+            row.then(bound.arguments[row.parameter])
 
     def getter() -> Any:
         return row.show(getattr(settings.current(), row.key))
 
+    text = f"{row.text} {_KEPT}: {row.unused}." if row.unused else row.text
     example = f"\n\n>>> set_{row.name}({row.example})\n>>> get_{row.name}()\n{row.example}\n"
     setter.__signature__ = signature  # type: ignore[attr-defined]
     for function, verb in ((setter, "set"), (getter, "get")):
         function.__name__ = function.__qualname__ = f"{verb}_{row.name}"
-        function.__doc__ = f"{verb.capitalize()} {row.text}{example}"
+        function.__doc__ = f"{verb.capitalize()} {text}{example}"
     return setter, getter
 
 
+def _say_unused(call: str, why: str) -> None:
+    """Once for each call: a setting that changes nothing must not be thought to."""
+    if call not in _said:
+        _said.add(call)
+        log.warning("config.%s has no effect: %s (said once)", call, why)
+
+
+_said: set[str] = set()
+
 _I32 = f"INT32_MAX({INT32_MAX})"
-_UNUSED = "It is kept and given back; Millrace has no use for it"
+_KEPT = "\nIt is kept and given back, and has no effect"
 
 # --- the table --------------------------------------------------------------------------------------------
 
 set_seed, get_seed = _pair(Row(
     "seed", "seed",
-    checks.integer("seed isn't of type int.", 0, UINT32_MAX,
-                   f"seed given is not within the required range [0, UINT32_MAX({UINT32_MAX})]."),
-    "7", "the seed of every random order and transform. Python's and numpy's own generators are left alone."
-         "\nWithout a seed each run draws a fresh one, and the getter answers 5489, as MindSpore does.",
-    show=lambda kept: settings.DEFAULT_SEED if kept is None else kept,
+    checks.seed,
+    "7", "the seed of every random order and transform, and of Python's and numpy's own generators, for functions"
+         "\nthat draw from these; worker process number n has them seeded with seed + n. Better: a function with a"
+         "\nparameter ``rng`` is given a generator of its row."
+         "\nWithout a seed each run draws a fresh one, and the getter answers 5489; setting 5489 means the same.",
+    show=lambda kept: settings.DEFAULT_SEED if kept is None else kept, then=seed_globals,
 ))  # fmt: skip
 set_prefetch_size, get_prefetch_size = _pair(Row(
     "prefetch_size", "size",
@@ -158,13 +183,15 @@ set_num_parallel_workers, get_num_parallel_workers = _pair(Row(
 ))  # fmt: skip
 set_numa_enable, get_numa_enable = _pair(Row(
     "numa_enable", "numa_enable", checks.flag("numa_enable must be a boolean dtype."),
-    "True", f"whether workers are bound to a NUMA node. {_UNUSED}: the operating system places threads.",
+    "True", "whether workers are bound to a NUMA node.", unused="the operating system places threads",
 ))  # fmt: skip
 set_monitor_sampling_interval, get_monitor_sampling_interval = _pair(Row(
     "monitor_sampling_interval", "interval",
     checks.integer("interval isn't of type int.", 1, INT32_MAX,
                    f"Interval given is not within the required range (0, {_I32}]."),
-    "500", "how often, in milliseconds, a running pipeline's counters are sampled.",
+    "500", "how often, in milliseconds, ``monitor()`` looks at a running pipeline's counters, unless it is told itself."
+           "\nThe getter answers 1000 while nothing was set; the monitor then looks four times a second.",
+    show=lambda kept: 1000 if kept is None else kept,
 ))  # fmt: skip
 set_callback_timeout, get_callback_timeout = _pair(Row(
     "callback_timeout", "timeout",
@@ -174,21 +201,24 @@ set_callback_timeout, get_callback_timeout = _pair(Row(
 ))  # fmt: skip
 set_auto_num_workers, get_auto_num_workers = _pair(Row(
     "auto_num_workers", "enable", checks.flag("enable must be of type bool."),
-    "True", f"whether the number of workers is chosen for ops that do not name one. {_UNUSED}: it always is.",
+    "True", "whether the number of workers is chosen for ops that do not name one.",
+    unused="it always is chosen", anyway=True,
 ))  # fmt: skip
 set_enable_shared_mem, get_enable_shared_mem = _pair(Row(
     "enable_shared_mem", "enable", checks.flag("enable must be of type bool."),
     "False", "whether worker processes hand rows over through shared memory.",
+    unused="rows always travel through shared memory, and nothing of it is left behind", anyway=True,
 ))  # fmt: skip
 set_autotune_interval, get_autotune_interval = _pair(Row(
     "autotune_interval", "interval",
     checks.integer("interval must be of type int.", 0, INT32_MAX,
                    f"Interval given is not within the required range [0, {_I32}]."),
-    "30", f"after how many steps autotune looks again; 0 means after every epoch. {_UNUSED} yet.",
+    "30", "after how many steps autotune looks again; 0 means after every epoch.",
+    unused="a running pipeline is not tuned yet", anyway=0,
 ))  # fmt: skip
 set_auto_offload, get_auto_offload = _pair(Row(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
-    "True", f"whether transforms move to the accelerator. {_UNUSED}: transforms run on the host.",
+    "True", "whether transforms move to the accelerator.", unused="transforms run on the host",
 ))  # fmt: skip
 set_enable_watchdog, get_enable_watchdog = _pair(Row(
     "enable_watchdog", "enable", checks.flag("enable must be a boolean dtype."),
@@ -197,11 +227,11 @@ set_enable_watchdog, get_enable_watchdog = _pair(Row(
 set_fast_recovery, get_fast_recovery = _pair(Row(
     "fast_recovery", "fast_recovery", checks.flag("fast_recovery must be a boolean dtype."),
     "False", "whether a pipeline that starts at a later step skips to it without running the steps before."
-             f"\n{_UNUSED}: a start at a later step is always exact and never runs the steps before it.",
+             "\nBoth values do the same here: the start is exact, and what can be skipped unread is skipped unread.",
 ))  # fmt: skip
 set_dynamic_shape, get_dynamic_shape = _pair(Row(
     "dynamic_shape", "is_dynamic", checks.flag("is_dynamic must be a boolean dtype."),
-    "True", f"whether shapes may change from batch to batch. {_UNUSED}: they always may.",
+    "True", "whether shapes may change from batch to batch.", unused="they always may", anyway=True,
 ))  # fmt: skip
 set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = _pair(Row(
     "multiprocessing_timeout_interval", "interval",
@@ -218,7 +248,7 @@ set_multiprocessing_start_method, get_multiprocessing_start_method = _pair(Row(
 ))  # fmt: skip
 set_video_backend, get_video_backend = _pair(Row(
     "video_backend", "backend", checks.one_of("backend", "CPU", "Ascend"),
-    "'CPU'", f"what decodes videos. {_UNUSED} but for 'CPU'.",
+    "'CPU'", "what decodes videos.", unused="videos are decoded on the CPU", anyway="CPU",
 ))  # fmt: skip
 set_error_samples_mode, get_error_samples_mode = _pair(Row(
     "error_samples_mode", "error_samples_mode", checks.mode,
@@ -276,19 +306,21 @@ for _function in (set_error_samples_mode, get_error_samples_mode):
 def set_sending_batches(batch_num: int) -> None:
     """Set after how many batches sending to the device pauses until the training side asks for more.
 
-    It is kept; Millrace does not send batches to a device yet.
+    It is kept and has no effect: batches are not sent to a device yet.
 
     >>> set_sending_batches(10)
     """
     if not isinstance(batch_num, int) or isinstance(batch_num, bool):
         raise ArgumentTypeError("batch_num must be an int dtype.")
     settings.update(sending_batches=batch_num)
+    if batch_num:
+        _say_unused(f"set_sending_batches({batch_num})", "batches are not sent to a device yet")
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Set whether workers and prefetch are tuned while the pipeline runs, and where the result is written.
 
-    Both are kept and given back; Millrace does not tune a running pipeline yet.
+    Both are kept and given back, and have no effect: a running pipeline is not tuned yet.
 
     >>> set_enable_autotune(True)
     >>> get_enable_autotune()
@@ -302,6 +334,8 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
         if not filepath_prefix:
             raise PlanError("The value of json_filepath cannot be the empty string.")
     settings.update(enable_autotune=enable, autotune_filepath_prefix=filepath_prefix)
+    if enable:
+        _say_unused("set_enable_autotune(True)", "a running pipeline is not tuned yet")
 
 
 def get_enable_autotune() -> bool:
@@ -316,6 +350,9 @@ def get_enable_autotune() -> bool:
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
     """Set whether iterators hand out copies, and whether they convert columns in parallel.
 
+    ``parallel_convert`` is kept and given back, and has no effect: columns are converted one after the other, in
+    microseconds.
+
     >>> set_iterator_mode(do_copy=True)
     >>> get_iterator_mode()
     {'do_copy': True, 'parallel_convert': False}
@@ -323,6 +360,11 @@ def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> 
     check_type(do_copy, (bool,), "do_copy")
     check_type(parallel_convert, (bool,), "parallel_convert")
     settings.update(iterator_do_copy=do_copy, iterator_parallel_convert=parallel_convert)
+    if parallel_convert:
+        _say_unused(
+            "set_iterator_mode(parallel_convert=True)",
+            "columns are converted one after the other, in microseconds",
+        )
 
 
 def get_iterator_mode() -> dict[str, bool]:

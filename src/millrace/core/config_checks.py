@@ -6,9 +6,9 @@ import enum
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from .args import INT32_MAX, check_type
+from .args import INT32_MAX, UINT32_MAX, check_type
 from .errors import ArgumentTypeError, ArgumentValueError
-from .settings import parse_bytes
+from .settings import DEFAULT_SEED, parse_bytes
 
 __all__ = [
     "Check",
@@ -19,6 +19,7 @@ __all__ = [
     "mode",
     "one_of",
     "rows",
+    "seed",
     "share",
     "size",
     "tolerance",
@@ -55,6 +56,17 @@ def integer(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
         return value
 
     return check
+
+
+def seed(value: Any) -> int | None:
+    """A seed; MindSpore's default stands for none.
+
+    >>> seed(7), seed(5489)
+    (7, None)
+    """
+    out = f"seed given is not within the required range [0, UINT32_MAX({UINT32_MAX})]."
+    given: int = integer("seed isn't of type int.", 0, UINT32_MAX, out)(value)
+    return None if given == DEFAULT_SEED else given
 
 
 def flag(wrong_type: str) -> Check:

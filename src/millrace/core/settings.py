@@ -28,7 +28,7 @@ class Settings:
     prefetch_size: int = 16
     num_parallel_workers: int | None = None
     numa_enable: bool = False
-    monitor_sampling_interval: int = 1000
+    monitor_sampling_interval: int | None = None
     callback_timeout: int = 60
     auto_num_workers: bool = False
     auto_offload: bool = False

@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from typing import Annotated, Any, Protocol, Self
 
+from millrace.core import settings
 from millrace.core.args import Range, check_type, checked
 from millrace.core.log import get_logger
 
@@ -25,6 +26,8 @@ __all__ = ["Monitor", "monitor", "started"]
 log = get_logger(__name__)
 
 VARIABLE = "MILLRACE_MONITOR"
+# Seconds between looks, unless the call or config.set_monitor_sampling_interval says otherwise.
+INTERVAL = 0.25
 # Runs that are remembered; a process that trains for a week starts many.
 MOST_RUNS = 8
 
@@ -151,7 +154,7 @@ _asked: dict[str, Any] = {}
 def monitor(
     html: Any = None,
     *,
-    interval: Annotated[float | int, Range(0.05, 60.0)] = 0.25,
+    interval: Annotated[float | int | None, Range(0.05, 60.0)] = None,
 ) -> Monitor:
     """Watch every pipeline iterated inside a ``with`` block, live.
 
@@ -171,6 +174,9 @@ def monitor(
     """
     if html is not None:
         check_type(html, (str, os.PathLike), "html")
+    if interval is None:
+        asked = settings.current().monitor_sampling_interval
+        interval = INTERVAL if asked is None else max(0.05, asked / 1000)
     return Monitor(html, interval)
 
 
