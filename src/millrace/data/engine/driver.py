@@ -146,10 +146,13 @@ class Run:
         self.epoch, self.step = cursor.epoch, cursor.step
 
     def skip(self, epochs: int, steps: int) -> None:
-        """Begin at a later step: whole epochs are left out unread, single steps are read and dropped."""
+        """Begin at a later step: whole epochs are left out unread, single steps too where a row's place tells its
+        number; else they are made and dropped.
+        """
         for _ in range(epochs):
             self.root.skip_rest()
-        self.epoch, self._skip = epochs, steps
+        self._skip = steps - self.root.skip(steps)
+        self.epoch, self.step, self._before = epochs, steps, self.root.state()
 
     # waiting -------------------------------------------------------------------------------------
 

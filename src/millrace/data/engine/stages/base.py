@@ -48,6 +48,13 @@ class Stage:
         while isinstance(self.pull(), Chunk):
             pass
 
+    def skip(self, rows: int) -> int:
+        """Leave out up to so many of the next rows of this epoch without making them; how many were left out.
+
+        Called before the first pull. A stage that would have to read them answers 0, and the caller drops them.
+        """
+        return 0
+
     def ready(self) -> bool:
         """False when a pull would have to wait for a worker."""
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from millrace.core.chunk import Chunk
@@ -9,6 +11,7 @@ from millrace.core.log import get_logger
 from millrace.core.rng import mix_into
 from millrace.core.stats import StageStats
 from millrace.data.plan import ops
+from millrace.data.plan.node import size_of
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .table import Making, stage_for
@@ -39,6 +42,11 @@ class TakeStage(Through):
         self.given += len(got)
         self.stats.rows += len(got)
         return got
+
+    def skip(self, rows: int) -> int:
+        skipped = self.up.skip(min(rows, self.count - self.given))
+        self.given += skipped
+        return skipped
 
     def skip_rest(self) -> None:
         self.up.skip_rest()
@@ -71,6 +79,10 @@ class SkipStage(Through):
             if dropped < len(got):
                 self.stats.rows += len(got) - dropped
                 return got.slice(dropped, len(got)) if dropped else got
+
+    def skip(self, rows: int) -> int:
+        self.left -= self.up.skip(self.left)
+        return 0 if self.left else self.up.skip(rows)
 
     def skip_rest(self) -> None:
         self.up.skip_rest()
@@ -162,9 +174,13 @@ class DealStage(Through):
 class RepeatStage(Through):
     """Upstream's epochs one after the other as one; upstream counts its own epochs, we count ours."""
 
-    def __init__(self, up: Stage, stats: StageStats, count: int | None, epochs: int | None) -> None:
+    def __init__(
+        self, up: Stage, stats: StageStats, count: int | None, epochs: int | None, turn_rows: int | None = None
+    ) -> None:
         super().__init__(up, stats)
         self.count, self.epochs = count, epochs
+        # rows of one turn, where that is known without running
+        self.turn_rows = turn_rows
         self.turn, self.epoch, self.rows = 0, 0, 0
         self._rows_this_turn = 0
 
@@ -191,6 +207,17 @@ class RepeatStage(Through):
 
     def _ids(self, chunk: Chunk) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         return mix_into(chunk.ids, self.turn) if self.turn else chunk.ids
+
+    def skip(self, rows: int) -> int:
+        skipped = 0
+        while self.turn_rows and rows - skipped >= (left := self.turn_rows - self._rows_this_turn):
+            self.up.skip_rest()
+            self.turn, self._rows_this_turn = self.turn + 1, 0
+            skipped += left
+        within = self.up.skip(rows - skipped)
+        self._rows_this_turn += within
+        self.rows += skipped + within
+        return skipped + within
 
     def skip_rest(self) -> None:
         """Upstream must skip as many epochs as are left of this one, so that its numbers stay in step."""
@@ -227,4 +254,6 @@ def _deal(making: Making) -> Stage:
 
 @stage_for(ops.Repeat)
 def _repeat(making: Making) -> Stage:
-    return RepeatStage(making.up, making.stats, making.node.count, making.epochs)
+    rows = size_of(making.node.inputs[0])
+    turn_rows = None if rows is None or math.isinf(rows) else int(rows)
+    return RepeatStage(making.up, making.stats, making.node.count, making.epochs, turn_rows)

@@ -71,6 +71,15 @@ class IndexStage(Stage):
         ids = rows.astype(np.uint64)
         return Chunk({}, ids, rows, self.epoch, start)
 
+    def skip(self, rows: int) -> int:
+        if self.epochs is not None and self.epoch >= self.epochs:
+            return 0
+        if self._order is None:
+            self._order = order_of(self.read, self.seed, self.epoch)
+        skipped = min(rows, self._order.size - self.position)
+        self.position += skipped
+        return skipped
+
     def state(self) -> State:
         place = [self.epoch, self.position]
         if self.batch is None:

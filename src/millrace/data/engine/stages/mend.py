@@ -59,6 +59,11 @@ class Mender:
         # rows given before the restore
         self._drop = 0
 
+    @property
+    def whole(self) -> bool:
+        """Every row that comes in leaves, or the run ends."""
+        return self.policy.mode == "return"
+
     # chunks ----------------------------------------------------------------------------------------
 
     def take(

@@ -133,6 +133,13 @@ class Pump(Stage):
                         return
                 self._wait(self._changed, self)
 
+    def skip(self, rows: int) -> int:
+        if self._thread is not None:
+            return 0
+        skipped = self.up.skip(rows)
+        self._state = self.up.state()
+        return skipped
+
     def state(self) -> State:
         return self._state
 

@@ -74,6 +74,10 @@ class Rows:
                 self._used = 0
         return Chunk.concat(parts)
 
+    def skip(self, n: int) -> int:
+        """Leave out rows unread; before the first fill."""
+        return 0 if self._chunks or self._skip else self.up.skip(n)
+
     def take_signal(self) -> None:
         """Accept the pending END: upstream now stands at its next epoch."""
         if self._signal is END:
@@ -155,6 +159,14 @@ class RegroupStage(Through):
                 op=self.name,
             )
         return wanted
+
+    def skip(self, rows: int) -> int:
+        """Each chunk that leaves is one row for those that come after: a batch."""
+        if not isinstance(self.size, int):
+            return 0
+        skipped = -(-self.rows.skip(rows * self.size) // self.size)
+        self.batch += skipped
+        return skipped
 
     def skip_rest(self) -> None:
         self.rows.skip_rest()

@@ -182,6 +182,21 @@ class SegmentStage(Stage):
         self.up.skip_rest()
         self._stand_at(self.up.state())
 
+    def skip(self, rows: int) -> int:
+        batching = [op for op in self.node.ops if op.batches]
+        in_order = all(
+            op.keeps_rows and not op.in_turn for op in self.node.ops if not (op.batches or op.addressable)
+        )
+        if self._pending or not in_order or len(batching) > 1 or not self._mender.whole:
+            return 0
+        # from indices a batch takes so many rows; otherwise whoever is above has cut the batches already
+        each = self.node.batch_rows or 1
+        if self._feeds_itself and batching and self.node.batch_rows is None:
+            return 0
+        skipped = -(-self.up.skip(rows * each) // each)
+        self._stand_at(self.up.state())
+        return skipped
+
     def _stand_at(self, epoch: State) -> None:
         self._after = epoch
         self._mender.forget(epoch)
