@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Iterator
@@ -38,8 +39,15 @@ class Session:
     dynamic_columns: dict[str, list[int | None]] = dataclasses.field(default_factory=dict)
     seen: dict[str, Any] = dataclasses.field(default_factory=dict)
     runs: list[Run] = dataclasses.field(default_factory=list)
+    # the seed of the first run: where the user set none, dataset[i] is a row of that run
+    drawn_seed: int | None = None
+    ran: bool = False
     # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
     unsampled: Node | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Runs are this process's alone: a copy has none yet."""
+        return vars(self) | {"runs": []}
 
     def all_gates(self) -> dict[str, Gate]:
         found: dict[str, Gate] = {}
@@ -69,13 +77,36 @@ class DatasetBase:
         dataset._node, dataset._session = node, session
         return dataset
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A dataset of its own over the same frozen nodes: what one is told (use_sampler ...) the other never hears.
+
+        The user's source object is shared, as in MindSpore.
+        """
+        made = copy.copy(self)
+        seen, columns = dict(self._session.seen), dict(self._session.dynamic_columns)
+        made._session = dataclasses.replace(
+            self._session, seen=seen, dynamic_columns=columns, runs=[], drawn_seed=None, ran=False
+        )
+        memo[id(self)] = made
+        return made
+
+    def _first_seed(self) -> int:
+        """The seed of the first run, drawn now if there was none and the user set none."""
+        if self._session.drawn_seed is None:
+            self._session.drawn_seed = bind(self._node, settings.current()).seed
+        return self._session.drawn_seed
+
     def _plan(self, seed: int | None = None) -> Plan:
         return optimise(bind(self._node, settings.current(), seed))
 
     def _run(self, epochs: int | None, state: Any = None) -> Run:
         seed = state.get("seed") if isinstance(state, dict) else None
+        if seed is None and settings.current().seed is None and not self._session.ran:
+            seed = self._first_seed()
         run = Run(self._plan(seed if isinstance(seed, int) else None), epochs, state)
-        self._session.runs = [run]
+        self._session.runs, self._session.ran = [run], True
+        if self._session.drawn_seed is None:
+            self._session.drawn_seed = run.plan.seed
         watch.started(run)
         return run
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from millrace.core import settings
 from millrace.core.args import check_type
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import warn_once
 from millrace.data.engine.stages.indices import order_of
 from millrace.data.plan import ops
+from millrace.data.plan.bind import bind
 from millrace.data.plan.node import call_site, walk
 from millrace.data.plan.source import Source
 
@@ -76,7 +78,13 @@ class SourceDataset(Dataset):
             raise PlanError("Dataset don't support randomized access.")
         if not isinstance(self._node, ops.Read):
             raise PlanError("GeneratorDataset with batch_sampler does not support random access.")
-        order = order_of(self._node, self._plan().seed, 0)
+        seed = self._first_seed() if settings.current().seed is None else None
+        plan = bind(self._node, settings.current(), seed)  # numbers the operation as a run does
+        assert isinstance(plan.root, ops.Read)
+        known, order = self._session.seen.get("order", (None, None))
+        if known != plan.seed or order is None:
+            order = order_of(plan.root, plan.seed, 0)
+            self._session.seen["order"] = (plan.seed, order)
         if not 0 <= position < order.size:
             raise PlanError(f"Index [{position}] exceeded the number of data samples.")
         return int(order.at(int(position), int(position) + 1)[0])

@@ -175,7 +175,12 @@ class RepeatStage(Through):
     """Upstream's epochs one after the other as one; upstream counts its own epochs, we count ours."""
 
     def __init__(
-        self, up: Stage, stats: StageStats, count: int | None, epochs: int | None, turn_rows: int | None = None
+        self,
+        up: Stage,
+        stats: StageStats,
+        count: int | None,
+        epochs: int | None,
+        turn_rows: int | None = None,
     ) -> None:
         super().__init__(up, stats)
         self.count, self.epochs = count, epochs
