@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .chunk import Column, as_value, column_of, nbytes_of, owned
+from .chunk import Column, as_value, column_of, nbytes_of
 
 __all__ = ["RowsBuilder"]
 
@@ -58,7 +58,8 @@ class RowsBuilder:
                         if buffer is not None and value.dtype is dtypes[c] and value.shape == shapes[c]:
                             buffer[k] = value
                             continue
-                        value = owned(value, others=4)
+                        base: Any = value.base
+                        value = value if type(base) is bytes else value.copy()
                     elif type(value) not in _SAFE:
                         value = _settled(value)
                     self._append(c, k, value)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from .gather import in_place, side_by_side
+from .gather import side_by_side
 from .log import warn_once
 
-__all__ = ["Chunk", "Column", "as_value", "column_of", "nbytes_of", "owned", "stack_rows"]
+__all__ = ["Chunk", "Column", "as_value", "column_of", "nbytes_of", "stack_rows"]
 
 # A dense column is one array whose first axis is the row; a ragged one is a list with a value per row.
 Column: TypeAlias = "npt.NDArray[Any] | list[Any]"
@@ -179,32 +178,6 @@ def as_value(value: Any) -> Any:
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return np.asarray(value)
     return value
-
-
-def owned(value: Any, inputs: tuple[Any, ...] = (), others: int = 3) -> Any:
-    """The value itself when nobody else can change its memory, else a copy.
-
-    A user's function may return a view of its own data, or the same buffer each time. What it returns is ours
-    alone when it is one of the inputs, or when its memory has no reference but the ``others`` that are known (3:
-    the caller's variable, our parameter, and the argument of getrefcount).
-    """
-    if type(value) is not np.ndarray:
-        return value
-    base: Any = value.base
-    if base is None:
-        if sys.getrefcount(value) <= others:
-            return value
-    elif type(base) is np.ndarray:
-        if base.base is None and sys.getrefcount(base) <= 3 and sys.getrefcount(value) <= others:
-            return value
-        if in_place(value):
-            return value
-    elif type(base) is bytes:
-        return value
-    for given in inputs:
-        if value is given or (base is not None and (base is given or base is getattr(given, "base", None))):
-            return value
-    return value.copy()
 
 
 def column_of(values: list[Any]) -> Column:

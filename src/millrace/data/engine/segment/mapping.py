@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value, owned
+from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value
 from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place
 from millrace.core.rng import Draws
@@ -18,6 +18,7 @@ from millrace.data.plan.ops import Map, replaced_columns
 from millrace.data.transforms.base import Joined, PyFunc, Transform, inside, name_of
 
 from .failures import Failures
+from .owning import Kept
 from .table import step_for
 
 __all__ = ["MapStep", "map_step", "row_values"]
@@ -38,6 +39,9 @@ class MapStep:
         self.op, self.seed, self.hooks = op, seed, hooks
         self.keys = op.draws_from()
         self.slots = Slots(op.gather) if op.gather else None
+        whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
+        # results of a chain in which the user's code has a part may be the user's memory
+        self.foreign, self.foreign_end = any(whose), whose[-1]
         self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
         for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
             importlib.import_module(library)
@@ -53,12 +57,13 @@ class MapStep:
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
+        kept = Kept(n, len(outputs)) if self.foreign else None
         while i < n:
             try:
                 if len(columns) == 1:
-                    self._one_column(columns[0], i, calls, results)
+                    self._one_column(columns[0], i, calls, kept, results)
                 else:
-                    self._many_columns(columns, i, calls, results)
+                    self._many_columns(columns, i, calls, kept, results)
                 i = n
             except Exception as error:
                 i = len(results)
@@ -78,7 +83,7 @@ class MapStep:
             empty: list[Any] = []
             none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
             return failures.filled(none, bad)
-        made = self._columns(results, outputs)
+        made = self._columns(results, outputs, kept)
         if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
         after = replaced_columns(names, inputs, outputs)
@@ -146,26 +151,43 @@ class MapStep:
         else:
             calls.append((True, copy))
 
-    @staticmethod
-    def _one_column(values: Sequence[Any], start: int, calls: Calls, results: list[Any]) -> None:
-        if len(calls) == 1 and not calls[0][0]:
-            function = calls[0][1]
-            for given in values[start:] if start else values:
-                made = function(given)
-                results.append(_own_all(made, (given,)) if type(made) is tuple else owned(made, (given,)))
+    def _one_column(
+        self, values: Sequence[Any], start: int, calls: Calls, kept: Kept | None, results: list[Any]
+    ) -> None:
+        if kept is not None and len(calls) == 1 and not calls[0][0]:
+            kept.run(calls[0][1], values[start:] if start else values, results)
             return
         for i in range(start, len(values)):
-            results.append(_through(calls, i, (values[i],)))
+            results.append(self._through(calls, i, (values[i],), kept))
 
-    @staticmethod
-    def _many_columns(columns: list[Sequence[Any]], start: int, calls: Calls, results: list[Any]) -> None:
+    def _many_columns(
+        self, columns: list[Sequence[Any]], start: int, calls: Calls, kept: Kept | None, results: list[Any]
+    ) -> None:
         for i in range(start, len(columns[0])):
-            results.append(_through(calls, i, tuple(column[i] for column in columns)))
+            results.append(self._through(calls, i, tuple(column[i] for column in columns), kept))
 
-    def _columns(self, results: list[Any], outputs: list[str]) -> dict[str, Column]:
+    def _through(self, calls: Calls, i: int, given: tuple[Any, ...], kept: Kept | None) -> Any:
+        """One row through every operation; a tuple becomes the arguments of the next one."""
+        values: Any = given
+        before: Any = given
+        made: Any = None
+        for counts, function in calls:
+            before = values
+            if counts:
+                made = function(i, *[v if type(v) is np.ndarray else _plain(v) for v in values])
+            else:
+                made = function(*values)
+            values = made if type(made) is tuple else (made,)
+        if kept is None:
+            return made
+        if not self.foreign_end and all(_is_new(value, before) for value in values):
+            return made  # a transform of ours made it
+        return kept(made, given)
+
+    def _columns(self, results: list[Any], outputs: list[str], kept: Kept | None) -> dict[str, Column]:
         """Results as columns; a row gives one value, or a tuple with one per output column."""
         if len(outputs) == 1 and not any(type(r) is tuple for r in results):
-            return {outputs[0]: self._column(results)}
+            return {outputs[0]: self._column(results, kept, 0)}
         for result in results:
             got = len(result) if type(result) is tuple else 1
             if got != len(outputs):
@@ -176,9 +198,17 @@ class MapStep:
                     f"columns are {outputs}."
                 )
         columns = list(zip(*results, strict=True))
-        return {name: self._column(list(values)) for name, values in zip(outputs, columns, strict=True)}
+        return {
+            name: self._column(list(values), kept, k)
+            for k, (name, values) in enumerate(zip(outputs, columns, strict=True))
+        }
 
-    def _column(self, values: list[Any]) -> Column:
+    def _column(self, values: list[Any], kept: Kept | None, number: int) -> Column:
+        if kept is not None:
+            found = kept.piles[number].column(values)
+            if isinstance(found, np.ndarray):
+                return found
+            values = found
         try:
             return column_of(values)
         except TypeError as error:
@@ -190,27 +220,14 @@ class MapStep:
     def close(self) -> None: ...
 
 
-def _through(calls: Calls, i: int, given: tuple[Any, ...]) -> Any:
-    """One row through every operation; a tuple becomes the arguments of the next one."""
-    values: Any = given
-    made: Any = None
-    for counts, function in calls:
-        if counts:
-            made = function(i, *[v if type(v) is np.ndarray else _plain(v) for v in values])
-        else:
-            made = function(*values)
-        values = made if type(made) is tuple else (made,)
-    values = ()  # its reference would make `made` look shared
-    return _own_all(made, given) if type(made) is tuple else owned(made, given)
-
-
 def _plain(value: Any) -> Any:
     """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
     return as_value(value) if hasattr(value, "asnumpy") else value
 
 
-def _own_all(parts: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([owned(part, given, others=4) for part in parts])  # the tuple holds one reference more
+def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
+    """Memory of its own, that no argument had."""
+    return type(value) is not np.ndarray or (value.base is None and all(value is not one for one in before))
 
 
 @step_for(Map)
