@@ -89,6 +89,7 @@ INTEGERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:num_parallel_workers=")
 @pytest.mark.parametrize(("name", "wrong_type", "wrong_range", "low", "high"), INTEGERS)
 def test_integers(name, wrong_type, wrong_range, low, high):
     setter, getter = getattr(config, f"set_{name}"), getattr(config, f"get_{name}")

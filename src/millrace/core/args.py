@@ -12,6 +12,7 @@ values. Rules that join several arguments stay in the body of the function.
 from __future__ import annotations
 
 import collections.abc
+import difflib
 import functools
 import inspect
 import types
@@ -231,11 +232,26 @@ class _Checker:
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self.parameters is None:
             self.parameters = self._resolve()
-        given = self.signature.bind(*args, **kwargs).arguments
+        try:
+            given = self.signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
         for name, value in given.items():
             parameter = self.parameters.get(name)
             if parameter is not None:
                 parameter.check(value)
+
+    def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
+        """Which call does not take these arguments, and which of its own a misspelt one may be."""
+        # a constructor may be inherited: the class is the one that was called
+        called = type(args[0]).__name__ if self.function.__name__ == "__init__" else self.function.__name__
+        names = [name for name in self.signature.parameters if name != "self"]
+        for given in kwargs:
+            if given not in names:
+                near = difflib.get_close_matches(given, names, 1)
+                wanted = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(names)}"
+                return f"{called}() got an unexpected keyword argument {given!r}{wanted}"
+        return f"{called}(): {error}"
 
 
 def checked(function: F) -> F:

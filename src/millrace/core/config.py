@@ -175,7 +175,7 @@ set_prefetch_size, get_prefetch_size = _pair(Row(
 ))  # fmt: skip
 set_num_parallel_workers, get_num_parallel_workers = _pair(Row(
     "num_parallel_workers", "num",
-    checks.integer("num isn't of type int.", 1, INT32_MAX,
+    checks.workers("num isn't of type int.", 1, INT32_MAX,
                    f"Number of parallel workers given is not within the required range (0, {_I32}]."),
     "3", "how many workers an op has unless it says otherwise: 8, or the cores there are if fewer."
          "\nMore workers than cores are allowed.",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .args import INT32_MAX, UINT32_MAX, check_type
+from .cores import warn_of_many
 from .errors import ArgumentTypeError, ArgumentValueError
 from .settings import DEFAULT_SEED, parse_bytes
 
@@ -23,6 +24,7 @@ __all__ = [
     "share",
     "size",
     "tolerance",
+    "workers",
 ]
 
 # Checks a value and returns what the settings keep.
@@ -67,6 +69,22 @@ def seed(value: Any) -> int | None:
     out = f"seed given is not within the required range [0, UINT32_MAX({UINT32_MAX})]."
     given: int = integer("seed isn't of type int.", 0, UINT32_MAX, out)(value)
     return None if given == DEFAULT_SEED else given
+
+
+def workers(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
+    """An integer as above; thousands of workers are taken, with a warning.
+
+    >>> workers("num isn't of type int.", 1, 9, "out of range")(3)
+    3
+    """
+    is_integer = integer(wrong_type, low, high, out_of_range)
+
+    def check(value: Any) -> Any:
+        kept = is_integer(value)
+        warn_of_many("num_parallel_workers", kept, stacklevel=5)
+        return kept
+
+    return check
 
 
 def flag(wrong_type: str) -> Check:

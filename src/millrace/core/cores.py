@@ -7,8 +7,12 @@ import os
 from pathlib import Path
 
 from .cgroup import MEMBERSHIP, ROOT, group_folders
+from .log import warn_once
 
-__all__ = ["available_cores", "cgroup_quota"]
+__all__ = ["available_cores", "cgroup_quota", "warn_of_many"]
+
+# So many workers are a slip of the keyboard, or a number meant for something else.
+MANY = 1024
 
 
 def available_cores() -> int:
@@ -28,6 +32,19 @@ def available_cores() -> int:
     if quota is not None:
         cores = min(cores, max(1, math.ceil(quota)))
     return max(1, cores)
+
+
+def warn_of_many(name: str, workers: int, stacklevel: int = 4) -> None:
+    """Warn, once for each number, of more workers than any machine gains from."""
+    cores = available_cores()
+    if workers > max(MANY, 16 * cores):
+        there = "there is 1 core" if cores == 1 else f"there are {cores} cores"
+        warn_once(
+            f"many-workers-{workers}",
+            f"{name}={workers}, but {there}: workers beyond what the work can use cost memory and time to start, and "
+            "wait for each other.",
+            stacklevel=stacklevel,
+        )
 
 
 def cgroup_quota(root: str = ROOT, membership: str = MEMBERSHIP) -> float | None:

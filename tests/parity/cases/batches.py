@@ -1,5 +1,7 @@
 """batch, padded_batch and bucket_batch_by_length."""
 
+import numpy as np
+
 from tests.parity.case import Case, each, table
 
 RAGGED = "gen([(np.ones((i + 1, 2)),) for i in range(3)])"
@@ -203,7 +205,12 @@ result = [d.get_col_names(), list(rows(d)[0]), rows(d)[0]['z'].tolist()]
         rank of scalars | rows(num(2).padded_batch(2, pad_info={'a': ([2], 1)})) => pad_info, rank
     """,
     ),
-    Case("padded_batch.no pad_info", f"rows({RAGGED}.padded_batch(3))", ("shape",)),
+    Case(
+        "padded_batch.no pad_info",
+        f"rows({RAGGED}.padded_batch(3))",
+        better="a batch that is called padded is padded",
+        want=[{"a": np.array([[[float(i >= j)] * 2 for j in range(3)] for i in range(3)])}],
+    ),
     Case(
         "padded_batch.unknown column",
         f"rows({RAGGED}.padded_batch(3, pad_info={{'q': None}}))",

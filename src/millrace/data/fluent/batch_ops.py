@@ -94,12 +94,15 @@ class BatchOps(DatasetBase):
     ) -> Dataset:
         """Pad rows to one shape, then stack them.
 
-        ``pad_info`` maps a column to (shape, value); None in a shape means the largest of the batch. An empty
-        dict pads every column with 0.
+        ``pad_info`` maps a column to (shape, value); None in a shape means the largest of the batch. Without it, or
+        with an empty dict, every column is padded to its largest, with 0 or empty text. (MindSpore pads nothing
+        without it.)
 
         >>> import numpy as np
         >>> import millrace.dataset as ds
         >>> data = ds.GeneratorDataset([np.ones(1), np.ones(3)], "x", shuffle=False)
+        >>> [row[0].tolist() for row in data.padded_batch(2)]
+        [[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]
         >>> [row[0].tolist() for row in data.padded_batch(2, pad_info={"x": ([None], -1)})]
         [[[1.0, -1.0, -1.0], [1.0, 1.0, 1.0]]]
         """
@@ -117,7 +120,7 @@ class BatchOps(DatasetBase):
                 where=call_site(),
                 batch_size=batch_size,
                 drop_remainder=drop_remainder,
-                pad_info=check_pad_info(pad_info),
+                pad_info=check_pad_info({} if pad_info is None else pad_info),
                 workers=num_parallel_workers,
             )
         )

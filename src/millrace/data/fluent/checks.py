@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.core.args import INT32_MAX, INT64_MAX, Range, check_type
-from millrace.core.cores import available_cores
+from millrace.core.cores import warn_of_many
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .callbacks import DSCallback
@@ -20,7 +20,11 @@ class _Workers:
 
     def check(self, name: str, value: Any) -> None:
         if isinstance(value, int) and value < 1:
-            raise ArgumentValueError(f"{name} exceeds the boundary between 1 and {available_cores()}!")
+            raise ArgumentValueError(
+                f"{name} must be at least 1, but got {value}. Leave it out and the engine chooses the number."
+            )
+        if isinstance(value, int):
+            warn_of_many(name, value, stacklevel=7)
 
 
 class _Samples:

@@ -88,7 +88,7 @@ def _mismatch(values: list[Any], name: str, position: int) -> DataError:
             return BatchShapeError(
                 f"Cannot batch tensors with different shapes in column {position}. First element had shape "
                 f"<{_shape(first)}> and this element had shape <{_shape(value)}>. Make them equal in map(), or use "
-                f"padded_batch(..., pad_info={{{name!r}: (None, 0)}}), batch(per_batch_map=...) or "
+                f"padded_batch(...), batch(per_batch_map=...) or "
                 "bucket_batch_by_length().",
                 column=name,
                 offset=offset,
@@ -118,6 +118,8 @@ def pad_columns(
     made = dict(columns)
     for name in pad_info or columns:
         shape, value = pad_info.get(name, (None, None))
+        if not pad_info and any(isinstance(row, dict) for row in columns[name][:1]):
+            continue  # a column of dicts has no shape; it is stacked as it is
         made[name] = _pad(unstacked(columns[name]), name, shape, value, free)
     return made
 

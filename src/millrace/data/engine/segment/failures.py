@@ -116,8 +116,20 @@ def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[
         for key, value in (("op", op), ("row", row), ("column", ", ".join(columns))):
             error.context.setdefault(key, value)
         return error
-    message = f"{what} failed. Error description:\n{type(error).__name__}: {error}"
+    message = f"{what} failed. Error description:\n{type(error).__name__}: {error}{_hint(error)}"
     return DataError(message, op=op, row=row, column=", ".join(columns), traceback=user_traceback(error))
+
+
+def _hint(error: Exception) -> str:
+    """Text arrives as an array, as MindSpore hands it out; who calls a method of str on it is told how."""
+    if not isinstance(error, AttributeError) or not hasattr(str, error.name or ""):
+        return ""
+    value, called = error.obj, f"{error.name}(...)"
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "US":
+        return ""
+    if value.ndim:
+        return f". Text arrives as an array of shape {value.shape}: use [text.{called} for text in value.tolist()]."
+    return f". Text arrives as an array of no dimensions: use str(value).{called}, or value.item()."
 
 
 def user_traceback(error: BaseException) -> str | None:
