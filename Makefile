@@ -4,7 +4,7 @@
 #   make test         set up and run the tests
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make check        format, lint, types, layering
-#   make interop      Millrace and MindSpore 2.7.0 read each other's record files
+#   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
 #   make bench        Millrace beside its peers, each in its own environment
 #   make docs         build the documentation into site/, offline
 #   make clean        remove everything these commands made
@@ -16,6 +16,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
 PEERS  ?= .peers
 ARGS   ?=
+PIPELINES ?= 100
 
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -62,7 +63,7 @@ test: $(STAMPS)/dev
 
 nightly: $(STAMPS)/dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --nightly -o timeout=600 $(ARGS)
-	@$(MAKE) interop
+	@$(MAKE) interop PIPELINES=5000
 
 check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .
@@ -115,7 +116,9 @@ peer-webdataset peer-huggingface: peer-torch
 interop: $(STAMPS)/dev peer-mindspore
 	@if test -e $(PEERS)/mindspore/.stamp; then \
 		$(BIN)/python tests/data/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
-		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python; \
+		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/interop/run_scripts.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/interop/random_pipelines.py $(PEERS)/mindspore/bin/python --count $(PIPELINES); \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 
 bench: $(STAMPS)/run peers

@@ -187,7 +187,6 @@ def test_shuffle_of_a_stream_is_buffered_and_said(nothing_said):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"sampler": [1], "shuffle": True}, ArgumentValueError, "the sampler already fixes the order"),
         ({"sampler": ds.SequentialSampler(), "num_samples": 1}, ArgumentValueError, "Conflicting arguments"),
         ({"sampler": 3}, ArgumentTypeError, "sampler should be either iterable"),
         ({"batch_sampler": [[0]], "shuffle": False}, ArgumentValueError, "mutually exclusive"),

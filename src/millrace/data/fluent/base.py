@@ -32,6 +32,8 @@ class Session:
     """What a dataset remembers between calls; ``below`` are the sessions of the datasets it was made from."""
 
     below: tuple[Session, ...] = ()
+    # the datasets that this one was made from: what `children` shows
+    parts: tuple[Any, ...] = ()
     gates: dict[str, Gate] = dataclasses.field(default_factory=dict)
     init_step: int | None = None
     batch_size: int | None = None
@@ -67,8 +69,8 @@ class DatasetBase:
 
     def _then(self, node: Node, *others: DatasetBase) -> Dataset:
         """A new dataset with this node on top; this one stays as it is and may feed others too."""
-        sessions = (self._session, *(other._session for other in others))
-        made: Dataset = self._made._of(node, Session(below=sessions))
+        parts = (self, *others)
+        made: Dataset = self._made._of(node, Session(tuple(part._session for part in parts), parts))
         return made
 
     @classmethod

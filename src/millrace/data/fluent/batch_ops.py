@@ -12,7 +12,7 @@ from millrace.data.plan import ops
 from millrace.data.plan.node import Node, call_site
 
 from .base import DatasetBase
-from .checks import RowSize, Workers, check_pad_info, count_parameters
+from .checks import RowSize, Workers, check_pad_info, count_parameters, shows_kwargs
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -23,6 +23,7 @@ log = get_logger(__name__)
 
 
 class BatchOps(DatasetBase):
+    @shows_kwargs
     @checked
     def batch(
         self,

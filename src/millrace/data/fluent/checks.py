@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from millrace.core.args import INT32_MAX, INT64_MAX, Range, check_type
 from millrace.core.cores import warn_of_many
@@ -12,7 +12,30 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .callbacks import DSCallback
 
-__all__ = ["Callbacks", "NoCache", "RowSize", "Samples", "Workers", "check_pad_info", "count_parameters"]
+__all__ = [
+    "Callbacks",
+    "NoCache",
+    "RowSize",
+    "Samples",
+    "Workers",
+    "check_pad_info",
+    "count_parameters",
+    "shows_kwargs",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def shows_kwargs(function: F) -> F:
+    """Show ``**kwargs`` at the end of a method's signature, as MindSpore's shows it.
+
+    Scripts look for it there to tell MindSpore 2 from 1. Calls are checked as before: a misspelt argument is
+    still an error.
+    """
+    shown = inspect.signature(function)
+    more = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation="Any")
+    function.__signature__ = shown.replace(parameters=[*shown.parameters.values(), more])  # type: ignore[attr-defined]
+    return function
 
 
 class _Workers:

@@ -15,6 +15,7 @@ from millrace.data.plan import ops
 from .base import DatasetBase
 from .batch_ops import BatchOps
 from .iterators import DictIterator, TupleIterator
+from .looks import Looks
 from .order_ops import OrderOps
 from .queries import Queries
 from .resample import sample_concat
@@ -30,7 +31,7 @@ SAVERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
-class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries):
+class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries, Looks):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
     >>> import millrace.dataset as ds

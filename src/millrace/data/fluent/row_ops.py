@@ -13,7 +13,7 @@ from millrace.data.plan.node import call_site
 from millrace.data.transforms.base import Transform, as_operation
 
 from .base import DatasetBase
-from .checks import Callbacks, NoCache, RowSize, Workers
+from .checks import Callbacks, NoCache, RowSize, Workers, shows_kwargs
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -34,6 +34,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 class RowOps(DatasetBase):
+    @shows_kwargs
     @checked
     def map(
         self,

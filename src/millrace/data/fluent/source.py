@@ -57,6 +57,16 @@ class SourceDataset(Dataset):
         self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
 
     @property
+    def sampler(self) -> Any:
+        """The sampler that decides which rows are read, and in which order; None for a source read in one pass.
+
+        >>> import millrace.dataset as ds
+        >>> type(ds.NumpySlicesDataset([1, 2], shuffle=False).sampler).__name__
+        'SequentialSampler'
+        """
+        return next(node.sampler for node in walk(self._node) if isinstance(node, ops.Read))
+
+    @property
     def _source(self) -> Source:
         return next(node.source for node in walk(self._node) if isinstance(node, ops.Read))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace.core.args import INT32_MAX, Range
 from millrace.core.errors import ArgumentValueError
+from millrace.core.log import warn_once
 from millrace.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
 from millrace.data.samplers.iterable import as_sampler
 
@@ -45,8 +46,12 @@ def choose_sampler(
                 f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
                 f"shuffle: {shuffle}." + (f" {WHY_NOT_SHUFFLE}" if shuffle else "")
             )
-        if shuffle:
-            raise ArgumentValueError(f"shuffle=True came together with a sampler. {WHY_NOT_SHUFFLE}")
+        if shuffle:  # MindSpore takes both, and the sampler's order
+            warn_once(
+                "shuffle-and-sampler",
+                f"shuffle=True came together with a sampler: it has no effect. {WHY_NOT_SHUFFLE} (said once)",
+                stacklevel=5,
+            )
         return as_sampler(sampler, num_samples)
     if num_shards is not None and shard_id is not None:
         return DistributedSampler(

@@ -112,6 +112,32 @@ class GeneratorDataset(SourceDataset):
             if shuffle:
                 self._shuffle_stream()
 
+    @property
+    def source(self) -> Any:
+        """The Python object that the rows come from, as it was given.
+
+        >>> import millrace.dataset as ds
+        >>> ds.GeneratorDataset(["a", "b"], "x").source
+        ['a', 'b']
+        """
+        return self._user_source.source
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, as they were given.
+
+        >>> import millrace.dataset as ds
+        >>> ds.GeneratorDataset(["a", "b"], "x").column_names
+        ['x']
+        """
+        return list(self._user_source.schema())
+
+    @property
+    def _user_source(self) -> UserSource:
+        source = self._source
+        assert isinstance(source, UserSource)
+        return source
+
     def __getitem__(self, index: Any) -> Any:
         """The row at a position of the dataset's order, as the source gives it.
 
@@ -119,10 +145,7 @@ class GeneratorDataset(SourceDataset):
         >>> ds.GeneratorDataset(["a", "b"], "x", shuffle=False)[1]
         'b'
         """
-        row = self._row_at(index)
-        source = self._source
-        assert isinstance(source, UserSource)
-        return source.source[row]
+        return self.source[self._row_at(index)]
 
 
 def _columns_and_types(

@@ -132,6 +132,8 @@ class Fill(Operation):
 class Mask(Operation):
     """Whether each element compares with a constant as asked, as booleans or in another type.
 
+    A constant that the input's type cannot hold is compared as the number it is; MindSpore wraps it round first.
+
     >>> Mask(Relational.GT, 2)(np.array([1, 2, 3])).tolist()
     [False, False, True]
     """

@@ -94,13 +94,16 @@ class CollateStep:
     def _free(self, number: int, rows: Chunk) -> int | None:
         if not self.node.pad_to_boundary:
             return None
-        if number == len(self.node.boundaries):
+        if number < len(self.node.boundaries):
+            return self.node.boundaries[number] - 1
+        # the last bucket has no boundary; that matters only where a length is left open
+        if any(None in (shape or ()) for shape, _ in (self.node.pad_info or {}).values()):
             raise DataError(
                 "Invalid data, requested to pad to bucket boundary failed, bucket index should be less than "
                 f"{len(self.node.batch_sizes)}, but got {number}. Row {int(rows.origin[0])} is longer than the last "
                 "boundary: add a larger one.",
             )
-        return self.node.boundaries[number] - 1
+        return None
 
 
 class BucketStage(Through):

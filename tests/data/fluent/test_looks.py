@@ -1,0 +1,91 @@
+"""Code that walks through a pipeline finds what it is made of."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import millrace.dataset as ds
+from millrace.core import log
+
+
+class Rows:
+    note = "mine"
+
+    def __getitem__(self, index):
+        return np.int64(index)
+
+    def __len__(self):
+        return 4
+
+
+def pipeline():
+    return ds.GeneratorDataset(Rows(), ["x"], shuffle=False).map(abs, num_parallel_workers=2).batch(2, True)
+
+
+def test_children_lead_to_the_source():
+    data = pipeline()
+    (mapped,) = data.children
+    (source,) = mapped.children
+    assert source.children == []
+    assert source.source.note == "mine"
+    assert source.column_names == ["x"]
+    assert source.get_dataset_size() == 4
+    assert type(source.sampler) is ds.SequentialSampler
+
+
+def test_a_zip_and_a_concatenation_have_their_parts():
+    one, two = pipeline(), pipeline().rename("x", "y")
+    assert ds.zip((one, two)).children == [one, two]
+    assert (one + one).children == [one, one]
+
+
+def test_an_operation_shows_its_own_arguments_and_no_others():
+    data = pipeline()
+    assert (data.batch_size, data.drop_remainder) == (2, True)
+    assert data.children[0].num_parallel_workers == 2
+    assert len(data.children[0].operations) == 1
+    assert not hasattr(data, "operations")
+    assert not hasattr(data.children[0], "batch_size")
+    with pytest.raises(AttributeError, match=r"batch_size.*batch\(\).*children"):
+        _ = data.children[0].batch_size
+
+
+def test_copies_keep_what_they_are_made_of():
+    for data in (copy.deepcopy(pipeline()), pickle.loads(pickle.dumps(pipeline()))):
+        assert [row["x"].tolist() for row in data.create_dict_iterator(1, True)] == [[0, 1], [2, 3]]
+        assert data.children[0].children[0].source.note == "mine"
+
+
+@pytest.mark.parametrize("method", ["map", "batch"])
+def test_the_signature_shows_kwargs_as_mindspore_does_and_a_misspelt_argument_is_still_an_error(method):
+    function = getattr(pipeline(), method)
+    assert "kwargs" in inspect.signature(function).parameters
+    with pytest.raises(TypeError, match="per_batch_mop"):
+        function(abs if method == "map" else 2, per_batch_mop=None)
+
+
+def test_a_sampler_of_ones_own_beside_shuffle_decides_the_order_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(log, "_said", set())
+    with pytest.warns(UserWarning, match="shuffle=True came together with a sampler"):
+        data = ds.GeneratorDataset(Rows(), ["x"], shuffle=True, sampler=[2, 0])
+    assert [int(row["x"]) for row in data.create_dict_iterator(1, True)] == [2, 0]
+
+
+def rows_of(data):
+    return [row["x"].tolist() for row in data.create_dict_iterator(1, True)]
+
+
+def test_the_last_bucket_has_no_boundary_to_pad_to():
+    """MindSpore refuses it only where a length is left open; elsewhere such rows are batched as they are."""
+    long = ds.GeneratorDataset([(np.ones(5, int),), (np.ones(5, int),)], ["x"], shuffle=False)
+    options = {"pad_to_bucket_boundary": True}
+    assert rows_of(long.bucket_batch_by_length(["x"], [4], [2, 2], **options)) == [[[1] * 5] * 2]
+    padded = long.bucket_batch_by_length(["x"], [4], [2, 2], pad_info={"x": ([6], 0)}, **options)
+    assert rows_of(padded) == [[[1] * 5 + [0]] * 2]
+    whole = long.bucket_batch_by_length(["x"], [4], [2, 2], pad_info={"x": (None, 0)}, **options)
+    assert rows_of(whole) == [[[1] * 5] * 2]
+    with pytest.raises(RuntimeError, match="bucket index should be less than 2"):
+        rows_of(long.bucket_batch_by_length(["x"], [4], [2, 2], pad_info={"x": ([None], 0)}, **options))

@@ -1,0 +1,19 @@
+"""Loaders as scripts write them give through millrace.as_mindspore what MindSpore gave when it was recorded."""
+
+import json
+
+import pytest
+
+from tests.interop import run_scripts
+
+
+@pytest.mark.parametrize("name", list(run_scripts.SCRIPTS))
+def test_a_script_gives_what_mindspore_gave(name):
+    assert not run_scripts.differences(name, run_scripts.here(name), run_scripts.recorded(name))
+
+
+def test_every_stated_difference_is_of_a_script_and_has_a_reason():
+    for name, stated in run_scripts.DIFFERS.items():
+        results = json.loads((run_scripts.RECORDED / f"{name}.json").read_text())
+        assert set(stated) <= set(results)
+        assert all(len(reason) > 20 for reason in stated.values())
