@@ -128,4 +128,23 @@ EAGERS = [
     Case(f"Compose: {name}", EAGER.format(ops=ops, given=given)) for name, (ops, given) in PIPES.items()
 ]
 
-CASES = [*SCHEMAS, *CASTS, *HOT, *EAGERS]
+# The types that were promised, in sources that are read in one pass and in those that are read by number.
+TYPED = []
+for kind, maker in (("function", "lambda: iter({})"), ("iterable", "Stream({})"), ("indexed", "Indexed({})")):
+    for name, rows, types in (
+        ("right", "[(np.array([1], np.int32),)]", "[ms.int32]"),
+        ("wrong", "[(np.array([1], np.int32),)]", "[ms.int64]"),
+        (
+            "wrong in the second row",
+            "[(np.array([1], np.int32),), (np.array([1.5], np.float32),)]",
+            "[ms.int32]",
+        ),
+        ("a Python int", "[(1,)]", "[ms.int64]"),
+        ("a Python int, narrower", "[(1,)]", "[ms.int32]"),
+        ("text", "[(np.array('x'),)]", "[ms.string]"),
+        ("a number for text", "[(np.array(1),)]", "[ms.string]"),
+    ):
+        code = f"rows(gen({maker.format(rows)}, column_types={types}))"
+        TYPED.append(Case(f"column_types: {kind}, {name}", code))
+
+CASES = [*SCHEMAS, *CASTS, *HOT, *EAGERS, *TYPED]

@@ -103,7 +103,10 @@ def _decode(data: npt.NDArray[np.uint8]) -> Any:
 
 
 class Table:
-    """The rows of a source: a part per column, and what is known of the classes (or why nothing is)."""
+    """The rows of a source: a part per column, and what is known of the classes (or why nothing is).
+
+    ``labels`` gives the class of every row where no column holds it by the usual name.
+    """
 
     def __init__(
         self,
@@ -111,8 +114,10 @@ class Table:
         parts: Mapping[str, Part],
         classes: dict[str, Any] | str | None = None,
         num_classes: int | None = None,
+        labels: Callable[[], npt.NDArray[Any]] | None = None,
     ) -> None:
         self.size, self.parts, self.classes, self.num_classes = size, dict(parts), classes, num_classes
+        self.labels = labels
 
     def read(self, indices: Indices) -> dict[str, Column]:
         return {name: part.read(indices) for name, part in self.parts.items()}
@@ -162,7 +167,10 @@ class TableSource(SourceTraits):
         return self.open().size
 
     def labels(self, column: str) -> npt.NDArray[Any]:
-        part = self.open().parts.get(column)
+        table = self.open()
+        part = table.parts.get(column)
+        if part is None and table.labels is not None:
+            return table.labels()
         find = getattr(part, "all", None)
         found = None if find is None else find()
         if found is None:

@@ -57,6 +57,13 @@ class RowMaker:
                 self._check_type(name, value, np.dtype(wanted))
         return columns
 
+    def check_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """One row, if its values have the types that the user declared."""
+        values = tuple([as_value(value) for value in row])
+        for name, value, wanted in zip(self.columns, values, self.types or (), strict=False):
+            self._check_type(name, value, np.dtype(wanted))
+        return values
+
     def _check_type(self, name: str, value: Any, wanted: np.dtype[Any]) -> None:
         got = getattr(value, "dtype", None)
         if got is None or (got != wanted and not (got.kind == wanted.kind and got.kind in "US")):
@@ -97,9 +104,10 @@ class UserStream:
         self.source = source
 
     def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
-        row = self.source.maker.row
+        maker = self.source.maker
         for given in self.source.iterate():
-            yield row(given)
+            row = maker.row(given)
+            yield maker.check_row(row) if maker.types else row
 
     def close(self) -> None: ...
 

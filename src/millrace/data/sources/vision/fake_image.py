@@ -71,7 +71,7 @@ class FakeImageDataset(TableDataset):
 
 
 def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> Table:
-    parts = {"image": _Pixels(image_size, base_seed), "label": _Labels(num_classes, base_seed)}
+    parts = {"image": _Pixels(image_size, base_seed), "label": _Labels(num_images, num_classes, base_seed)}
     return Table(num_images, parts)
 
 
@@ -92,9 +92,12 @@ class _Pixels(Part):
 
 
 class _Labels(Part):
-    def __init__(self, classes: int, seed: int) -> None:
-        self.classes, self.seed = classes, seed
+    def __init__(self, rows: int, classes: int, seed: int) -> None:
+        self.rows, self.classes, self.seed = rows, classes, seed
 
     def read(self, indices: Indices) -> Column:
         bits = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
         return (bits % np.uint64(self.classes)).astype(np.uint32)
+
+    def all(self) -> Column:
+        return self.read(np.arange(self.rows, dtype=np.int64))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Any
 
 from millrace.core.args import check_type, checked
+from millrace.core.errors import PlanError
 from millrace.data.formats.images import Stored
+from millrace.data.formats.listing import files_in
 from millrace.data.sources.images import (
     INT32,
     Cache,
@@ -22,6 +25,8 @@ from millrace.data.sources.images import (
 )
 
 __all__ = ["ImageFolderDataset"]
+
+_ENDINGS = (b".jpg", b".jpeg", b".png", b".bmp", b".gif", b".webp", b".tif", b".tiff")
 
 
 class ImageFolderDataset(TableDataset):
@@ -78,5 +83,19 @@ def _table(
     decrypt: Any,
 ) -> Table:
     files, labels, numbers = class_folders(dataset_dir, extensions, class_indexing)
+    if not len(files):
+        _check_flat(dataset_dir)
     parts = {"image": pictures(files, decode, decrypt), "label": Stored(labels)}
     return Table(len(files), parts, classes=numbers, num_classes=len(numbers))
+
+
+def _check_flat(folder: str) -> None:
+    """A folder with images but without classes: the likeliest slip, so it is told by its name."""
+    loose = [name for name in files_in(folder) if name.lower().endswith(_ENDINGS)]
+    if loose:
+        raise PlanError(
+            "Invalid data, ImageFolderDataset API can't read the data file (interface mismatch or no data found): "
+            f"{folder} holds images itself ({os.fsdecode(loose[0])} and {len(loose) - 1} more), but class sub-folders "
+            f"are wanted, one for each label, as {os.path.join(folder, 'cat', os.fsdecode(loose[0]))}. Move the images "
+            "into such folders, or read them without labels through GeneratorDataset"
+        )

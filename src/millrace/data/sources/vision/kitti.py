@@ -30,7 +30,8 @@ __all__ = ["KITTIDataset"]
 class KITTIDataset(TableDataset):
     """Streets with boxes, in the left colour camera of KITTI's object benchmark; for testing only the pictures.
 
-    Kinds are numbered by name: Car, Cyclist, DontCare, Misc, Pedestrian, Person_sitting, Tram, Truck, Van.
+    Kinds are those in the label files, numbered by name: in KITTI's own Car, Cyclist, DontCare, Misc, Pedestrian,
+    Person_sitting, Tram, Truck, Van.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -40,7 +41,7 @@ class KITTIDataset(TableDataset):
     >>> _ = Path(image, "000000.png").write_bytes(b"...")
     >>> _ = Path(label, "000000.txt").write_text("Van 0 0 1.5 1 2 3 4 1.5 1.6 3.9 1 2 3 0.5")
     >>> [row["label"].item() for row in ds.KITTIDataset(".").create_dict_iterator(num_epochs=1)]
-    [8]
+    [0]
     """
 
     @checked
@@ -68,7 +69,6 @@ class KITTIDataset(TableDataset):
         )
 
 
-KINDS = ["Car", "Cyclist", "DontCare", "Misc", "Pedestrian", "Person_sitting", "Tram", "Truck", "Van"]
 # column -> (type, first field, fields)
 _FIELDS = {
     "label": ("uint32", 0, 1), "truncated": ("float32", 1, 1), "occluded": ("uint32", 2, 1),
@@ -86,16 +86,23 @@ def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
     if usage == "train":
         folder = os.path.join(dataset_dir, "data_object_label_2", part, "label_2")
         names = [os.fsdecode(files.name(i).removesuffix(b".png")) for i in range(len(files))]
-        boxes = [_boxes(os.path.join(folder, f"{name}.txt")) for name in names]
+        lines = {path: _fields(path) for path in (os.path.join(folder, f"{name}.txt") for name in names)}
+        kinds = sorted({row[0] for rows in lines.values() for row in rows}, key=os.fsencode)
+        boxes = [
+            _boxes(path, rows, {kind: n for n, kind in enumerate(kinds)}) for path, rows in lines.items()
+        ]
         for name, (dtype, first, width) in _FIELDS.items():
             parts[name] = Stored([found[:, first : first + width].astype(dtype) for found in boxes])
     return Table(len(files), parts)
 
 
-def _boxes(path: str) -> Any:
+def _fields(path: str) -> list[list[str]]:
+    return [line.split() for line in lines_of(path, may_be_empty=True)]
+
+
+def _boxes(path: str, rows: list[list[str]], kinds: dict[str, int]) -> Any:
     try:
-        rows = [line.split() for line in lines_of(path, may_be_empty=True)]
-        found = [[KINDS.index(row[0]), *map(float, row[1:15])] for row in rows]
+        found = [[kinds[row[0]], *map(float, row[1:15])] for row in rows]
         return np.array(found, np.float64).reshape(len(rows), 15)
     except ValueError as error:
         raise FormatError(f"Invalid label: {error}", file=path) from error

@@ -82,7 +82,10 @@ _LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTe
 
 def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> Table:
     lists = [os.path.join(dataset_dir, f"{task}{part}.txt") for part in _LISTS[usage]]
-    rows = [line.split("\t") for path in lists for line in lines_of(path)]
+    # names and counts stand between tabs in the lists as published, between spaces in copies of them; a line of numbers
+    # alone says how many follow
+    rows = [line.split() for path in lists for line in lines_of(path)]
+    rows = [row for row in rows if not all(word.isdigit() for word in row)]
     try:
         if task == "pairs":
             pairs = [row for row in rows if len(row) in (3, 4)]
@@ -93,7 +96,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
             labels = [int(len(row) == 3) for row in pairs]
         else:
             numbers = {
-                line.split("\t")[0]: n
+                line.split()[0]: n
                 for n, line in enumerate(lines_of(os.path.join(dataset_dir, "lfw-names.txt")))
             }
             people = [row for row in rows if len(row) == 2]

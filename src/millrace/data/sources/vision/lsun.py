@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from millrace.core.args import OneOf, check_type, checked
+from millrace.core.errors import PlanError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in
 from millrace.data.sources.images import (
@@ -28,6 +29,8 @@ __all__ = ["LSUNDataset"]
 
 class LSUNDataset(TableDataset):
     """Scenes of ten kinds, in the folders ``bedroom_train``, ``bedroom_val`` and so on; folders are numbered by name.
+
+    Without ``classes``, those that are there; a class that is asked for must be.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -69,9 +72,16 @@ SCENES += ["living_room", "restaurant", "tower"]
 
 def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool | None) -> Table:
     ends = {"train": ["train"], "valid": ["val"], "all": ["train", "val"], "test": []}[usage]
-    folders = sorted(f"{scene}_{end}" for scene in classes or SCENES for end in ends) or ["test"]
+    named = sorted(f"{scene}_{end}" for scene in classes or SCENES for end in ends) or ["test"]
+    folders = [name for name in named if classes or os.path.isdir(os.path.join(dataset_dir, name))]
+    if not folders:
+        raise PlanError(
+            "Invalid data, LSUNDataset API can't read the data file (interface mismatch or no data found). "
+            f"{dataset_dir} has none of the folders {', '.join(named)}"
+        )
     files, labels = FileList(dataset_dir), []
     for number, folder in enumerate(folders):
         labels += [number] * files.extend(folder, files_in(os.path.join(dataset_dir, folder)))
     parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))}
-    return Table(len(files), parts, num_classes=len(folders) // max(1, len(ends)))
+    scenes = {folder.rpartition("_")[0] for folder in folders}
+    return Table(len(files), parts, num_classes=len(scenes))

@@ -77,9 +77,11 @@ def _table(dataset_dir: str, name: str, usage: str) -> Table:
             text = f"Invalid file, failed to open: {wanted} (there is no such file, but {os.fsdecode(sheet)})"
             raise FormatError(text, file=os.path.join(folder, wanted))
     files.extend("", sheets)
-    count = len(lines_of(os.path.join(folder, "info.txt")))
+    info = os.path.join(folder, "info.txt")
+    points = lines_of(info)
     if usage == "train":
-        return Table(count, {"image": EachRow(partial(_patch, files, None))})
+        labels = partial(_points, points, info)
+        return Table(len(points), {"image": EachRow(partial(_patch, files, None))}, labels=labels)
     path = os.path.join(folder, "m50_100000_100000_0.txt")
     try:
         rows = np.array([line.split()[:5] for line in lines_of(path)], np.int64).reshape(-1, 5)
@@ -88,7 +90,16 @@ def _table(dataset_dir: str, name: str, usage: str) -> Table:
     parts: dict[str, Any] = {
         f"image{side + 1}": EachRow(partial(_patch, files, rows[:, 3 * side])) for side in (0, 1)
     }
-    return Table(len(rows), parts | {"matches": Stored((rows[:, 1] == rows[:, 4]).astype(np.uint32))})
+    matches = (rows[:, 1] == rows[:, 4]).astype(np.uint32)
+    return Table(len(rows), parts | {"matches": Stored(matches)}, labels=partial(np.asarray, matches))
+
+
+def _points(lines: list[str], path: str) -> Any:
+    """For each patch the point of the scene that it shows: the classes of a PKSampler."""
+    try:
+        return np.array([line.split()[0] for line in lines], np.int64)
+    except ValueError as error:
+        raise FormatError(f"Invalid data, a row does not begin with a number: {error}", file=path) from error
 
 
 def _patch(files: FileList, numbers: Any, index: int) -> Any:

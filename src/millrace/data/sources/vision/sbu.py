@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -30,6 +31,8 @@ __all__ = ["SBUDataset"]
 
 class SBUDataset(TableDataset):
     """Photographs of Flickr with captions; those that were not downloaded are left out.
+
+    The file of a photograph is named after the path of its address, with ``_`` for ``/``, behind an ``m``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -64,9 +67,6 @@ class SBUDataset(TableDataset):
         self._open(make, {"image": image(decode), "caption": TEXT}, picks, num_parallel_workers, decode)
 
 
-_HOST = len("http://static.flickr.com")
-
-
 def _table(dataset_dir: str, decode: bool | None) -> Table:
     start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
     addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
@@ -75,8 +75,10 @@ def _table(dataset_dir: str, decode: bool | None) -> Table:
         raise FormatError(text, file=f"{start}captions.txt")
     files = FileList(os.path.join(dataset_dir, "sbu_images"))
     there = set(files_in(files.root))
-    names = [os.fsencode("m" + address.strip()[_HOST:].replace("/", "_")) for address in addresses]
+    names = [os.fsencode("m" + urlsplit(address.strip()).path.replace("/", "_")) for address in addresses]
     kept = [number for number, name in enumerate(names) if name in there]
     files.extend("", [names[number] for number in kept])
-    texts = np.array([captions[number].strip() for number in kept])
+    texts = np.array(
+        [captions[number].rstrip(" ") for number in kept]
+    )  # as MindSpore does; what stands before is kept
     return Table(len(files), {"image": pictures(files, decode), "caption": Stored(texts)})
