@@ -15,6 +15,7 @@ from millrace.data.fluent.schema import Schema
 from millrace.data.monitor.watch import monitor
 from millrace.data.samplers import (
     DistributedSampler,
+    IterSampler,
     PKSampler,
     RandomSampler,
     Sampler,
@@ -193,6 +194,7 @@ __all__ = [
     "Flowers102Dataset",
     "Food101Dataset",
     "ImageFolderDataset",
+    "IterSampler",
     "KITTIDataset",
     "KMnistDataset",
     "LFWDataset",

@@ -58,7 +58,9 @@ def samplers(draw, size):
                 st.integers(-1, 5),
             ),
             st.builds(PKSampler, st.integers(1, 4), shuffle=st.booleans(), num_samples=st.just(limit)),
-            st.builds(IterSampler, st.lists(rows, min_size=1, max_size=20), st.just(limit)),
+            st.lists(rows, min_size=1, max_size=20).map(
+                lambda some: IterSampler(some, None if limit is None else min(limit, len(some)))
+            ),
         )
     )
 

@@ -49,7 +49,7 @@ class Fixed(BuiltinSampler):
         )
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
-        order = self.whole.order(size, self.fixed_key, labels)
+        order = self.whole.for_run().order(size, self.fixed_key, labels)
         if self.permute:
             order = Composed(Permutation(order.size, mix(self.fixed_key, 1)), order)
         rows = order.size if self.rows is None else self.rows

@@ -6,6 +6,7 @@ Samplers chain: the child runs first and the parent picks from the child's seque
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.log import get_logger
 from millrace.core.order import ArrayOrder, Composed, Indices, Order
 from millrace.core.rng import mix
 from millrace.core.shuffle import Shuffle
@@ -21,6 +23,8 @@ from millrace.core.shuffle import Shuffle
 from .checks import check_count, check_rows
 
 __all__ = ["BuiltinSampler", "Labels", "Sampler"]
+
+log = get_logger(__name__)
 
 # Gives the class label of every row of the source; called only by samplers that draw by class.
 Labels: TypeAlias = Callable[[], npt.NDArray[Any]]
@@ -91,6 +95,33 @@ class BuiltinSampler:
         assert made is not None
         return made
 
+    # whether its order depends on how often it was asked before, as that of a user's own class may
+    stateful: ClassVar[bool] = False
+
+    def for_run(self, *shared: Any) -> BuiltinSampler:
+        """What one iterator asks, epoch after epoch: a copy where a user's class in the chain may remember.
+
+        ``shared`` are objects that are not copied even if the sampler holds them, such as the source.
+
+        >>> from millrace.data.samplers import SequentialSampler
+        >>> sampler = SequentialSampler()
+        >>> sampler.for_run() is sampler
+        True
+        """
+        if not any(sampler.stateful for sampler in self._chain()):
+            return self
+        try:
+            return copy.deepcopy(self, {id(one): one for one in shared})
+        except Exception as error:  # whatever a user's object says when it is copied
+            log.debug("%r cannot be copied and serves all iterators: %s", self, error)
+            return self
+
+    def reset_all(self) -> None:
+        """An epoch, or one pass of a repeat, is over: tell the user's classes in the chain."""
+        for sampler in self._chain():
+            if isinstance(sampler, Sampler):
+                sampler.reset()
+
     def count(self, size: int, labels: Labels | None = None) -> int:
         """How many rows the order will have.
 
@@ -104,7 +135,7 @@ class BuiltinSampler:
             if labels is not None and child is not None and sampler._needs_labels:
                 # which classes the child leaves over only its rows tell; those of a random child may differ
                 # from epoch to epoch, and then this is the answer for one of them
-                seen = _through(labels, child.order(size, 0, labels))
+                seen = _through(labels, child.for_run().order(size, 0, labels))
             here = sampler._count(here, seen)
         return here
 
@@ -265,7 +296,9 @@ class BuiltinSampler:
 class Sampler(BuiltinSampler, ours=True):
     """Base of user-defined samplers: write ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
 
-    ``self.dataset_size`` is the number of rows, set before the iteration begins.
+    ``self.dataset_size`` is the number of rows, set before the iteration begins. Each iterator has a copy of the
+    sampler; it is iterated once per epoch and per pass of a repeat, with a ``reset()`` after each. ``__len__``, or
+    else ``num_samples``, promises that many rows; fewer are an error. Without either, rows are counted on a copy.
 
     >>> class Backwards(Sampler):
     ...     def __iter__(self):
@@ -275,17 +308,35 @@ class Sampler(BuiltinSampler, ours=True):
     """
 
     dataset_size: int = 0
+    stateful = True
 
     def __init__(self, num_samples: int | None = None) -> None:
         self.child_sampler = None
         self.num_samples = num_samples
         self.dataset_size = 0
+        if num_samples is None:
+            try:
+                self.num_samples = self._length()
+            except (
+                AttributeError
+            ):  # its __len__ needs what the subclass sets after this; it is asked again later
+                pass
+
+    def _length(self) -> int | None:
+        length = getattr(type(self), "__len__", None)
+        return None if length is None else int(length(self))
+
+    def _promised(self) -> int | None:
+        """The number of rows that ``num_samples`` or ``__len__`` names."""
+        if isinstance(self.num_samples, int) and self.num_samples > 0:
+            return self.num_samples
+        return self._length()
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Called by user code between epochs; does nothing by itself.
+        """Called after each epoch and each pass of a repeat; does nothing by itself.
 
         >>> Sampler().reset()
         """
@@ -303,7 +354,14 @@ class Sampler(BuiltinSampler, ours=True):
     def get_num_samples(self) -> int | None:
         if self.num_samples is not None or self.child_sampler is not None:
             return super().get_num_samples()
-        return len(self._indices())
+        promised = self._promised()
+        return len(self._on_a_copy()._indices()) if promised is None else promised
+
+    def _on_a_copy(self) -> Sampler:
+        """What may be asked without moving this sampler on."""
+        made = self.for_run()
+        assert isinstance(made, Sampler)
+        return made
 
     def is_shuffled(self) -> bool:
         return self._child_says("is_shuffled")
@@ -334,6 +392,13 @@ class Sampler(BuiltinSampler, ours=True):
     def _rows(self, size: int) -> Indices:
         self.dataset_size = size
         found = self._indices().reshape(-1)
+        promised = self._promised()
+        if promised is not None and len(found) < promised:
+            raise PlanError(
+                f"The actual amount of data read from generator {len(found)} is different from generator.len "
+                f"{promised}, you should adjust generator.len to make them match: {type(self).__name__} promised "
+                f"{promised} rows (num_samples or __len__), its __iter__ gave {len(found)}."
+            )
         if not len(found):
             return np.empty(0, np.int64)
         if found.dtype.kind not in "iu":
@@ -348,7 +413,8 @@ class Sampler(BuiltinSampler, ours=True):
         return rows
 
     def _count(self, size: int, labels: Labels | None) -> int:
-        return len(self._rows(size))
+        promised = self._promised()
+        return len(self._on_a_copy()._rows(size)) if promised is None else promised
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
         return ArrayOrder(self._rows(size))

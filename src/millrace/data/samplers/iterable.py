@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace.core.errors import ArgumentTypeError
 
-from .base import BuiltinSampler, Labels, Sampler
+from .base import BuiltinSampler, Sampler
 from .subset import SubsetSampler
 
 __all__ = ["IterSampler", "as_sampler"]
@@ -18,6 +18,8 @@ __all__ = ["IterSampler", "as_sampler"]
 
 class IterSampler(Sampler, ours=True):
     """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
+
+    Its length, or ``num_samples``, promises that many rows; each iterator walks a copy, once per epoch.
 
     >>> IterSampler(range(4, 0, -2)).order(5, key=0).at(0, 9).tolist()
     [4, 2]
@@ -32,31 +34,26 @@ class IterSampler(Sampler, ours=True):
         self.sampler: Any = sampler
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self.sampler, Iterator):
-            # it can be walked once only: keep what it gives
-            self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
+        self._keep()
         return iter(self.sampler)
 
-    def _identity(self) -> dict[str, Any]:
+    def _keep(self) -> None:
+        """An iterator can be walked once only: keep what it gives."""
         if isinstance(self.sampler, Iterator):
-            iter(self)  # the list of what it gives is what it is
+            self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
+
+    def _identity(self) -> dict[str, Any]:
+        self._keep()  # the list of what it gives is what it is
         return super()._identity()
 
     def __getstate__(self) -> dict[str, Any]:
-        iter(self)  # a generator does not pickle, the list of what it gave does
+        self._keep()  # a generator does not pickle, the list of what it gave does
         return dict(self.__dict__)
-
-    def _count(self, size: int, labels: Labels | None) -> int:
-        if not hasattr(self.sampler, "__len__"):
-            return super()._count(size, labels)
-        # no walk: a random sampler of another library would move its state
-        there = len(self.sampler)
-        return min(self.num_samples, there) if self.num_samples else there
 
     def to_dict(self) -> dict[str, Any]:
         """The row numbers themselves: JSON keeps no iterable."""
         made = super().to_dict()
-        made["sampler"] = [int(row) for row in self.get_indices()]
+        made["sampler"] = [int(row) for row in self._on_a_copy().get_indices()]
         return made
 
     def __eq__(self, other: object) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from millrace.core.log import get_logger
 from millrace.data.fluent.checks import count_parameters
 from millrace.data.samplers import Sampler
 
 __all__ = ["BatchLists", "Collate"]
+
+
+log = get_logger(__name__)
 
 
 class BatchLists:
@@ -26,6 +31,26 @@ class BatchLists:
     def _identity(self) -> dict[str, Any]:
         return {} if self.once else {"given": self.given}
 
+    def for_run(self) -> BatchLists:
+        """A copy for one iterator, so that none moves another on; the source is not copied."""
+        if isinstance(self.given, (list, tuple)):
+            return self
+        if hasattr(self.given, "__next__"):
+            self.given = list(self.given)  # it can be walked once only
+        shared = getattr(getattr(self.rows, "__self__", None), "source", None)
+        try:
+            made = copy.copy(self)
+            made.given = copy.deepcopy(self.given, {id(shared): shared})
+            return made
+        except Exception as error:  # whatever a user's object says when it is copied
+            log.debug("%r cannot be copied and serves all iterators: %s", self.given, error)
+            return self
+
+    def reset_all(self) -> None:
+        """An epoch is over."""
+        if isinstance(self.given, Sampler):
+            self.given.reset_all()
+
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.given, Sampler):
             self.given.dataset_size = self.rows() or 0
@@ -35,7 +60,7 @@ class BatchLists:
         return iter(self.given)
 
     def __len__(self) -> int:
-        return len(self.given) if hasattr(self.given, "__len__") else sum(1 for _ in self)
+        return len(self.given) if hasattr(self.given, "__len__") else sum(1 for _ in self.for_run())
 
 
 class Collate:

@@ -15,24 +15,61 @@ from millrace.data.plan.ops import Permute, Read
 
 from .base import DONE, END, Pulled, Stage, State
 
-__all__ = ["BatchIndexStage", "IndexStage", "order_of"]
+__all__ = ["BatchIndexStage", "IndexStage", "Orders", "order_of"]
+
+
+class Orders:
+    """The order of each epoch of one run, as a function of position.
+
+    A sampler of the user's own is copied once and asked once per epoch, in turn: to go back it is asked all over.
+    """
+
+    def __init__(self, read: Read, seed: int) -> None:
+        self.read, self.seed = read, seed
+        self._sampler: Any = None
+        self._asked = 0  # epochs for which the sampler gave its order
+        self._open = False  # ... the last of which is not over
+
+    def at(self, epoch: int) -> Order:
+        read, seed = self.read, self.seed
+        size = read.source.size() or 0
+        order: Order = RangeOrder(size)
+        if read.sampler is not None:
+            order = self._sampled(size, epoch)
+        for step in read.steps:
+            if isinstance(step, Permute):
+                key = mix(seed, epoch, step.op) if step.key is None else step.key
+                order = Composed(Permutation(order.size, key), order)
+            else:
+                rows = max(0, order.size - step.skip)
+                rows = rows if step.take is None else min(rows, step.take)
+                order = Composed(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
+        return order
+
+    def _sampled(self, size: int, epoch: int) -> Order:
+        read = self.read
+        if self._sampler is None or self._asked > epoch:
+            self._sampler = read.sampler.for_run(getattr(read.source, "source", None))
+            self._asked, self._open = 0, False
+        if self._sampler is read.sampler:  # it remembers nothing: any epoch can be asked for
+            self._asked = epoch
+        while True:
+            self.over()
+            order: Order = self._sampler.order(size, mix(self.seed, self._asked, read.op), labels=read.labels)
+            self._asked, self._open = self._asked + 1, True
+            if self._asked > epoch:
+                return order
+
+    def over(self) -> None:
+        """The epoch that was asked for last has ended."""
+        if self._open:
+            self._open = False
+            self._sampler.reset_all()
 
 
 def order_of(read: Read, seed: int, epoch: int) -> Order:
-    """The whole order of one epoch, as a function of position."""
-    size = read.source.size() or 0
-    order: Order = RangeOrder(size)
-    if read.sampler is not None:
-        order = read.sampler.order(size, mix(seed, epoch, read.op), labels=read.labels)
-    for step in read.steps:
-        if isinstance(step, Permute):
-            key = mix(seed, epoch, step.op) if step.key is None else step.key
-            order = Composed(Permutation(order.size, key), order)
-        else:
-            rows = max(0, order.size - step.skip)
-            rows = rows if step.take is None else min(rows, step.take)
-            order = Composed(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
-    return order
+    """The whole order of one epoch, for who needs no other."""
+    return Orders(read, seed).at(epoch)
 
 
 class IndexStage(Stage):
@@ -55,13 +92,14 @@ class IndexStage(Stage):
         # rows per block; the segment above adapts it
         self.rows, self.batch = rows, batch
         self.epoch, self.position = 0, 0
+        self._orders = Orders(read, seed)
         self._order: Order | None = None
 
     def pull(self) -> Pulled:
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
         if self._order is None:
-            self._order = order_of(self.read, self.seed, self.epoch)
+            self._order = self._orders.at(self.epoch)
         start = self.position
         if start >= self._order.size:
             self.skip_rest()
@@ -75,7 +113,7 @@ class IndexStage(Stage):
         if self.epochs is not None and self.epoch >= self.epochs:
             return 0
         if self._order is None:
-            self._order = order_of(self.read, self.seed, self.epoch)
+            self._order = self._orders.at(self.epoch)
         skipped = min(rows, self._order.size - self.position)
         self.position += skipped
         return skipped
@@ -96,10 +134,11 @@ class IndexStage(Stage):
         self.epoch, self.position = rows["up"][0], rows["up"][1] + rows["skip"]
         if rows.get("ended"):  # all rows of the epoch are out, its end is not
             self.epoch -= 1
-            self.position = order_of(self.read, self.seed, self.epoch).size
+            self.position = self._orders.at(self.epoch).size
 
     def skip_rest(self) -> None:
         self.epoch, self.position, self._order = self.epoch + 1, 0, None
+        self._orders.over()
 
 
 class BatchIndexStage(Stage):
@@ -109,18 +148,31 @@ class BatchIndexStage(Stage):
         self.read, self.epochs, self.stats = read, epochs, stats
         self.epoch, self.position = 0, 0
         self._batches: list[Any] | None = None
+        # the user's object: a copy for this run, and the epochs that it was asked for
+        self._lists: Any = None
+        self._asked = 0
 
     def pull(self) -> Pulled:
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
         if self._batches is None:
-            self._batches = list(self.read.batch_sampler)
+            self._batches = self._of_epoch()
         if self.position >= len(self._batches):
             self.skip_rest()
             return END
         rows = self._check(self._batches[self.position])
         self.position += 1
         return Chunk({}, rows.astype(np.uint64), rows, self.epoch, self.position - 1)
+
+    def _of_epoch(self) -> list[Any]:
+        if self._lists is None or self._asked > self.epoch:
+            self._lists, self._asked = self.read.batch_sampler.for_run(), 0
+        while True:
+            batches = list(iter(self._lists))  # not its length, which may have to be counted
+            self._asked += 1
+            if self._asked > self.epoch:
+                return batches
+            self._lists.reset_all()
 
     def _check(self, batch: Any) -> Indices:
         rows = np.asarray(list(batch) if hasattr(batch, "__iter__") else batch)
@@ -141,5 +193,14 @@ class BatchIndexStage(Stage):
         self.epoch, self.position = state
         self._batches = None
 
+    def skip(self, rows: int) -> int:
+        if self._batches is None:
+            self._batches = self._of_epoch()
+        skipped = min(rows, len(self._batches) - self.position)
+        self.position += skipped
+        return skipped
+
     def skip_rest(self) -> None:
+        if self._batches is not None:
+            self._lists.reset_all()
         self.epoch, self.position, self._batches = self.epoch + 1, 0, None
