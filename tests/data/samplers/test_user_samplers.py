@@ -104,8 +104,8 @@ def test_resumed_in_a_later_epoch(save_at, no_leaks):
     data = ds.GeneratorDataset(Rows(), "x", sampler=Turning())
     iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
     for _ in range(save_at):
-        if (row := iterator._next()) is None:
-            row = iterator._next()
+        if iterator._next() is None:
+            iterator._next()
     state = iterator.state()
     rest = [[row[0].item() for row in iterator] for _ in range(iterator._run.epoch, 3)]
     again = data.create_tuple_iterator(num_epochs=3, output_numpy=True, state=state)
