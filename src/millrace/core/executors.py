@@ -32,7 +32,7 @@ class ExecutorTraits:
     # about how long it takes until the first chunk is worked on
     start_seconds: float = 0.0
     # how long a chunk should take: far above the cost of a hand-over
-    target_seconds: float = 0.004
+    target_seconds: float = 0.01
 
     @property
     def shares_gil(self) -> bool:

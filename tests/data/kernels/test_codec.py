@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -141,3 +143,37 @@ def test_importing_the_package_imports_no_image_library():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def _grey_png(*chunks: tuple[bytes, bytes], size: tuple[int, int] = (5, 7)) -> bytes:
+    """A PNG of 8-bit grey as the format describes it, with chunks between its header and its pixels."""
+    height, width = size
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(b"\0" + bytes(range(y, y + width)) for y in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    body = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*each) for each in body)
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        (),
+        ((b"tRNS", b"\0\3"),),
+        ((b"gAMA", struct.pack(">I", 45455)),),
+        ((b"acTL", struct.pack(">II", 1, 0)),),
+    ],
+    ids=["plain", "transparent", "gamma", "animated"],
+)
+def test_grey_png_files_have_three_equal_channels(chunks):
+    """They are decoded as one channel, and made three after that."""
+    pixels = codec.decode(_grey_png(*chunks))
+    wanted = np.add.outer(np.arange(5), np.arange(7)).astype(np.uint8)
+    assert pixels.shape == (5, 7, 3)
+    for channel in range(3):
+        assert np.array_equal(pixels[:, :, channel], wanted)
+    assert pixels.flags.c_contiguous
+    assert pixels.flags.writeable

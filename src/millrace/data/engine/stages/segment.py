@@ -27,7 +27,9 @@ from .mend import Mender
 __all__ = ["SegmentStage"]
 
 # A chunk holds no more than this, unless one batch does.
-MOST_BYTES = 4 << 20
+MOST_BYTES = 12 << 20
+# A row whose processor time is less than this part of its time waits for something.
+WAITS = 4
 
 
 class SegmentStage(Stage):
@@ -151,7 +153,11 @@ class SegmentStage(Stage):
         self._expected = max(self._expected, held)
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
-            wanted = int(self._target / max(busy / rows_in, 1e-9)) // unit * unit
+            # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
+            # unless most of the time really went into waiting (for a disk, a network)
+            used = sum(report.cpu)
+            cost = used if used * WAITS > busy else busy
+            wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
             assert isinstance(self.up, IndexStage)
             by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge

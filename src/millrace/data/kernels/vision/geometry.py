@@ -106,12 +106,19 @@ _BORDERS = {
 
 
 def pad(
-    x: Any, padding: tuple[int, int, int, int], fill: tuple[int, ...], border: Border, op: str = "Pad"
+    x: Any,
+    padding: tuple[int, int, int, int],
+    fill: tuple[int, ...],
+    border: Border,
+    op: str = "Pad",
+    fresh: bool = True,
 ) -> Any:
-    """More pixels on the (left, top, right, bottom)."""
+    """More pixels on the (left, top, right, bottom). Without ``fresh``, an image that stays as it is is not copied."""
     if is_pil(x):
         return _pad_pil(x, padding, fill, border)
     need(op, x, channels=(1, 3))
+    if x.dtype == np.uint8 and not any(padding):
+        return x.copy() if fresh else x
     left, top, right, bottom = padding
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     value = fill if x.ndim == 3 and x.shape[2] == 3 else fill[:1]

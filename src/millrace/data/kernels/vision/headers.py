@@ -13,7 +13,7 @@ from millrace.core.errors import DataError
 
 from .libraries import Image
 
-__all__ = ["check_bytes", "check_size", "image_size", "kind_of"]
+__all__ = ["check_bytes", "check_size", "image_size", "is_grey_png", "kind_of"]
 
 Size = tuple[int, int]
 
@@ -63,6 +63,19 @@ def image_size(data: bytes | memoryview) -> Size | None:
     except (struct.error, IndexError):
         return None
     return _size_by_pillow(data)
+
+
+def is_grey_png(data: bytes | memoryview) -> bool:
+    """Whether this is a PNG of 8-bit grey, without alpha: a mask, say.
+
+    >>> is_grey_png(b"GIF89a" + bytes(40))
+    False
+    """
+    if kind_of(data) != "png" or bytes(data[24:26]) != b"\x08\x00":  # depth 8, colour type 0
+        return False
+    # a transparent grey and the frames of an animation would be chunks of their own, before the pixels
+    start = bytes(data[:4096])
+    return b"tRNS" not in start and b"acTL" not in start
 
 
 # The markers that begin a frame: all of 0xC0 to 0xCF but tables (C4), an extension (C8) and conditioning (CC).

@@ -232,7 +232,7 @@ class RandomCrop(ImageOperation):
 
     def _pad(self, x: Any, padding: tuple[int, int, int, int]) -> Any:
         if is_pil(x) or x.ndim <= 3:
-            return geometry.pad(x, padding, self.fill_value, self.padding_mode)
+            return geometry.pad(x, padding, self.fill_value, self.padding_mode, fresh=False)
         return np.stack([self._pad(image, padding) for image in x])
 
 
