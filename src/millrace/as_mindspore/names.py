@@ -24,6 +24,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.version": ("millrace.as_mindspore.version",),
     # records
     "mindspore.mindrecord": ("millrace.mindrecord",),
+    "mindspore.mindrecord.common": ("millrace.mindrecord.common",),
+    "mindspore.mindrecord.common.exceptions": ("millrace.mindrecord.common.exceptions",),
     "mindspore.mindrecord.filereader": ("millrace.mindrecord",),
     "mindspore.mindrecord.filewriter": ("millrace.mindrecord",),
     "mindspore.mindrecord.mindpage": ("millrace.mindrecord",),

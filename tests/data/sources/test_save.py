@@ -15,7 +15,8 @@ import pytest
 import millrace.dataset as ds
 from millrace.core.errors import ArgumentValueError, DataError, FormatError, PlanError
 from millrace.data.formats.example_message import parse_example
-from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key
+from millrace.data.formats.mindrecord import FileReader, MindRecordReader, set_enc_key
+from millrace.data.formats.mindrecord.verify import verify
 from millrace.data.formats.tfrecord import read_records
 from millrace.data.sources import records
 from tests.data.formats.mindrecord.helpers import rows_of
@@ -199,3 +200,19 @@ def test_tfrecord(tmp_path):
     with pytest.raises(ArgumentValueError, match="no float32"):
         generated([0.1]).save(str(tmp_path / "y"), 1, "tfrecord")
     assert not [name for name in os.listdir(tmp_path) if name.startswith((".", "y"))]
+
+
+def test_punctuation_in_names_becomes_an_underscore(tmp_path):
+    data = ds.NumpySlicesDataset({"a.b-c": [1, 2], "plain": [3, 4]}, shuffle=False)
+    data.save(str(tmp_path / "x"))
+    assert sorted(FileReader(str(tmp_path / "x")).schema()) == ["a_b_c", "plain"]
+    assert [row["a_b_c"] for row in FileReader(str(tmp_path / "x")).get_next()] == [1, 2]
+    with pytest.raises(ValueError, match=r"'a\.b' and 'a-b' would both be kept as 'a_b'"):
+        ds.NumpySlicesDataset({"a.b": [1], "a-b": [2]}, shuffle=False).save(str(tmp_path / "y"))
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("y")] == []
+
+
+def test_save_with_checksums(tmp_path):
+    ds.NumpySlicesDataset([1, 2, 3]).save(str(tmp_path / "x"), checksums=True)
+    assert (tmp_path / "x.crc").exists()
+    assert verify(tmp_path / "x").checksums == 1

@@ -19,6 +19,7 @@ from millrace.data.fluent.checks import NoCache, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord import Cipher, MindRecordReader
+from millrace.data.formats.mindrecord.naming import bad_character
 from millrace.data.formats.mindrecord.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace.data.samplers import (
     BuiltinSampler,
@@ -251,10 +252,13 @@ def _one(name: Any) -> str:
             raise ArgumentValueError(f"The file {name} does not exist or permission denied!")
         return name
     base = os.path.basename(os.path.realpath(name))
-    if set(base) & set("\\/:*?\"<>|`&';"):
-        raise ArgumentValueError("filename should not contain \\/:*?\\\"<>|`&;\\'")
+    bad = bad_character(base)
+    if bad is not None:
+        raise ArgumentValueError(
+            f"filename should not contain \\/:*?\\\"<>|`&;\\': {name!r} has the character {bad!r} in it"
+        )
     if base != base.strip(" "):
-        raise ArgumentValueError("filename should not start/end with space.")
+        raise ArgumentValueError(f"filename should not start/end with space: {name!r}.")
     if not os.path.isfile(name) or not os.access(name, os.R_OK):
         raise ArgumentValueError(f"The file {os.path.realpath(name)} does not exist or permission denied!")
     return name

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import secrets
+import string
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from millrace.data.formats.tfrecord import write_record
 __all__ = ["save_mindrecord", "save_tfrecord"]
 
 _BATCH = 256
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, "_"))
 # what MindSpore keeps each type of element as
 _TYPES = {
     "bool": "int32", "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32",
@@ -39,7 +41,8 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums:
     """Write one epoch to ``num_files`` MindRecord files; they appear when all of them are complete.
 
     Elements become int32, int64, float32 or float64 as MindSpore does it; arrays are free in their first
-    dimension. What no field can hold (complex numbers, dicts, arrays of text) is refused.
+    dimension; punctuation in a column's name becomes ``_``. What no field can hold (complex numbers, dicts,
+    arrays of text) is refused.
 
     >>> import millrace.dataset as ds
     >>> save_mindrecord(ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]]}, shuffle=False), "saved.mindrecord", 1)
@@ -67,13 +70,26 @@ def _write(
         first = next(rows, None)
         if first is None:
             raise PlanError("there is no row to save, so the types of the columns are not known")
-        columns = {name: _Column(name, value) for name, value in first.items()}
+        columns = _renamed({name: _Column(name, value) for name, value in first.items()})
         writer = FileWriter(file_name, num_files, checksums=checksums)
         try:
             indexed = _begin(writer, columns, unindexed)
             return _fill(writer, columns, itertools.chain([first], rows), indexed, _size(dataset))
         finally:
             writer.discard()
+
+
+def _renamed(columns: dict[str, _Column]) -> dict[str, _Column]:
+    """Columns by the names their fields get: a field's name has no punctuation, it becomes ``_`` as in MindSpore."""
+    found: dict[str, _Column] = {}
+    for name, column in columns.items():
+        field = name.translate(_PUNCTUATION)
+        if field in found:
+            raise ArgumentValueError(
+                f"columns '{found[field].name}' and '{name}' would both be kept as '{field}': rename one of them"
+            )
+        found[field] = column
+    return found
 
 
 def _begin(writer: FileWriter, columns: dict[str, _Column], unindexed: set[str]) -> list[str]:
@@ -110,7 +126,9 @@ def _fill(
         while batch := list(itertools.islice(rows, _BATCH)):
             made = []
             for row in batch:
-                made.append({name: column.value(row[name], number) for name, column in columns.items()})
+                made.append(
+                    {field: column.value(row[column.name], number) for field, column in columns.items()}
+                )
                 number += 1
             for name in watched:
                 if not all(math.isfinite(row[name]) for row in made):

@@ -175,3 +175,16 @@ def test_categories_of_floats_and_of_text_with_nul_are_exact(tmp_path):
     assert [page.read_at_page_by_name(name, 0, 9)[0]["f"] for name in names] == [0.3, 0.1 + 0.2, 1.0, 1e30]
     page.category_field = "s"
     assert page.read_at_page_by_name("a\x002", 0, 9) == [{"f": 1.0, "s": "a\0" + "2"}]
+
+
+def test_close_inside_a_loop_ends_it(tmp_path):
+    write(tmp_path / "x", {"n": {"type": "int32"}}, [[{"n": k} for k in range(10)]])
+    reader, seen = FileReader(str(tmp_path / "x")), 0
+    for _ in reader.get_next():
+        seen += 1
+        if seen == 3:
+            reader.close()
+    assert seen == 3
+    assert list(reader.get_next()) == []
+    reader.close()
+    assert reader.len() == 10

@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.core.errors import ArgumentValueError, DataError
+from millrace.core.errors import DataError
 
-__all__ = ["FileExists", "checked_name", "refuse_existing", "shard_names"]
+from .exceptions import ParamValueError
+
+__all__ = ["FileExists", "bad_character", "checked_name", "refuse_existing", "shard_names"]
 
 _BAD_CHARACTERS = set("\\/:*?\"<>|`&';")
 
@@ -25,21 +27,30 @@ def refuse_existing(paths: Iterable[Path]) -> None:
                 raise FileExists("the file exists: remove it or pass overwrite=True", file=str(existing))
 
 
+def bad_character(name: str) -> str | None:
+    """The first character that the name of a data file cannot have, or None.
+
+    >>> bad_character("train?.mindrecord")
+    '?'
+    """
+    return next((character for character in name if character in _BAD_CHARACTERS or character == "\0"), None)
+
+
 def checked_name(file_name: str | os.PathLike[str]) -> Path:
     """The path, if its last part can name a data file."""
+    if not isinstance(file_name, (str, os.PathLike)):
+        raise ParamValueError(f"file_name must be a path, got {file_name!r}")
     name = os.path.basename(file_name)
-    bad = next((character for character in name if character in _BAD_CHARACTERS or character == "\0"), None)
+    bad = bad_character(name)
     if bad is not None:
-        raise ArgumentValueError(
+        raise ParamValueError(
             f"file_name {os.fspath(file_name)!r} has the character {bad!r} in it, which a record file's name cannot "
             f"have (none of {' '.join(sorted(_BAD_CHARACTERS))})"
         )
     if not name or name in (".", ".."):
-        raise ArgumentValueError(
-            f"file_name {os.fspath(file_name)!r} names a folder: add the name of the file"
-        )
+        raise ParamValueError(f"file_name {os.fspath(file_name)!r} names a folder: add the name of the file")
     if name != name.strip(" "):
-        raise ArgumentValueError(f"file_name {os.fspath(file_name)!r} begins or ends with a blank")
+        raise ParamValueError(f"file_name {os.fspath(file_name)!r} begins or ends with a blank")
     return Path(file_name)
 
 

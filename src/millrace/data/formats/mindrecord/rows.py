@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace.core.errors import DataError
 
+from .exceptions import MRMDefineCategoryError, ParamTypeError, ParamValueError
 from .reader import MindRecordReader
 
 __all__ = ["FileReader", "MindPage"]
@@ -17,7 +19,15 @@ __all__ = ["FileReader", "MindPage"]
 
 def _check_consumers(num_consumer: Any) -> None:
     if type(num_consumer) is not int or num_consumer < 1:
-        raise ArgumentValueError(f"num_consumer must be an int above 0, got {num_consumer!r}")
+        raise ParamValueError(f"num_consumer must be an int above 0, got {num_consumer!r}")
+
+
+def _checked_files(given: Any) -> Any:
+    """One path or a list of them; anything else is refused as MindSpore does it."""
+    for name in given if isinstance(given, (list, tuple)) else [given]:
+        if not isinstance(name, (str, os.PathLike)) or not os.fspath(name):
+            raise ParamValueError(f"file_name must be a path or a list of paths, got {name!r}")
+    return given
 
 
 class FileReader:
@@ -47,18 +57,25 @@ class FileReader:
     ) -> None:
         _check_consumers(num_consumer)
         if columns is not None and (not isinstance(columns, list) or not columns):
-            raise ArgumentTypeError(f"columns must be a list of field names, got {columns!r}")
-        self._reader = MindRecordReader(file_name)
+            raise ParamTypeError(f"columns must be a list of field names, got {columns!r}")
+        if columns is not None and not all(isinstance(name, str) for name in columns):
+            raise ParamTypeError(f"columns must be a list of field names, got {columns!r}")
+        self._reader = MindRecordReader(_checked_files(file_name))
         unknown = [name for name in columns or [] if name not in self._reader.schema.names]
         if unknown:
             self._reader.close()
             names = ", ".join(self._reader.schema.names)
             raise DataError(f"no column {unknown[0]!r}; the file has {names}", file=str(file_name))
         self._columns = columns
+        self._closed = False
 
     def get_next(self) -> Iterator[dict[str, Any]]:
-        """Yield one row after the other."""
-        return self._reader.rows(columns=self._columns)
+        """Yield one row after the other; ``close`` ends it, also in the middle of a loop."""
+        rows = iter(()) if self._closed else self._reader.rows(columns=self._columns)
+        for row in rows:
+            yield row
+            if self._closed:
+                return
 
     def schema(self) -> dict[str, Any]:
         """The fields, sorted, as they were given to add_schema."""
@@ -70,6 +87,7 @@ class FileReader:
 
     def close(self) -> None:
         """Let go of the files."""
+        self._closed = True
         self._reader.close()
 
 
@@ -90,7 +108,7 @@ class MindPage:
 
     def __init__(self, file_name: str | list[str], num_consumer: int = 4) -> None:
         _check_consumers(num_consumer)
-        self._reader = MindRecordReader(file_name)
+        self._reader = MindRecordReader(_checked_files(file_name))
         self._field: str | None = None
         self._categories: list[tuple[str, np.ndarray[Any, Any]]] | None = None
 
@@ -107,9 +125,11 @@ class MindPage:
     @category_field.setter
     def category_field(self, category_field: str) -> None:
         if not isinstance(category_field, str):
-            raise ArgumentTypeError(f"category_field must be a str, got {type(category_field).__name__}")
+            raise ParamTypeError(f"category_field must be a str, got {type(category_field).__name__}")
         if category_field not in self._reader.index_fields:
-            raise ArgumentValueError(f"{category_field!r} is not in the index: {self._reader.index_fields}")
+            raise MRMDefineCategoryError(
+                f"{category_field!r} is not in the index: {self._reader.index_fields}"
+            )
         self._field, self._categories = category_field, None
 
     def get_category_fields(self) -> list[str]:
@@ -140,7 +160,7 @@ class MindPage:
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[dict[str, Any]]:
         """Rows [page * num_row, (page + 1) * num_row) of the category with this number."""
         if type(category_id) is not int or category_id < 0:
-            raise ArgumentValueError(f"category_id must be an int of at least 0, got {category_id!r}")
+            raise ParamValueError(f"category_id must be an int of at least 0, got {category_id!r}")
         known = self._known()
         if category_id >= len(known):
             raise DataError(f"no category {category_id}; there are {len(known)}", file=self._reader.files[0])
@@ -149,7 +169,7 @@ class MindPage:
     def read_at_page_by_name(self, category_name: str, page: int, num_row: int) -> list[dict[str, Any]]:
         """Rows [page * num_row, (page + 1) * num_row) of the category with this name."""
         if not isinstance(category_name, str):
-            raise ArgumentValueError(f"category_name must be a str, got {type(category_name).__name__}")
+            raise ParamValueError(f"category_name must be a str, got {type(category_name).__name__}")
         for name, rows in self._known():
             if name == category_name:
                 return self._page(rows, page, num_row)
@@ -157,9 +177,9 @@ class MindPage:
 
     def _page(self, rows: np.ndarray[Any, Any], page: int, num_row: int) -> list[dict[str, Any]]:
         if type(page) is not int or page < 0:
-            raise ArgumentValueError(f"page must be an int of at least 0, got {page!r}")
+            raise ParamValueError(f"page must be an int of at least 0, got {page!r}")
         if type(num_row) is not int or num_row < 1:
-            raise ArgumentValueError(f"num_row must be an int above 0, got {num_row!r}")
+            raise ParamValueError(f"num_row must be an int above 0, got {num_row!r}")
         chosen = rows[page * num_row : (page + 1) * num_row]
         if not len(chosen):
             raise DataError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from .exceptions import MRMBuildSchemaError, MRMInvalidSchemaError
 
 __all__ = ["Field", "RecordSchema", "TYPES"]
 
@@ -115,38 +115,41 @@ class RecordSchema:
     def parse(cls, content: Mapping[str, Any], desc: str = "") -> RecordSchema:
         """Check a user's or a file's schema; what is wrong is named in the error.
 
-        >>> RecordSchema.parse({"x": {"type": "uint8"}})
+        >>> RecordSchema.parse({"x": {"type": "bytes", "shape": [1]}})
         Traceback (most recent call last):
         ...
-        millrace.core.errors.ArgumentValueError: field 'x': type 'uint8' is not one of int32, int64, \
-float32, float64, string, bytes
+        millrace.data.formats.mindrecord.exceptions.MRMInvalidSchemaError: field 'x': a bytes field has no shape
         """
         if not isinstance(content, Mapping):
-            raise ArgumentTypeError(f"a schema is a dict of fields, not {type(content).__name__}")
+            raise MRMInvalidSchemaError(f"a schema is a dict of fields, not {type(content).__name__}")
         if not content:
-            raise ArgumentValueError("the schema has no field")
+            raise MRMInvalidSchemaError("the schema has no field")
         fields = [_field(name, entry) for name, entry in content.items()]
         return cls(tuple(sorted(fields, key=lambda f: f.name.encode())), desc)
 
 
 def _field(name: Any, entry: Any) -> Field:
     if not isinstance(name, str) or not _NAME.match(name):
-        raise ArgumentValueError(f"field name {name!r} must consist of letters, digits and '_'")
+        raise MRMInvalidSchemaError(f"field name {name!r} must consist of letters, digits and '_'")
     if not isinstance(entry, Mapping):
-        raise ArgumentTypeError(f"field '{name}': expected a dict such as {{'type': 'int32'}}, got {entry!r}")
+        raise MRMInvalidSchemaError(
+            f"field '{name}': expected a dict such as {{'type': 'int32'}}, got {entry!r}"
+        )
     extra = set(entry) - {"type", "shape"}
     if extra or "type" not in entry:
-        raise ArgumentValueError(f"field '{name}': takes 'type' and 'shape', got {sorted(map(str, entry))}")
+        raise MRMInvalidSchemaError(
+            f"field '{name}': takes 'type' and 'shape', got {sorted(map(str, entry))}"
+        )
     kind = entry["type"]
     if kind not in TYPES:
-        raise ArgumentValueError(f"field '{name}': type {kind!r} is not one of {', '.join(TYPES)}")
+        raise MRMInvalidSchemaError(f"field '{name}': type {kind!r} is not one of {', '.join(TYPES)}")
     if "shape" not in entry:
         return Field(name, kind)
     shape = entry["shape"]
     if kind in ("string", "bytes"):
-        raise ArgumentValueError(f"field '{name}': a {kind} field has no shape")
+        raise MRMInvalidSchemaError(f"field '{name}': a {kind} field has no shape")
     if not isinstance(shape, list) or any(type(size) is not int for size in shape):
-        raise ArgumentValueError(f"field '{name}': shape must be a list of ints, got {shape!r}")
+        raise MRMInvalidSchemaError(f"field '{name}': shape must be a list of ints, got {shape!r}")
     if shape.count(-1) > 1 or any(size == 0 or size < -1 or size > _MAX_DIMENSION for size in shape):
-        raise ArgumentValueError(f"field '{name}': dimensions are > 0, at most one is -1, got {shape}")
+        raise MRMBuildSchemaError(f"field '{name}': dimensions are > 0, at most one is -1, got {shape}")
     return Field(name, kind, tuple(shape))

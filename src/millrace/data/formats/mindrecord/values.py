@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-
 from .blobs import DUMMY_BLOB
+from .exceptions import MRMValidateDataError, ParamTypeError
 from .msgpack import DUMMY_RAW, encode_floats, encode_ints, encode_strings, key_bytes, map_header
 from .packed import pack
 from .schema import Field, RecordSchema
@@ -38,11 +37,11 @@ def encode_rows(
     >>> encode_rows(schema, [{"n": 7}, {"n": 2**31}])
     Traceback (most recent call last):
     ...
-    millrace.core.errors.ArgumentValueError: row 1, field 'n': 2147483648 is beyond int32
+    millrace.data.formats.mindrecord.exceptions.MRMValidateDataError: row 1, field 'n': 2147483648 is beyond int32
     """
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise ArgumentTypeError(f"row {number} is a {type(row).__name__}, not a dict")
+            raise ParamTypeError(f"row {number} is a {type(row).__name__}, not a dict")
     raw = _raw_payloads(schema, rows, indexed)
     blob, saved = _blob_payloads(schema, rows)
     return raw, blob, saved
@@ -64,11 +63,11 @@ def exact_value(field: Field, value: Any) -> Any:
     try:
         exact: Any = convert(field, value)
     except _Refused as refused:
-        raise refused.error(f"field '{field.name}': {refused}") from None
+        raise MRMValidateDataError(f"field '{field.name}': {refused}") from None
     if field.is_integer and not field.is_blob:
         low, high = _RANGE[field.type]
         if not low <= exact <= high:
-            raise ArgumentValueError(f"field '{field.name}': {exact} is beyond {field.type}")
+            raise MRMValidateDataError(f"field '{field.name}': {exact} is beyond {field.type}")
     return exact
 
 
@@ -77,7 +76,7 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
         return [row[name] for row in rows]
     except KeyError:
         number = next(n for n, row in enumerate(rows) if name not in row)
-        raise ArgumentValueError(f"row {number} has no field '{name}'") from None
+        raise MRMValidateDataError(f"row {number} has no field '{name}'") from None
 
 
 def _raw_payloads(
@@ -103,14 +102,12 @@ def _each(field: Field, values: list[Any], convert: Callable[[Field, Any], Any],
         try:
             converted.append(value if type(value) is kind else convert(field, value))
         except _Refused as refused:
-            raise refused.error(f"row {number}, field '{field.name}': {refused}") from None
+            raise MRMValidateDataError(f"row {number}, field '{field.name}': {refused}") from None
     return converted
 
 
 class _Refused(Exception):
-    def __init__(self, text: str, error: type[Exception] = ArgumentTypeError) -> None:
-        super().__init__(text)
-        self.error = error
+    """Why a value does not fit its field."""
 
 
 def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[bytes]:
@@ -120,18 +117,20 @@ def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[byte
             return encode_strings(strings)
         except UnicodeEncodeError:
             bad = next(n for n, text in enumerate(strings) if _surrogate(text))
-            raise ArgumentValueError(f"row {bad}, field '{field.name}': the text has no UTF-8 form") from None
+            raise MRMValidateDataError(
+                f"row {bad}, field '{field.name}': the text has no UTF-8 form"
+            ) from None
     if field.is_integer:
         ints = _each(field, column, _to_int, int)
         low, high = _RANGE[field.type]
         if ints and not (low <= min(ints) and max(ints) <= high):
             bad = next(n for n, v in enumerate(ints) if not low <= v <= high)
-            raise ArgumentValueError(f"row {bad}, field '{field.name}': {ints[bad]} is beyond {field.type}")
+            raise MRMValidateDataError(f"row {bad}, field '{field.name}': {ints[bad]} is beyond {field.type}")
         return encode_ints(ints)
     floats = _each(field, column, _to_float, float)
     if indexed and not all(map(math.isfinite, floats)):
         bad = next(n for n, v in enumerate(floats) if not math.isfinite(v))
-        raise ArgumentValueError(
+        raise MRMValidateDataError(
             f"row {bad}, field '{field.name}': {floats[bad]} cannot be in the index (MindSpore dies of it); "
             "call add_index() with the other fields only"
         )
@@ -167,7 +166,7 @@ def _to_int(field: Field, value: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise _Refused(f"expected an int, got {type(value).__name__}")
     if isinstance(number, float) and not number.is_integer():
-        raise _Refused(f"{number} is not a whole number", ArgumentValueError)
+        raise _Refused(f"{number} is not a whole number")
     return int(number)
 
 
@@ -176,11 +175,11 @@ def _to_float(field: Field, value: Any) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise _Refused(f"expected a float, got {type(value).__name__}")
     if isinstance(number, int) and abs(number) > 2**1023:
-        raise _Refused(f"{number} is too big for {field.type}", ArgumentValueError)
+        raise _Refused(f"{number} is too big for {field.type}")
     wide = float(number)
     kept = float(np.float32(wide)) if field.type == "float32" else wide
     if isinstance(number, int) and kept != number:
-        raise _Refused(f"{number} has no exact {field.type}", ArgumentValueError)
+        raise _Refused(f"{number} has no exact {field.type}")
     return wide
 
 
@@ -233,7 +232,7 @@ def _to_array(field: Field, value: Any) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise _Refused(str(error), ArgumentValueError) from None
+        raise _Refused(str(error)) from None
     if array.size == 0 and not isinstance(value, np.ndarray):
         array = array.astype(field.dtype)
     if array.dtype != field.dtype:
@@ -241,7 +240,7 @@ def _to_array(field: Field, value: Any) -> npt.NDArray[Any]:
     shape = field.shape_for(array.size)
     if shape is None:
         text = f"{array.size} elements of shape {list(array.shape)} do not fit {list(field.shape or ())}"
-        raise _Refused(text, ArgumentValueError)
+        raise _Refused(text)
     return np.ascontiguousarray(array).reshape(shape)
 
 
@@ -262,5 +261,5 @@ def _exactly(array: npt.NDArray[Any], field: Field) -> npt.NDArray[Any]:
         text = (
             f"an array of {array.dtype} holds {bad}, which {field.type} cannot; change the schema or round it"
         )
-        raise _Refused(text, ArgumentValueError)
+        raise _Refused(text)
     return converted

@@ -8,14 +8,24 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from millrace.core.args import Range, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
 
 from . import crypto
 from .commit import sums_path
 from .draft import Draft
+from .exceptions import (
+    MRMAddIndexError,
+    MRMAddSchemaError,
+    MRMDefineIndexError,
+    MRMGetMetaError,
+    MRMInvalidHeaderSizeError,
+    MRMInvalidPageSizeError,
+    MRMValidateDataError,
+    ParamTypeError,
+    ParamValueError,
+)
 from .header import Header
 from .index import bad_index_fields
 from .naming import FileExists, checked_name, refuse_existing, shard_names
@@ -27,6 +37,7 @@ from .values import encode_rows
 __all__ = ["FAILED", "FileWriter", "MSRStatus", "SUCCESS"]
 
 _KIB, _MIB = 1 << 10, 1 << 20
+_MOST_SHARDS = 1000
 _QUEUE = 4  # calls in flight per worker thread
 
 
@@ -57,16 +68,20 @@ class FileWriter:
     and `repair` are certain of every row with it. ``millrace record checksum`` adds them later.
     """
 
-    @checked
     def __init__(
         self,
         file_name: str | os.PathLike[str],
-        shard_num: Annotated[int, Range(1, 1000)] = 1,
+        shard_num: int = 1,
         overwrite: bool = False,
         *,
         checksums: bool = False,
     ) -> None:
         path = checked_name(file_name)
+        if type(shard_num) is not int or not 1 <= shard_num <= _MOST_SHARDS:
+            raise ParamValueError(f"shard_num must be an int from 1 to {_MOST_SHARDS}, got {shard_num!r}")
+        for name, flag in (("overwrite", overwrite), ("checksums", checksums)):
+            if not isinstance(flag, bool):
+                raise ParamValueError(f"{name} must be a bool, got {flag!r}")
         self._checksums = checksums
         self._remote = RemoteSet(str(file_name)) if is_remote(file_name) else None
         if self._remote is not None:
@@ -99,7 +114,8 @@ class FileWriter:
         if type(size) is not int:
             raise ArgumentTypeError(f"{name} must be an int, got {type(size).__name__}")
         if not low <= size <= high or size % 4:
-            raise ArgumentValueError(f"{name} must be a multiple of 4 from {low} to {high}, got {size}")
+            refused = MRMInvalidHeaderSizeError if name == "header_size" else MRMInvalidPageSizeError
+            raise refused(f"{name} must be a multiple of 4 from {low} to {high}, got {size}")
         if self._draft is not None or self._appends:
             raise DataError(f"{name} cannot change once rows are written", file=str(self._files[0]))
         return size
@@ -107,7 +123,7 @@ class FileWriter:
     def add_schema(self, content: Mapping[str, Any], desc: str | None = None) -> int:
         """Declare the fields of a row: ``{"name": {"type": ..., "shape": [...]}}``; returns 0, its number."""
         if self._schema is not None:
-            raise ArgumentValueError("the set already has a schema, and has only one")
+            raise MRMAddSchemaError("the set already has a schema, and has only one")
         if desc is not None and not isinstance(desc, str):
             raise ArgumentTypeError(f"desc must be a str, got {type(desc).__name__}")
         self._schema = RecordSchema.parse(content, desc or "")
@@ -116,20 +132,24 @@ class FileWriter:
     def add_index(self, index_fields: list[str]) -> MSRStatus:
         """Choose the fields that can be searched (scalars only); all scalars if this is never called."""
         if self._schema is None:
-            raise ArgumentValueError("call add_schema() before add_index()")
+            raise MRMGetMetaError("call add_schema() before add_index()")
         if not isinstance(index_fields, list) or not index_fields:
-            raise ArgumentTypeError(f"index_fields must be a list of field names, got {index_fields!r}")
+            raise ParamTypeError(f"index_fields must be a list of field names, got {index_fields!r}")
         if self._draft is not None:
             raise ArgumentValueError("the index cannot change once rows are written")
         scalars = [f.name for f in self._schema.raw]
         for name in index_fields:
+            if not isinstance(name, str):
+                raise ParamTypeError(f"index_fields are names of fields, got {name!r}")
             if name not in self._schema.names:
-                raise ArgumentValueError(f"no field '{name}' in the schema: {', '.join(self._schema.names)}")
+                raise MRMAddIndexError(f"no field '{name}' in the schema: {', '.join(self._schema.names)}")
             if name not in scalars:
-                raise ArgumentValueError(f"field '{name}' is {self._schema[name].type} data and has no index")
+                raise MRMDefineIndexError(
+                    f"field '{name}' is {self._schema[name].type} data and has no index"
+                )
         chosen = (self._index or []) + index_fields
         if len(set(chosen)) != len(chosen):
-            raise ArgumentValueError(f"a field is in the index twice: {chosen}")
+            raise MRMAddIndexError(f"a field is in the index twice: {chosen}")
         _refuse_index(chosen)
         self._index = chosen
         return SUCCESS
@@ -188,11 +208,11 @@ class FileWriter:
         the shards taking turns; ``commit`` waits for them.
         """
         if not isinstance(raw_data, (list, tuple)):
-            raise ArgumentTypeError(f"raw_data must be a list of dicts, got {type(raw_data).__name__}")
+            raise ParamTypeError(f"raw_data must be a list of dicts, got {type(raw_data).__name__}")
         if not isinstance(parallel_writer, bool):
             raise ArgumentTypeError(f"parallel_writer must be a bool, got {type(parallel_writer).__name__}")
         if not raw_data:
-            raise ArgumentValueError("raw_data is empty")
+            raise MRMValidateDataError("raw_data is empty")
         draft = self._begun()
         raw, blob, saved = self._encoded(draft, raw_data)
         draft.saved += saved
@@ -355,4 +375,4 @@ class FileWriter:
 def _refuse_index(names: list[str]) -> None:
     problem = bad_index_fields(names)
     if problem:
-        raise ArgumentValueError(f"these fields cannot be the index: {problem}; call add_index() with others")
+        raise MRMAddIndexError(f"these fields cannot be the index: {problem}; call add_index() with others")

@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace.core.errors import ArgumentValueError, DataError
+from millrace.data.formats.mindrecord.exceptions import ParamValueError
+from millrace.data.formats.mindrecord.naming import bad_character
 from millrace.data.formats.mindrecord.writer import FileWriter, MSRStatus
 from millrace.data.formats.progress import progress
 
 __all__ = ["Converter", "check_partitions", "check_path", "in_parallel", "jpeg", "write_set"]
 
 _BATCH = 256
-_BAD = set("|/\\:*?\"<>`&';")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -42,7 +43,12 @@ def check_path(path: Any, name: str) -> str:
     if not isinstance(path, str):
         raise ArgumentValueError(f"The parameter {name} must be str.")
     base = os.path.basename(path.rstrip("/"))
-    if not base or _BAD & set(base) or base != base.strip(" "):
+    bad = bad_character(base)
+    if bad is not None:
+        raise ArgumentValueError(
+            f"{name} {path!r} has the character {bad!r} in it, which no file name may have here"
+        )
+    if not base or base != base.strip(" "):
         raise ArgumentValueError(f"{name} {path!r} does not end in a usable file name")
     return path
 
@@ -51,13 +57,15 @@ def check_partitions(number: Any) -> int:
     """How many files to write."""
     if type(number) is not int:
         raise ArgumentValueError("The parameter partition_number must be int")
+    if not 1 <= number <= 1000:
+        raise ParamValueError(f"partition_number must be from 1 to 1000, got {number}")
     return number
 
 
 def check_fields(fields: Any) -> list[str] | None:
     """The index fields given to transform()."""
     if fields and not isinstance(fields, list):
-        raise ArgumentTypeError("The parameter fields should be None or list")
+        raise ParamValueError("The parameter fields should be None or list")
     return fields or None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from millrace.core.errors import DataError
 from millrace.data.formats.cifar import read_cifar
+from millrace.data.formats.mindrecord.exceptions import PathNotExistsError
 from millrace.data.formats.mindrecord.writer import SUCCESS, MSRStatus
 
 from .base import Converter, check_fields, check_path, in_parallel, jpeg, write_set
@@ -22,7 +22,7 @@ class Cifar10ToMR(Converter):
     >>> Cifar10ToMR(".", "cifar.mindrecord")
     Traceback (most recent call last):
     ...
-    millrace.core.errors.DataError: there is no file data_batch_* in the folder
+    millrace.data.formats.mindrecord.exceptions.PathNotExistsError: there is no file data_batch_* in the folder
       file: .
     """
 
@@ -39,7 +39,7 @@ class Cifar10ToMR(Converter):
         test = [name for name in names if name.startswith("test_batch")]
         for found, wanted in ((train, "data_batch_*"), (test, "test_batch")):
             if not found:
-                raise DataError(f"there is no file {wanted} in the folder", file=source)
+                raise PathNotExistsError(f"there is no file {wanted} in the folder", file=source)
         return [os.path.join(source, n) for n in train], [os.path.join(source, n) for n in test]
 
     def run(self, fields: list[str] | None = None) -> MSRStatus:
@@ -72,7 +72,7 @@ class Cifar100ToMR(Cifar10ToMR):
     >>> Cifar100ToMR(".", "cifar.mindrecord")
     Traceback (most recent call last):
     ...
-    millrace.core.errors.DataError: there is no file train in the folder
+    millrace.data.formats.mindrecord.exceptions.PathNotExistsError: there is no file train in the folder
       file: .
     """
 
@@ -81,5 +81,5 @@ class Cifar100ToMR(Cifar10ToMR):
     def _choose(self, names: list[str], source: str) -> tuple[list[Any], list[Any]]:
         for wanted in ("train", "test"):
             if wanted not in names:
-                raise DataError(f"there is no file {wanted} in the folder", file=source)
+                raise PathNotExistsError(f"there is no file {wanted} in the folder", file=source)
         return [os.path.join(source, "train")], [os.path.join(source, "test")]

@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.core.errors import DataError, FormatError
 from millrace.core.log import get_logger
+from millrace.data.formats.mindrecord.exceptions import PathNotExistsError
 from millrace.data.formats.mindrecord.writer import MSRStatus
 
 from .base import Converter, check_partitions, check_path, in_parallel, write_set
@@ -51,7 +52,7 @@ class ImageNetToMR(Converter):
             else:
                 log.warning("%s dir is not exist", folder)
         if not found:
-            raise DataError(f"not valid image dir in {self.image_dir}", file=self.image_dir)
+            raise PathNotExistsError(f"not valid image dir in {self.image_dir}", file=self.image_dir)
         return found
 
     def run(self) -> MSRStatus:

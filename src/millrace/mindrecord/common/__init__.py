@@ -1,0 +1,1 @@
+"""What the record classes share: ``millrace.mindrecord.common.exceptions``."""
