@@ -68,6 +68,24 @@ def case(request: Any, tmp_path: Path) -> Case:
     return Case(request.param, FAKES[request.param], folder)
 
 
+def test_json_keeps_what_was_asked_for(case: Case) -> None:
+    """Sampler, num_samples, shuffle, shards and workers: what is read and written again is the same text."""
+    wanted = [{"num_samples": 2}, {"shuffle": True}, {"num_shards": 2, "shard_id": 1}]
+    if "sampler" in case.takes:
+        chain = ds.SequentialSampler(1, 2)
+        chain.add_child(ds.RandomSampler())
+        wanted += [{"sampler": chain}, {"sampler": ds.SubsetRandomSampler([1, 0])}]
+    for options in wanted:
+        if not set(options) <= set(case.takes):
+            continue
+        more = {"shard_equal_rows": True} if "shard_equal_rows" in case.takes else {}
+        data = case.kind(**(case.arguments | options | more | {"num_parallel_workers": 2}))
+        text = json.dumps(ds.serialize(data))
+        again = ds.deserialize(json.loads(text))
+        assert json.dumps(ds.serialize(again)) == text, options
+        assert again.get_dataset_size() == data.get_dataset_size()
+
+
 def as_rows(data: Any) -> list[dict[str, Any]]:
     return list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
 

@@ -12,11 +12,12 @@ from millrace.core.args import checked
 from millrace.core.errors import PlanError
 from millrace.core.lazy import PLACES
 from millrace.core.log import get_logger
+from millrace.data.plan.serialise import WORKERS
 from millrace.data.transforms.base import Transform
 
 from .dataset import Dataset
 
-__all__ = ["REBUILD", "compare", "deserialize", "serialize", "show"]
+__all__ = ["REBUILD", "compare", "deserialize", "serialize", "show", "workers_of"]
 
 log = get_logger(__name__)
 
@@ -105,18 +106,27 @@ def _rebuild(saved: dict[str, Any]) -> Dataset:
     return _OPS[kind](inputs[0], inputs[1:], saved)
 
 
+def workers_of(saved: dict[str, Any], usual: int = 1) -> dict[str, Any]:
+    """The argument ``num_parallel_workers`` of an operation, where it is not the usual number."""
+    workers = saved.get("num_parallel_workers", usual)
+    return {} if workers == usual else {"num_parallel_workers": workers}
+
+
 def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
     if "per_batch_map" in saved or saved["batch_size"] == -1:
         raise PlanError("Invalid data, a batch with a Python function cannot be rebuilt from JSON")
+    more = workers_of(saved, WORKERS)
     if "pad_info" in saved:
         info = {name: (shape, value) for name, (shape, value) in saved["pad_info"].items()}
-        return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info)
-    return data.batch(saved["batch_size"], saved["drop_remainder"])
+        return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **more)
+    columns = {name: saved[name] for name in ("input_columns", "output_columns") if saved.get(name)}
+    return data.batch(saved["batch_size"], saved["drop_remainder"], **columns, **more)
 
 
 def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
     operations = [_operation(one) for one in saved["operations"]]
-    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None)
+    more = workers_of(saved, WORKERS)
+    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None, **more)
 
 
 def _operation(saved: dict[str, Any]) -> Transform:

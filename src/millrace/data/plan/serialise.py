@@ -10,7 +10,7 @@ from millrace.data.transforms.base import PyFunc, Transform, name_of
 from . import ops
 from .node import Node, size_of
 
-__all__ = ["to_json"]
+__all__ = ["WORKERS", "to_json"]
 
 QUEUE = 16
 WORKERS = 8

@@ -19,11 +19,12 @@ from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import NoCache, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD
+from millrace.data.fluent.pipeline_json import REBUILD, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.images import FileBytes, Part
 from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in, folders_in
 from millrace.data.formats.progress import progress
+from millrace.data.samplers import from_dict
 
 from .arguments import choose_sampler
 
@@ -194,7 +195,8 @@ class TableSource(SourceTraits):
         return self.open().num_classes
 
     def arguments(self) -> dict[str, Any]:
-        return {key: value for key, value in self.make.keywords.items() if not callable(value)}
+        given = {key: value for key, value in self.make.keywords.items() if not callable(value)}
+        return given | {"keeps_sampler": True}
 
 
 class TableDataset(SourceDataset):
@@ -233,10 +235,21 @@ class TableDataset(SourceDataset):
 
 def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:
     taken = inspect.signature(cls).parameters
-    return cls(**{name: value for name, value in saved.items() if name in taken and name not in _SAMPLING})
+    given = {name: value for name, value in saved.items() if name in taken and name not in _NOT_AS_SAVED}
+    sampler = saved.get("sampler")
+    if sampler is not None:
+        given |= {"sampler": from_dict(sampler)} if "sampler" in taken else _options(sampler)
+    return cls(**given | workers_of(saved))
 
 
-_SAMPLING = ("sampler", "num_samples", "shuffle", "num_shards", "shard_id", "num_parallel_workers")
+def _options(sampler: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that chose this sampler, for the sources that take no other."""
+    shuffled = sampler.get("sampler_name") == "RandomSampler" or bool(sampler.get("shuffle_mode"))
+    shards = {name: sampler[name] for name in ("num_shards", "shard_id") if name in sampler}
+    return {"num_samples": sampler.get("num_samples") or None, "shuffle": shuffled} | shards
+
+
+_NOT_AS_SAVED = ("sampler", "num_samples", "shuffle", "num_shards", "shard_id", "num_parallel_workers")
 
 
 def class_folders(

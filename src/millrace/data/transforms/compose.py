@@ -15,7 +15,7 @@ from millrace.data.kernels.vision.image import is_pil
 
 from .base import PyFunc, Transform, as_operation
 from .checks import Operations
-from .operation import Operation
+from .operation import Operation, rebuilt
 
 __all__ = ["Compose", "Composite", "RandomApply", "RandomChoice", "RandomOrder", "not_random"]
 
@@ -89,20 +89,9 @@ class Composite(Operation):
         """The composite with these arguments; what it holds must be transforms of this package."""
         fields = json.loads(json_string)
         made = cls.__new__(cls)
-        inside = [_rebuilt(one) for one in fields.pop("transforms", ())]
-        made.__dict__.update(fields, transforms=inside)
+        fields["transforms"] = [rebuilt(one) for one in fields.get("transforms", ())]
+        made.__dict__.update(fields)
         return made
-
-
-def _rebuilt(saved: dict[str, Any]) -> Operation:
-    name = saved.get("tensor_op_name", "")
-    stack = list(Operation.__subclasses__())
-    while stack:
-        kind = stack.pop()
-        if kind.__name__ == name and not kind.user_code:
-            return kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
-        stack += kind.__subclasses__()
-    raise ArgumentTypeError(f"{name!r} is no transform that can be rebuilt from JSON")
 
 
 class Compose(Composite):

@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millrace.core import dtype as mstype
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import Draws
 from millrace.data.kernels.vision.image import is_pil
 
-from .base import Transform, _eager_draws
+from .base import Transform, _eager_draws, name_of
 from .checks import Device
 
-__all__ = ["ImageOperation", "Operation", "fresh"]
+__all__ = ["ImageOperation", "Operation", "fresh", "rebuilt"]
 
 
 class Operation(Transform, ours=True):
@@ -111,7 +112,7 @@ class Operation(Transform, ours=True):
         if not isinstance(fields, dict):
             raise ArgumentTypeError(f"a transform's arguments are a dict, but got {type(fields)}")
         made = cls.__new__(cls)
-        made.__dict__.update({k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        made.__dict__.update({name: _restored(value) for name, value in fields.items()})
         return made
 
 
@@ -137,6 +138,7 @@ def fresh(made: Any, given: tuple[Any, ...]) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON keeps it. What JSON has no form for is tagged, so that `_restored` gives it back."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -145,4 +147,59 @@ def _plain(value: Any) -> Any:
         return json.loads(value.to_json())
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return value.tolist() if hasattr(value, "tolist") else repr(value)
+    if isinstance(value, slice):
+        return {_TAG: "slice", "value": [value.start, value.stop, value.step]}
+    if value is Ellipsis:
+        return {_TAG: "ellipsis"}
+    if isinstance(value, mstype.DType):
+        return {_TAG: "type", "value": value.name}
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {_TAG: "dtype", "value": np.dtype(value).str}
+    if isinstance(value, np.ndarray):
+        return {_TAG: "array", "dtype": value.dtype.str, "value": value.tolist()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if callable(value):
+        module = getattr(value, "__module__", None) or type(value).__module__
+        return {"tensor_op_name": name_of(value), "python_module": module}
+    return repr(value)
+
+
+_TAG = "millrace"
+
+
+def _restored(value: Any) -> Any:
+    """What `_plain` was given; lists come back as tuples."""
+    if isinstance(value, list):
+        return tuple([_restored(one) for one in value])
+    if not isinstance(value, dict):
+        return value
+    kind = value.get(_TAG)
+    if kind == "slice":
+        return slice(*value["value"])
+    if kind == "ellipsis":
+        return Ellipsis
+    if kind == "type":
+        known = {one.name: one for one in vars(mstype).values() if isinstance(one, mstype.DType)}
+        return known[value["value"]]
+    if kind == "dtype":
+        return np.dtype(value["value"])
+    if kind == "array":
+        return np.array(value["value"], np.dtype(value["dtype"]))
+    if "tensor_op_name" in value:
+        return rebuilt(value)
+    return {name: _restored(one) for name, one in value.items()}
+
+
+def rebuilt(saved: dict[str, Any]) -> Operation:
+    """A transform of this package from its JSON; nothing else is ever imported or called."""
+    name, module = str(saved.get("tensor_op_name", "")), saved.get("python_module")
+    stack = list(Operation.__subclasses__())
+    while stack:
+        kind = stack.pop()
+        if kind.__name__ == name and not kind.user_code and module in (None, kind.__module__):
+            return kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
+        stack += kind.__subclasses__()
+    raise ArgumentTypeError(
+        f"{name!r} is no transform that can be rebuilt from JSON: it is a Python function"
+    )
