@@ -14,7 +14,7 @@ PLACES: dict[str, str] = {}
 
 
 def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it.
+    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it, or is that module.
 
     >>> find = lazy("millrace.core.lazy", {"sqrt": "math"})
     >>> find("sqrt")(9.0)
@@ -31,7 +31,8 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
         place = places.get(name)
         if place is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(place), name)
+        found = importlib.import_module(place)
+        value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
         setattr(sys.modules[module], name, value)  # the next look-up does not come here
         return value
 

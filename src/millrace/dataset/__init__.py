@@ -104,6 +104,7 @@ if TYPE_CHECKING:
 
 # Sources that read files are many; each is loaded when it is first named.
 _PLACES = {
+    "utils": "millrace.dataset.utils",
     "HuggingFaceDataset": "millrace.data.sources.adapters.hugging_face",
     "ParquetDataset": "millrace.data.sources.adapters.parquet",
     "TorchDataset": "millrace.data.sources.adapters.torch_dataset",
@@ -177,6 +178,12 @@ _PLACES = {
 }
 
 __getattr__ = lazy(__name__, _PLACES)
+
+
+def __dir__() -> list[str]:
+    """Names that are loaded on first use are shown too."""
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Caltech101Dataset",

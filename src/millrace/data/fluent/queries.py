@@ -15,6 +15,7 @@ from millrace.data.plan import ops
 from millrace.data.plan.explain import explain
 from millrace.data.plan.node import Node, schema_of, walk
 from millrace.data.plan.serialise import to_json
+from millrace.data.transforms.base import PyFunc
 
 from .base import DatasetBase
 
@@ -101,6 +102,8 @@ class Queries(DatasetBase):
     def get_batch_size(self) -> int:
         """Rows in a batch: of the last batch op, 1 when there is none, -1 when a function decides.
 
+        Where datasets are joined, the last of them answers, as in MindSpore.
+
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_batch_size()
         2
@@ -111,9 +114,9 @@ class Queries(DatasetBase):
         while node.inputs:
             if isinstance(node, ops.Batch):
                 return node.batch_size if isinstance(node.batch_size, int) else -1
-            if isinstance(node, ops.BucketBatch):
+            if isinstance(node, ops.FlatMap | ops.BucketBatch):  # rows of their own making
                 return 1
-            node = node.inputs[0]
+            node = node.inputs[-1]
         return 1
 
     def copy_batch_size(self, value: int) -> None:
@@ -130,6 +133,8 @@ class Queries(DatasetBase):
     def get_repeat_count(self) -> int:
         """The count of the topmost repeat, -1 when it is endless, 1 when there is none.
 
+        Where datasets are joined, the last of them answers, as in MindSpore.
+
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1]).repeat(3).batch(1).get_repeat_count()
         3
@@ -138,9 +143,32 @@ class Queries(DatasetBase):
         while True:
             if isinstance(node, ops.Repeat):
                 return -1 if node.count is None else node.count
-            if not node.inputs:
+            if not node.inputs or isinstance(node, ops.FlatMap):
                 return 1
-            node = node.inputs[0]
+            node = node.inputs[-1]
+
+    @property
+    def num_parallel_workers(self) -> int | None:
+        """The workers that the last operation was asked to use; None where it was not asked.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).map(abs, num_parallel_workers=2).num_parallel_workers
+        2
+        """
+        workers: int | None = getattr(self._node, "workers", None)
+        return workers
+
+    @property
+    def operations(self) -> list[Any]:
+        """The operations of a map, as they were given; no other dataset has any.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
+        [<built-in function abs>]
+        """
+        if not isinstance(self._node, ops.Map):
+            raise AttributeError(f"only a map has operations, and this is a {self._node.label}")
+        return [op.function if isinstance(op, PyFunc) else op for op in self._node.operations]
 
     def num_classes(self) -> int | None:
         """The number of classes of the source, None when it has none.

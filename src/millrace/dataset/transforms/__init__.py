@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.core.lazy import lazy
 from millrace.data.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
 from millrace.data.transforms.generic import (
     Concatenate,
@@ -16,6 +17,9 @@ from millrace.data.transforms.generic import (
     TypeCast,
     Unique,
 )
+
+# MindSpore's own module has vision as an attribute, and scripts go that way.
+__getattr__ = lazy(__name__, {"vision": "millrace.dataset.vision"})
 
 __all__ = [
     "Compose",
