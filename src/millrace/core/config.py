@@ -258,6 +258,7 @@ set_error_samples_mode, get_error_samples_mode = _pair(Row(
 set_memory_budget, get_memory_budget = _pair(Row(
     "memory_budget", "budget", checks.size("budget", "a memory budget"),
     "2000000000", "the bytes that queues, shuffle buffers and rows under way may hold together."
+                  "\nIt never changes a row: what a shuffle cannot hold waits on disk."
                   "\nTakes a number, a text like '2GB' or '1.5GiB', or None for no limit.",
 ))  # fmt: skip
 set_max_image_pixels, get_max_image_pixels = _pair(Row(

@@ -70,6 +70,8 @@ class StageStats:
     wait_out: float = 0.0
     # pulls at which the byte budget kept another chunk from being started
     refused: int = 0
+    # bytes of rows that waited on disk, since memory had no room for them
+    spilled: int = 0
     ops: list[OpStats] = dataclasses.field(default_factory=list)
     fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
 

@@ -83,3 +83,25 @@ def test_peak_stays_within_the_budget(pipeline: str, budget: int) -> None:
     assert seen["above"] <= (budget << 20) + seen["batch"] + SLACK, seen
     print(seen)
     assert 0 < seen["held"] <= (budget << 20) + 2 * seen["batch"], seen
+
+
+LARGE_ROWS = """
+class Volumes:
+    def __getitem__(self, i): return np.full((16, 1024, 1024), i, np.uint8)
+    def __len__(self): return 8
+
+ds.config.set_prefetch_size(1)
+
+def make(n):
+    return ds.GeneratorDataset(Volumes(), "x", shuffle=False)
+"""
+
+
+def test_the_first_chunk_is_one_row() -> None:
+    """Of a source whose rows are large nobody knew: eight of them were read at once, and held twice."""
+    code = PROGRAM.replace("PIPELINE", LARGE_ROWS).replace("BUDGET", "'8GiB'").replace("ROWS", "8")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["rows"] == 8
+    assert seen["above"] <= 5 * seen["batch"] + SLACK, seen

@@ -262,6 +262,16 @@ class Bytes:
             self.peak = max(self.peak, self.used)
             return True
 
+    def check(self, size: int, name: str, what: str) -> None:
+        """Say so, once, when the smallest piece that can be worked on is larger than the user's whole budget."""
+        if self.tight and size > self.limit:
+            warn_once(
+                f"budget-{self.limit}-{name}",
+                f"{name}: the memory budget of {self.limit} bytes is too small: {what} takes up to {size} bytes while "
+                f"it is made. The rows are the same, one piece at a time, and more is held than was asked for; "
+                f"config.set_memory_budget({size}) or more would hold.",
+            )
+
     def give_back(self, size: int) -> None:
         with self._lock:
             self.used -= size

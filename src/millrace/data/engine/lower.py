@@ -92,7 +92,8 @@ class Lowering:
         if isinstance(first, ops.Read) and not first.addressable:
             up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
-            rows = node.rows if node.fixed else min(node.rows, max(node.unit, 8 // node.unit * node.unit))
+            # how large rows are, or become on their way, the first one tells: chunks grow from there
+            rows = node.rows if node.fixed else node.unit
             indices = StageStats("indices", "indices")
             up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:

@@ -193,6 +193,8 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
         facts.append(
             f"held back by the memory budget at {stage['budget_waits'] / max(1, stage['chunks']):.0%} of its chunks"
         )
+    if stage["spilled_bytes"]:
+        facts.append(f"{megabytes(stage['spilled_bytes'])} of rows waited on disk")
     ops = ""
     if len(stage["ops"]) > 1:
         most = max(op["busy"] for op in stage["ops"]) or 1.0

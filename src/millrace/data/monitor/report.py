@@ -42,6 +42,7 @@ class Report:
         self.consumer_busy = stats.consumer_busy
         self.peak_bytes = run.budget.peak
         self.budget_bytes = run.budget.limit
+        self.spilled_bytes = sum(stage.spilled for stage in stats.stages)
         self.skipped = len(run.ledger)
         self.padding = run.padding
         self.cores = available_cores()
@@ -131,6 +132,7 @@ class Report:
         first = "-" if self.first_batch is None else seconds(self.first_batch)
         head = f"{self.delivered} delivered in {self.elapsed:.2f} s ({count(self.rate)} rows/s), first after {first}"
         held = f"peak held {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
+        held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
         rows = f"; {self.skipped} rows skipped or replaced" if self.skipped else ""
         rows += f"; {self.padding} rows are padding of this shard" if self.padding else ""
         return f"{head}; {held}{rows}"
@@ -156,6 +158,7 @@ def _stage(stage: StageStats, elapsed: float) -> dict[str, Any]:
         "wait_out": stage.wait_out,
         "queue_fill": stage.mean_fill,
         "budget_waits": stage.refused,
+        "spilled_bytes": stage.spilled,
         "ops": [
             {"name": op.name, "where": op.where, "busy": op.busy, "cpu": op.cpu, "rows": op.rows}
             for op in stage.ops

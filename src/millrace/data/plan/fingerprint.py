@@ -148,7 +148,7 @@ def _leaves(node: Node, contents: bool) -> tuple[Leaf, ...]:
             # what they do is their own affair; that they are there keeps a shuffle above them where it is
             made += leaves_of("callbacks", bool(value))
         else:
-            made += leaves_of(field.name, value)
+            made += leaves_of(field.name, value, whole=contents)
     return tuple(made)
 
 
@@ -159,7 +159,7 @@ def _source(source: Any, contents: bool) -> list[Leaf]:
         made += leaves_of(name, value, shallow=True)
     holds = getattr(source, "contents", None)
     if contents and holds is not None:
-        made += leaves_of("contents", holds())
+        made += leaves_of("contents", holds(), whole=True)
     return made
 
 

@@ -5,7 +5,7 @@ Equal values have equal leaves; where two differ, the leaf says which part it is
 text, from addresses or from the place of a line in a file.
 
 - Plain data (numbers, text, bytes, arrays, types, enums, and containers of them) counts by its value and type. Of an
-  array above 64 MiB, evenly spread blocks are looked at.
+  array above 16 MiB, evenly spread blocks are looked at (of one that a source uses, above 64 KiB).
 - A function counts by its bytecode, constants, names and defaults, and by what it closes over and the globals it names,
   as far as it uses them: for ``args.scale`` the attribute alone. A variable that it assigns itself is running state.
 - An object counts by its class and its fields, or what ``__getstate__`` gives. A user's class counts by its code too.
@@ -30,12 +30,14 @@ from millrace.core.rng import is_generator
 from millrace.data.transforms.base import Transform
 
 from .bytecode import code_bytes, uses
-from .plain import NotPlain, path_of, plain_bytes
+from .plain import MOST_BYTES, NotPlain, path_of, plain_bytes
 
 __all__ = ["Leaf", "is_library", "leaves_of"]
 
 # Deeper than this, a value counts by its class: nobody writes such a thing by hand.
 DEEPEST = 40
+# What a source uses is mostly its data, which a state takes on trust as it takes the bytes of files.
+SOURCE_BYTES = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,9 +55,9 @@ class Leaf:
         return text + (f" is {self.shown} now" if self.shown else "")
 
 
-def leaves_of(path: str, value: Any, shallow: bool = False) -> list[Leaf]:
-    """The leaves of a value; ``shallow`` takes objects inside its fields by their class."""
-    taker = _Taker(shallow)
+def leaves_of(path: str, value: Any, *, shallow: bool = False, whole: bool = False) -> list[Leaf]:
+    """The leaves of a value; ``shallow`` takes objects inside its fields by their class, ``whole`` all of an array."""
+    taker = _Taker(shallow, None if whole else SOURCE_BYTES if shallow else MOST_BYTES)
     taker.take(path, value)
     return taker.leaves
 
@@ -71,9 +73,9 @@ def _digest(*parts: bytes) -> bytes:
 class _Taker:
     """Takes one value apart. What was seen before counts by its number, so circles end."""
 
-    def __init__(self, shallow: bool) -> None:
+    def __init__(self, shallow: bool, most: int | None) -> None:
         self.leaves: list[Leaf] = []
-        self.shallow = shallow
+        self.shallow, self.most = shallow, most
         self._seen: dict[int, int] = {}
         self._alive: list[Any] = []  # an address means something only while its object lives
         self._depth = 0
@@ -83,7 +85,7 @@ class _Taker:
 
     def take(self, path: str, value: Any, words: str = "") -> None:
         try:
-            self.add(path, words, plain_bytes(value), shown=_short(value))
+            self.add(path, words, plain_bytes(value, self.most), shown=_short(value))
         except NotPlain:
             self._take_apart(path, value, words)
 
@@ -131,7 +133,7 @@ class _Taker:
                 member = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
                 if isinstance(member, types.FunctionType):
                     # the class itself may be inside (super() closes over it): it is known from here on
-                    inner = _Taker(self.shallow)
+                    inner = _Taker(self.shallow, self.most)
                     inner._seen = {id(k): n for n, k in enumerate(kind.__mro__)}
                     inner.take("", member)
                     parts += [name.encode(), _all_of(inner.leaves)]

@@ -151,6 +151,10 @@ class SegmentStage(Stage):
         for key, message in report.warnings:
             warn_once(key, message)
         self._expected = max(self._expected, held)
+        if held > self.budget.limit and (not self._feeds_itself or rows_in <= self.node.unit):
+            self.budget.check(
+                held, stats.name, f"one {'batch' if stats.batches else 'chunk'} of {rows_in} rows"
+            )
         if self._feeds_itself and not self.node.fixed and rows_in:
             unit = self.node.unit
             # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,

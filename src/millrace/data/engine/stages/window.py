@@ -1,8 +1,8 @@
 """Shuffle of a stream: windows of rows, each emitted in random order while the next one fills.
 
 Unlike a sliding buffer, a window is a function of (seed, epoch, window number), so the state is two numbers and
-the way back to the window's first row, whatever the buffer size. A window closes at ``buffer_size`` rows, or at
-its share of the byte budget, counted row by row so that chunk borders do not matter.
+the way back to the window's first row, whatever the buffer size. A window has exactly ``buffer_size`` rows (the last
+one of an epoch what is left). Rows beyond its share of the byte budget wait on disk: the budget never changes an order.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, nbytes_of
+from millrace.core.errors import ResourceError
 from millrace.core.rng import Permutation, mix
 from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
+from millrace.data.engine.transport.spill import Spill, free_bytes, spill_folder
 from millrace.data.plan import ops
+from millrace.data.plan.node import UNKNOWN, size_of
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .regroup import Rows
@@ -29,25 +32,55 @@ EMIT_BYTES = 1 << 20
 JOIN_BYTES = 4 << 20
 
 
+class _OnDisk:
+    """Rows of one chunk that were written to the window's file."""
+
+    def __init__(self, spill: Spill, places: list[tuple[int, int]]) -> None:
+        self._spill, self._places = spill, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def slice(self, start: int, stop: int) -> Chunk:
+        return Chunk.concat([self._spill.row(place) for place in self._places[start:stop]])
+
+
 class _Window:
     """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
 
     def __init__(self, start: State) -> None:
         self.start = start
-        self.parts: list[Chunk] = []
+        self.parts: list[Chunk | _OnDisk] = []
         self.rows = 0
+        # all that its rows take, and the part of it that is held in memory
         self.bytes = 0
-        self.full = False
+        self.held = 0
+        self.spill: Spill | None = None
         self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
+    def put(self, chunk: Chunk, size: int, share: int) -> int:
+        """Add rows, on disk where the share of memory is used up; gives the bytes that memory now holds of them."""
+        self.rows += len(chunk)
+        self.bytes += size
+        if self.held + size > share:
+            self.spill = self.spill or Spill()
+            places = self.spill.add(chunk)
+            if places is not None:
+                self.parts.append(_OnDisk(self.spill, places))
+                return 0
+        self.parts.append(chunk)
+        self.held += size
+        return size
+
     def seal(self) -> None:
-        if self.bytes <= JOIN_BYTES:
-            self.parts = [Chunk.concat(self.parts)]
+        if self.spill is None and self.bytes <= JOIN_BYTES:
+            self.parts = [Chunk.concat([part for part in self.parts if isinstance(part, Chunk)])]
         self._ends = np.cumsum([len(part) for part in self.parts])
 
     def take(self, picks: npt.NDArray[np.int64]) -> Chunk:
-        if len(self.parts) == 1:
-            return self.parts[0].take(picks)
+        first = self.parts[0]
+        if len(self.parts) == 1 and isinstance(first, Chunk):
+            return first.take(picks)
         which = np.searchsorted(self._ends, picks, side="right")
         rows = []
         for pick, number in zip(picks.tolist(), which.tolist(), strict=True):
@@ -56,21 +89,36 @@ class _Window:
             rows.append(part.slice(at, at + 1))
         return Chunk.concat(rows)
 
-    @property
-    def emit_rows(self) -> int:
-        """Rows that leave together: few when they are large."""
-        return max(1, min(EMIT_ROWS, EMIT_BYTES * self.rows // max(1, self.bytes)))
+    def emit_rows(self, most: int) -> int:
+        """Rows that leave together, in so many bytes: few when they are large."""
+        return max(1, min(EMIT_ROWS, most * self.rows // max(1, self.bytes)))
+
+    def close(self) -> None:
+        self.parts.clear()
+        if self.spill is not None:
+            self.spill.close()
 
 
 class WindowShuffleStage(Through):
     def __init__(
-        self, up: Stage, stats: StageStats, size: int, seed: int, op: int, key: int | None, budget: Bytes
+        self,
+        up: Stage,
+        stats: StageStats,
+        size: int,
+        seed: int,
+        op: int,
+        key: int | None,
+        budget: Bytes,
+        expected: int | None = None,
     ) -> None:
         super().__init__(up, stats)
+        # rows that the first window will have, where that is known
+        self.expected = expected
         self.rows = Rows(up)
         self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
         # the window that empties and the one that fills: together half of what the run may hold
-        self.window_bytes = max(1, budget.limit // 4)
+        self.share = max(1, budget.limit // 4)
+        self.emit = min(EMIT_BYTES, budget.limit // 16)
         self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
         self._now: _Window | None = None
         self._next: _Window | None = None
@@ -78,25 +126,50 @@ class WindowShuffleStage(Through):
         self._signal: Signal | None = None
 
     def _fill(self, window: _Window, rows: int) -> None:
-        """Pull until the window has this many rows, is full, or the epoch ends."""
-        while window.rows < rows and not window.full and self._signal is None:
+        """Pull until the window has this many rows, or the epoch ends."""
+        while window.rows < rows and self._signal is None:
             self._signal = self.rows.fill(1)
             if self._signal is not None:
                 return
             head = self.rows.peek()
-            costs = np.cumsum(_row_bytes(head)) + window.bytes
-            fits = int(np.searchsorted(costs, self.window_bytes)) + 1
-            n = min(len(head), fits, self.size - window.rows, rows - window.rows)
-            window.parts.append(self.rows.take(n))
-            window.rows += n
-            self.budget.admit(int(costs[n - 1]) - window.bytes, must=True)
-            window.bytes = int(costs[n - 1])
-            window.full = window.rows >= self.size or window.bytes >= self.window_bytes
+            costs = np.cumsum(_row_bytes(head))
+            # what fits into memory first; the rest of the chunk comes again, for the disk
+            fits = int(np.searchsorted(costs, self.share - window.held, side="right"))
+            n = min(len(head), rows - window.rows)
+            n = min(n, fits) if fits else n
+            before = 0 if window.spill is None else window.spill.bytes
+            try:
+                if window.spill is None and n > fits:
+                    self._check_disk(window, int(costs[n - 1]) / n)
+                held = window.put(self.rows.take(n), int(costs[n - 1]), self.share)
+            except ResourceError as error:
+                raise self._no_room(window, error) from error
+            self.budget.admit(held, must=True)
+            self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
+
+    def _check_disk(self, window: _Window, row_bytes: float) -> None:
+        """Refuse before the first row leaves what can be seen not to fit."""
+        if self.expected is None:
+            return
+        needed, free = int(row_bytes * (self.expected - window.rows)), free_bytes(spill_folder())
+        if needed > free:
+            raise ResourceError(
+                f"{spill_folder()} has {free} bytes free, {needed} are needed. Name another in TMPDIR"
+            )
+
+    def _no_room(self, window: _Window, error: ResourceError) -> ResourceError:
+        mean = -(-window.bytes // max(1, window.rows))
+        return ResourceError(
+            f"{self.stats.name}: {self.size} rows of about {mean} bytes take {mean * self.size} bytes, the memory "
+            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest has no place: {error}; "
+            f"or raise config.set_memory_budget, or shuffle fewer rows."
+        )
 
     def _begin(self) -> bool:
         """Make the filling window the current one; False when there is none."""
-        window, self._next = self._next or _Window(self.rows.state()), None
-        self._fill(window, self.size)
+        window = self._next = self._next or _Window(self.rows.state())
+        self._fill(window, self.size)  # it fails with the window still ours to close
+        self._next = None
         if not window.rows:
             return False
         self._now, self.offset = window, 0
@@ -119,7 +192,7 @@ class WindowShuffleStage(Through):
         window, order = self._now, self._order
         assert window is not None
         assert order is not None
-        picks = order.at(self.offset, self.offset + window.emit_rows)
+        picks = order.at(self.offset, self.offset + window.emit_rows(self.emit))
         chunk = window.take(picks)
         chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
         self.offset += len(picks)
@@ -128,7 +201,7 @@ class WindowShuffleStage(Through):
             self._next = _Window(self.rows.state())
         self._fill(self._next, min(self.offset, self.size))
         if self.offset >= window.rows:
-            self.budget.give_back(window.bytes)
+            self._let_go(window)
             self._now, self._order = None, None
             self.number, self.offset = self.number + 1, 0
         self.stats.rows += len(chunk)
@@ -139,10 +212,14 @@ class WindowShuffleStage(Through):
         self.epoch, self.number, self.offset, self.position, self._signal = self.epoch + 1, 0, 0, 0, None
         self._drop()
 
+    def _let_go(self, window: _Window) -> None:
+        self.budget.give_back(window.held)
+        window.close()
+
     def _drop(self) -> None:
         for window in (self._now, self._next):
             if window is not None:
-                self.budget.give_back(window.bytes)
+                self._let_go(window)
         self._now = self._next = self._order = None
 
     def skip_rest(self) -> None:
@@ -190,6 +267,8 @@ def _value_bytes(value: Any) -> int:
 def _shuffle(making: Making) -> Stage:
     node = making.node
     making.stats.buffer = node.buffer_size
+    known = size_of(node.inputs[0])
+    expected = None if known is UNKNOWN else int(min(node.buffer_size, known))
     return WindowShuffleStage(
-        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget
+        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget, expected
     )
