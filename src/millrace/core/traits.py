@@ -26,3 +26,6 @@ class SourceTraits:
     heavy: bool = False
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
     reopens: bool = False
+    # what a shard of a concatenation has of it, as in MindSpore: 'rows' (every so many, in the order of the source),
+    # 'run' (neighbours), or 'own' (every so many of its own order, shuffled or not)
+    concat_shard: str = "rows"

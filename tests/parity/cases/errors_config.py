@@ -83,7 +83,7 @@ result = [getattr(ds.config, f'get_{name}')() for name in names]
 """,
     ),
     Case(
-        "seed leaves numpy and random alone",
+        "seed seeds numpy and random",
         """
 import random
 def draw(seed=None):
@@ -93,7 +93,5 @@ def draw(seed=None):
     return random.random(), np.random.rand()
 result = draw() == draw(7)
 """,
-        better="a pipeline's seed is no reason to move the random numbers of the rest of the program",
-        want=True,
     ),
 ]

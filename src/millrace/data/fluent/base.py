@@ -185,7 +185,10 @@ class DatasetBase:
         >>> ds.NumpySlicesDataset([1, 2], num_shards=2, shard_id=0).is_sharded()
         True
         """
-        return any(isinstance(node, ops.Deal) or _asks(node, "is_sharded") for node in walk(self._node))
+        return any(
+            (isinstance(node, ops.Deal) and node.shards > 1) or _asks(node, "is_sharded")
+            for node in walk(self._node)
+        )
 
 
 def _asks(node: Node, question: str) -> bool:

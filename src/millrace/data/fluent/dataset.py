@@ -171,7 +171,8 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries, Looks):
         """Deal a concatenation out to shards, or put all of it into random order; other ops have no sampler.
 
         A DistributedSampler (with ``shuffle=False``) goes round the shards over the border of the parts, and
-        repeats no row.
+        repeats no row. It takes the place of the sources' own samplers, so what they shuffled comes in order; of
+        record files each shard gets neighbouring rows.
 
         >>> import millrace.dataset as ds
         >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1, 2, 3], [4, 5]))

@@ -6,13 +6,14 @@ import itertools
 from typing import Any, ClassVar
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.log import warn_once
 from millrace.core.order import Composed, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
 from millrace.data.plan import ops
 from millrace.data.plan.node import Node, call_site, rewrite, size_of
 from millrace.data.samplers.base import REGISTRY, BuiltinSampler, Labels
 
-__all__ = ["Fixed", "freeze", "sample_concat"]
+__all__ = ["Fixed", "below_of", "freeze", "sample_concat"]
 
 WHOLE_WINDOW = 1 << 31
 
@@ -115,9 +116,44 @@ def _dealt(concat: ops.Concat, sampler: Any) -> Node:
                 f"The parameter NumSamples of {part.label} is not support to be set! "
                 "Cut it with .take(count) instead."
             )
-    return ops.Deal(
-        inputs=(concat,), where=call_site(), shards=sampler.num_shards, shard=sampler.shard_id, even=False
-    )
+    shards, before, parts = sampler.num_shards, 0, []
+    for part in concat.inputs:
+        size = size_of(part)
+        if size is None:  # what follows it can only be dealt as it comes
+            return ops.Deal(
+                inputs=(concat,), where=call_site(), shards=shards, shard=sampler.shard_id, even=False
+            )
+        parts.append(_part_of_deal(part, sampler, before % shards))
+        before += int(size)
+    return concat.replace(inputs=tuple(parts))
+
+
+def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
+    """A part of the concatenation, ``offset`` rows of a round of dealing in. A source reads its shard only."""
+    shards, shard = sampler.num_shards, sampler.shard_id
+    read = part if isinstance(part, ops.Read) and part.source.random_access else None
+    if read is None or read.source.concat_shard == "own":
+        return ops.Deal(
+            inputs=(part,), where=call_site(), shards=shards, shard=(shard - offset) % shards, even=False
+        )
+    dealt = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
+    mine: BuiltinSampler = dealt.in_one_run() if read.source.concat_shard == "run" else dealt
+    if read.sampler is not None and read.sampler.is_shuffled():
+        warn_once(
+            "concat-shuffle",
+            f"use_sampler() on a concatenation replaces the samplers of its sources, as in MindSpore: the rows of "
+            f"{read.label} now come in their order, not shuffled. .shuffle(buffer_size) after it mixes them again "
+            "(said once)",
+        )
+    below = below_of(read.sampler)
+    if below is not None:
+        mine.add_child(below)
+    return read.replace(sampler=mine)
+
+
+def below_of(present: BuiltinSampler | None) -> BuiltinSampler | None:
+    """What feeds a sampler that takes the place of the present one: its child, or the rows of a part of a split."""
+    return present if isinstance(present, Fixed) or present is None else present.get_child()
 
 
 def _shuffled(concat: ops.Concat, sampler: Any) -> Node:

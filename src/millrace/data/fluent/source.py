@@ -19,7 +19,7 @@ from millrace.data.plan.source import Source
 
 from .base import Session
 from .dataset import Dataset
-from .resample import Fixed
+from .resample import Fixed, below_of
 
 __all__ = ["SourceDataset"]
 
@@ -131,8 +131,7 @@ class SourceDataset(Dataset):
             raise ArgumentTypeError("Input sampler can not be None.")
         if not hasattr(new_sampler, "add_child"):
             raise ArgumentTypeError("Input sampler is not an instance of a sampler.")
-        present = self._read.sampler
-        below = present if isinstance(present, Fixed) or present is None else present.get_child()
+        below = below_of(self._read.sampler)
         if below is not None:
             new_sampler.add_child(below)
         self._renew(self._read.replace(sampler=new_sampler))

@@ -47,6 +47,8 @@ class Source(Protocol):
     heavy: bool
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
     reopens: bool
+    # see core/traits.py
+    concat_shard: str
 
     def schema(self) -> Schema: ...
 

@@ -126,6 +126,17 @@ class DistributedSampler(BuiltinSampler, ours=True):
         mine = RangeOrder(count, start=start, step=self.num_shards, modulo=max(1, size))
         return Composed(mine, Permutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
 
+    def in_one_run(self) -> BuiltinSampler:
+        """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation.
+
+        >>> [
+        ...     DistributedSampler(3, k, False, offset=1).in_one_run().order(7, 0).at(0, 9).tolist()
+        ...     for k in range(3)
+        ... ]
+        [[0, 1], [2, 3, 4], [5, 6]]
+        """
+        return _Run(self)
+
     def get_shuffle_mode(self) -> Shuffle:
         return self.shuffle
 
@@ -150,3 +161,29 @@ class DistributedSampler(BuiltinSampler, ours=True):
             values.get("offset", -1),
             even_dist=bool(values.get("even_dist", True)),
         )
+
+
+class _Run(BuiltinSampler):
+    """One run of neighbouring rows for each shard, in the order of the shards."""
+
+    _fields: ClassVar[tuple[str, ...]] = ("dealt",)
+
+    def __init__(self, dealt: DistributedSampler) -> None:
+        super().__init__()
+        self.dealt = dealt
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        return self.dealt._count(size, labels)
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        start = sum(self.dealt._reach(size, shard)[1] for shard in range(self.dealt.shard_id))
+        return RangeOrder(self._count(size, labels), start=start)
+
+    def is_shuffled(self) -> bool:
+        return self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self.dealt.is_sharded() or self._child_says("is_sharded")
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.dealt.to_dict()

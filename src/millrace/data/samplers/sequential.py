@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar
 
 from millrace.core.errors import PlanError
@@ -28,13 +29,28 @@ class SequentialSampler(BuiltinSampler, ours=True):
         self.start_index = start_index
         super().__init__(num_samples)
 
+    # whether a start beyond the last row gives no row; else it is an error
+    _nothing_beyond = False
+
+    def or_nothing(self) -> SequentialSampler:
+        """The same, but a start beyond the last row gives no row, as MindSpore has it for record files.
+
+        >>> SequentialSampler(7).or_nothing().order(5, key=0).size
+        0
+        """
+        made = copy.copy(self)
+        made._nothing_beyond = True
+        return made
+
     def _count(self, size: int, labels: Labels | None) -> int:
         start = self.start_index or 0
         if start < 0:
             raise PlanError(
                 f"SequentialSampler: start_index_ must be greater than or equal to 0, but got: {start}"
             )
-        if start >= size and start > 0:  # an empty source is no mistake of the sampler's
+        if self._nothing_beyond:
+            start = min(start, size)
+        elif start >= size and start > 0:  # an empty source is no mistake of the sampler's
             raise PlanError(
                 "Invalid parameter, start_index must be less than num_rows, "
                 f"but got start_index: {start}, num_rows: {size}."

@@ -120,6 +120,7 @@ Part = Sequence[tuple[str, Format]]
 class FilesSource(SourceTraits):
     """Rows of files one after the other."""
 
+    concat_shard = "own"
     reopens = True
 
     def __init__(

@@ -47,6 +47,8 @@ _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 class RecordSource(SourceTraits):
     """The rows of a set of MindRecord files, then the padded ones; opened anew in every process."""
 
+    concat_shard = "run"
+
     def __init__(
         self,
         files: str | list[str] | list[RemotePath],
@@ -315,6 +317,8 @@ def _check_padding(
 
 def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
     """The sampler itself, or one that knows the files where the mode needs them."""
+    if isinstance(sampler, SequentialSampler) and sampler.get_child() is None:
+        return sampler.or_nothing()
     mode = sampler.get_shuffle_mode()
     if (
         isinstance(sampler, DistributedSampler)
