@@ -100,6 +100,7 @@ LIBRARIES = {
     "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
     "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},
     "google_crc32c": {"rooms": ("data.formats.tfrecord",), "leaf": ()},
+    "msgspec": {"rooms": ("data.formats.json_text",), "leaf": ()},
     "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers

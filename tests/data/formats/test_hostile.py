@@ -23,7 +23,7 @@ from millrace.data.formats.annotations import read_json, read_xml
 from millrace.data.formats.cifar import read_batch
 from millrace.data.formats.idx import map_idx, read_idx
 from millrace.data.formats.images import map_file, map_grey_bmp
-from millrace.data.formats.json_lines import parse_json
+from millrace.data.formats.json_text import parse_json
 from millrace.data.formats.mat import read_mat
 from millrace.data.formats.tar import members
 from millrace.data.formats.wav import read_sphere, read_wav

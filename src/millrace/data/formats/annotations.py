@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 from xml.parsers import expat
 
 from millrace.core.errors import FormatError
+
+from .json_text import json_value
 
 __all__ = ["read_json", "read_xml"]
 
@@ -30,7 +31,7 @@ def read_json(path: str | os.PathLike[str], most: int = _MOST_JSON) -> Any:
         if os.path.getsize(name) > most:
             raise FormatError(f"a JSON file of more than {most} bytes is not read", file=name)
         with open(name, "rb") as file:
-            return json.loads(file.read())
+            return json_value(file.read())
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,8 @@ from millrace.core.errors import FormatError
 from millrace.core.optional import require
 from millrace.core.order import Indices
 
+from .arrow_lists import lists_of
+
 __all__ = ["ArrowRows"]
 
 # Row groups that were just read, kept because the next rows are often theirs too.
@@ -139,13 +141,8 @@ def _values(column: Any, name: str, path: str) -> Column:
     if kind.startswith(("binary", "large_binary", "fixed_size_binary")):
         return [np.frombuffer(data, np.uint8).copy() for data in column.to_pylist()]
     if kind.startswith(("list", "large_list", "fixed_size_list")):
-        return [_nested(values) for values in column.to_pylist()]
+        return lists_of(column, name, path)
     if kind.startswith(("struct", "map", "dictionary")):
         return [value if isinstance(value, dict) else np.array(value) for value in column.to_pylist()]
     values = np.asarray(column.to_numpy())
     return values if values.dtype.kind != "O" else [np.array(value) for value in values.tolist()]
-
-
-def _nested(values: Any) -> Any:
-    array = np.array(values)
-    return array if array.dtype.kind != "O" else np.array(values, np.float64)

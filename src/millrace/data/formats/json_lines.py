@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,26 +10,11 @@ import numpy as np
 from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
 
+from .json_text import json_lines, parse_json
 from .lines import Lines, text_column
 from .spans import Block
 
-__all__ = ["JsonLines", "parse_json"]
-
-# A whole file of JSON is refused beyond this; what is real is far below.
-MOST_BYTES = 4 << 30
-
-
-def parse_json(data: bytes | str, path: str, line: int | None = None) -> Any:
-    """A JSON value; text that is none, or that nests without end, is an error that names the place.
-
-    >>> parse_json('{"a": 1}', "x.json")
-    {'a': 1}
-    """
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        where = path if line is None else f"{path} at line {line}"
-        raise FormatError(f"Invalid json, failed to parse {where}, {error}", file=path) from None
+__all__ = ["JsonLines"]
 
 
 class JsonLines(Lines):
@@ -51,10 +35,12 @@ class JsonLines(Lines):
 
     def rows(self, block: Block) -> dict[str, Column]:
         made: dict[str, list[Any]] = {name: [] for name in self.columns}
-        for row, piece in enumerate(block.pieces()):
+        pieces = block.pieces()
+        values = json_lines(pieces)
+        for row, piece in enumerate(pieces):
             number = int(block.rows[row])
             try:
-                value = parse_json(piece, block.path, number + 1)
+                value = parse_json(piece, block.path, number + 1) if values is None else values[row]
                 for name, keys in self.columns.items():
                     made[name].append(_find(value, keys, block, row))
             except FormatError as error:

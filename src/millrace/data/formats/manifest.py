@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millrace.core.errors import FormatError
 
-from .json_lines import parse_json
+from .json_text import parse_json
 from .listing import lines_of
 
 __all__ = ["read_manifest"]

@@ -11,7 +11,7 @@ import numpy as np
 from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
 
-from .json_lines import parse_json
+from .json_text import parse_json
 from .lines import text_column
 from .spans import Block, Spans
 

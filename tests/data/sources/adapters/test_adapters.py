@@ -210,6 +210,64 @@ def test_parquet_and_arrow_rows(table, tmp_path, kind):
     assert ParquetDataset(files, "x", num_shards=3, shard_id=0).get_dataset_size() == 7
 
 
+def lists(tmp_path, values, kind, file="parquet", **options):
+    pa = pytest.importorskip("pyarrow")
+    path = write(pa.table({"x": pa.array(values, kind)}), tmp_path / f"lists.{file}", file)
+    return [row["x"] for row in rows(ParquetDataset(path, shuffle=False, **options))]
+
+
+FORMS = ["list", "large_list", "fixed_size_list", "nested"]
+
+
+@pytest.mark.parametrize(
+    ("file", "form"),
+    [("parquet", form) for form in FORMS] + [("arrow", form) for form in [*FORMS, "list_view"]],
+)
+@pytest.mark.parametrize("name", ["float16", "float32", "int8", "uint64", "bool_", "int64"])
+def test_elements_of_lists_keep_their_type(tmp_path, file, name, form):
+    pa = pytest.importorskip("pyarrow")
+    element = getattr(pa, name)()
+    wanted = np.array([[0, 1], [1, 1], [0, 0]], np.dtype(name.rstrip("_")))
+    kinds = {
+        "list": lambda: pa.list_(element),
+        "large_list": lambda: pa.large_list(element),
+        "fixed_size_list": lambda: pa.list_(element, 2),
+        "nested": lambda: pa.list_(pa.list_(element)),
+        "list_view": lambda: pa.list_view(element),
+    }
+    values = [[row] for row in wanted.tolist()] if form == "nested" else wanted.tolist()
+    if name == "float16":
+        values = [[[*map(np.float16, r[0])]] if form == "nested" else [*map(np.float16, r)] for r in values]
+    for found, row in zip(lists(tmp_path, values, kinds[form](), file), wanted, strict=True):
+        assert found.dtype == wanted.dtype
+        assert np.array_equal(found, row[None] if form == "nested" else row)
+        found[...] = 0  # it is the reader's own
+
+
+def test_lists_of_any_length(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    found = lists(tmp_path, [[1.5], [], [2.0, 3.0, None]], pa.list_(pa.float32()))
+    assert [row.tolist() for row in found[:2]] == [[1.5], []]
+    assert [row.dtype for row in found] == [np.float32] * 3
+    assert np.isnan(found[2][2])
+    found = lists(tmp_path, [[1, None], [2, 3]], pa.list_(pa.int32()))
+    assert found[0].dtype == np.float64, "a whole number that is missing has no other place"
+    assert lists(tmp_path, [["a", "bc"], []], pa.list_(pa.string()))[0].tolist() == ["a", "bc"]
+    found = lists(tmp_path, [[[1], [2]], [[3, 4]]], pa.list_(pa.list_(pa.uint8())))
+    assert [row.tolist() for row in found] == [[[1], [2]], [[3, 4]]]
+    assert found[0].dtype == np.uint8
+
+
+def test_lists_that_make_no_array_are_told(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(FormatError, match=r"'x' has a row whose lists differ in length[\s\S]*lists\.parquet"):
+        lists(tmp_path, [[[1], [2, 3]]], pa.list_(pa.list_(pa.uint8())))
+    with pytest.raises(FormatError, match="without a value"):
+        lists(tmp_path, [[1], None], pa.list_(pa.uint8()))
+    with pytest.raises(FormatError, match="without a value"):
+        lists(tmp_path, [["a", None]], pa.list_(pa.string()))
+
+
 def test_parquet_errors_name_the_file(table, tmp_path):
     with pytest.raises(FormatError, match=r"no column 'y'[\s\S]*a\.parquet"):
         ParquetDataset(write(table, tmp_path / "a.parquet", "parquet"), "y").get_dataset_size()

@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.core.errors import FormatError, PlanError
+from millrace.data.formats import csv_rows
 from millrace.data.formats.numbers import plain_floats, plain_ints
+from millrace.data.formats.spans import Block
 from millrace.data.sources.csv import CSVDataset
 
 
@@ -101,3 +103,70 @@ def test_line_ends(tmp_path: Path) -> None:
 def test_delimiter(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(ValueError, match="field_delim is invalid"):
         rows_of(tmp_path / "t", "1,2\n", field_delim=wrong)
+
+
+# --- the fast ways give what the plain one gives -----------------------------------------------------------------
+
+FIELD = st.one_of(
+    st.integers(-(2**33), 2**33).map(str),
+    st.floats(width=64).map(repr),
+    st.text('ab"1,. \n-xé', max_size=6),
+    st.text("ab1,.\n-x é", max_size=6).map(lambda text: f'"{text}"'),
+    st.sampled_from(
+        ["", '""', '"a""b"', "0x1f", "1e5", "nan", "-inf", ".5", "1.", "12abc", '"7"', "+3", "1_0", "NA"]
+    ),
+)
+
+
+def outcome(path: Path, kinds: list[type], delimiter: str) -> Any:
+    form = csv_rows.CsvRows([f"c{n}" for n in range(len(kinds))], kinds, delimiter)
+    try:
+        spans = form.scan(str(path))
+        block = Block(path.read_bytes(), spans.starts, spans.stops, str(path), np.arange(len(spans)))
+        found = form.rows(block) if len(spans) else {}
+    except FormatError as error:
+        return str(error)
+    return [(name, str(np.asarray(c).dtype), np.asarray(c).tolist()) for name, c in found.items()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120, deadline=None)
+@given(
+    rows=st.lists(st.lists(FIELD, min_size=1, max_size=4), min_size=1, max_size=5),
+    kinds=st.lists(st.sampled_from([int, float, str]), min_size=1, max_size=4),
+    even=st.booleans(),
+    delimiter=st.sampled_from([",", ";", "\t", "::"]),
+)
+def test_the_fast_ways_agree_with_the_plain_one(
+    tmp_path: Path, rows: Any, kinds: Any, even: bool, delimiter: str
+) -> None:
+    """Through pyarrow, through csv.reader, and sign by sign: the same columns, or the same error."""
+    if even:  # as many fields as there are columns, or nearly every example would be an error
+        rows = [(row * 4)[: len(kinds)] for row in rows]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(delimiter.join(row) for row in rows), newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_rows, "ARROW_FROM", -1)
+        fast = outcome(path, kinds, delimiter)
+        patch.setattr(csv_rows, "columns_by_arrow", lambda *_: None)
+        middle = outcome(path, kinds, delimiter)
+        patch.setattr(csv_rows, "_by_reader", lambda pieces, _: [None] * len(pieces))
+        plain = outcome(path, kinds, delimiter)
+    assert repr(fast) == repr(middle) == repr(plain)
+
+
+def test_a_file_that_is_long_enough_goes_through_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    calls = []
+    real = csv_rows.columns_by_arrow
+    monkeypatch.setattr(csv_rows, "ARROW_FROM", 100)
+    monkeypatch.setattr(csv_rows, "columns_by_arrow", lambda *given: calls.append(real(*given)) or calls[-1])
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f'{n},{n / 4},"a, {n}"\n' for n in range(400)))
+    data = CSVDataset(str(path), column_defaults=[0, 0.0, ""], column_names=["n", "x", "s"], shuffle=False)
+    found = list(data.batch(50).create_dict_iterator(num_epochs=1, output_numpy=True))
+    assert sum(batch["n"].tolist() == list(range(50 * i, 50 * i + 50)) for i, batch in enumerate(found)) == 8
+    assert found[7]["s"][-1] == "a, 399"
+    assert calls
+    assert all(made is not None for made in calls)
