@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import millrace.dataset as ds
 import millrace.dataset.vision as vision
+from millrace.core import settings
 from millrace.core.errors import DataError
 from millrace.data.kernels.vision import codec
 from tests.parity.vision.inputs import FILES, smooth
@@ -177,3 +179,55 @@ def test_grey_png_files_have_three_equal_channels(chunks):
         assert np.array_equal(pixels[:, :, channel], wanted)
     assert pixels.flags.c_contiguous
     assert pixels.flags.writeable
+
+
+# --- damaged inside, the end marker in place -----------------------------------------------------------------------
+
+
+def _spoilt(how: str) -> bytes:
+    at = JPEG.rindex(b"\xff\xda") + 400
+    return {
+        "zeros": JPEG[: at + 100] + bytes(40) + JPEG[at + 140 :],
+        "another marker": JPEG[:at] + b"\xff\xd3" + JPEG[at + 2 :],
+        "cut, end put back": JPEG[:at] + b"\xff\xd9",
+        "an end inside": JPEG[:at] + b"\xff\xd9" + JPEG[at + 2 :],
+    }[how]
+
+
+# the checksums of the pixels that MindSpore 2.7.0 makes of these files
+SPOILT = {
+    "zeros": 1099278245,
+    "another marker": 812129230,
+    "cut, end put back": 812129230,
+    "an end inside": 812129230,
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_damaged_picture_is_decoded_as_far_as_it_goes(how, monkeypatch):
+    monkeypatch.setattr("millrace.core.log._said", set())
+    with pytest.warns(UserWarning, match=r"Decode: the JPEG is damaged \(Corrupt JPEG data"):
+        pixels = codec.decode(_spoilt(how))
+    assert zlib.crc32(np.ascontiguousarray(pixels)) == SPOILT[how]
+
+
+def test_without_its_end_a_damaged_picture_is_refused():
+    with pytest.raises(DataError, match="damaged or cut short"):
+        codec.decode(_spoilt("zeros")[:-300])
+
+
+@pytest.mark.parametrize("decode", [True, False], ids=["by the source", "by a map"])
+@pytest.mark.parametrize("executor", ["inline", "processes"])
+def test_the_warning_names_the_file(decode, executor, tmp_path, monkeypatch, no_leaks):
+    monkeypatch.setattr("millrace.core.log._said", set())
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "bad.jpg").write_bytes(_spoilt("zeros"))
+    (tmp_path / "a" / "good.jpg").write_bytes(JPEG)
+    data = ds.ImageFolderDataset(str(tmp_path), decode=decode, shuffle=False)
+    data = data if decode else data.map(vision.Decode(), ["image"], num_parallel_workers=2)
+    with settings.override(executor=executor), pytest.warns(UserWarning, match="damaged") as caught:
+        shapes = [row["image"].shape for row in data.create_dict_iterator(num_epochs=2, output_numpy=True)]
+    assert shapes == [(37, 53, 3)] * 2
+    texts = [str(warning.message) for warning in caught if "damaged" in str(warning.message)]
+    assert len(texts) == 1, "once for each file"
+    assert str(tmp_path / "a" / "bad.jpg") in texts[0]

@@ -1,7 +1,7 @@
 """Typed CSV records through pyarrow's parser, where it is installed and gives what ours gives.
 
-It reads more than our grammar allows: ``0x1f`` as a number, ``a"b`` as a text, a byte order mark as nothing. So the bytes
-are looked at first; what is in doubt, and whatever pyarrow refuses, goes the way of ``csv_rows.py``.
+It reads more than our grammar allows: ``0x1f`` as a number, ``a"b`` as a text, a byte order mark as nothing. So the
+bytes are looked at first; what is in doubt, and whatever pyarrow refuses, goes the way of ``csv_rows.py``.
 """
 
 from __future__ import annotations

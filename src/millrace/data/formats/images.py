@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from millrace.core.chunk import Column
 from millrace.core.errors import DataError, FormatError
+from millrace.core.notices import name_rows
 from millrace.core.order import Indices
 
 __all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp", "read_file"]
@@ -169,7 +170,7 @@ class FileBytes(Part):
                 data = np.frombuffer(self.fetch(path), np.uint8).copy()
             else:
                 data = read_file(path)
-            return data if self.decode is None else self.decode(data)
+            return data if self.decode is None else self._decoded(data, path)
         except OSError as error:
             reason = f"{error.strerror}; {self.listed} names it" if self.listed else error.strerror
             failed = FormatError(f"Invalid file, failed to open: {path} ({reason})", file=path)
@@ -177,6 +178,14 @@ class FileBytes(Part):
             failed = FormatError(error.message, file=path)
         failed.row_index = index  # type: ignore[attr-defined]
         raise failed
+
+    def _decoded(self, data: Any, path: str) -> Any:
+        assert self.decode is not None
+        before = name_rows(lambda: path)
+        try:
+            return self.decode(data)
+        finally:
+            name_rows(before)
 
     def where(self, index: int) -> str | None:
         return str(self.files[index])

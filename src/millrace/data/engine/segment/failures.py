@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ _AFTER, _BEFORE = 0xBAD, 0xBADBAD
 class Failures:
     """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
 
-    def __init__(self, policy: str) -> None:
-        self.policy = policy
+    def __init__(self, policy: str, where: Callable[[int], str | None] | None = None) -> None:
+        self.policy, self._where = policy, where
         self.ledger: list[Entry] = []
         self.error: DataError | None = None
         # rows at the beginning of the chunk that failed and want the last good row of the chunk before
@@ -57,6 +58,12 @@ class Failures:
         action: Any = self.policy
         self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
         return True
+
+    def place(self, chunk: Chunk, i: int) -> str:
+        """Row i in words: its file, where the source knows one."""
+        index = int(chunk.origin[i])
+        file = None if self._where is None else self._where(index)
+        return f"row {index}" if file is None else f"row {index} ({file})"
 
     def batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
         """A batch of these rows could not be made: True to go on without it."""

@@ -12,6 +12,7 @@ import numpy as np
 from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value
 from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place
+from millrace.core.notices import name_rows
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import Map, replaced_columns
@@ -58,6 +59,8 @@ class MapStep:
         bad: list[int] = []
         i, n = 0, len(chunk)
         kept = Kept(n, len(outputs)) if self.foreign else None
+        whole = chunk
+        before = name_rows(lambda: failures.place(whole, len(results)))
         while i < n:
             try:
                 if len(columns) == 1:
@@ -74,6 +77,7 @@ class MapStep:
                 results.append(None)
                 bad.append(i)
                 i += 1
+        name_rows(before)
         if bad:
             keep = np.ones(n, np.bool_)
             keep[bad] = False

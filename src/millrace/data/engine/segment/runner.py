@@ -51,6 +51,8 @@ class SegmentRunner:
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
         self.settings = settings.replace(debug_hooks=())
         self.names = [describe(op) for op in ops]
+        source = getattr(ops[0], "source", None)
+        self.where = None if source is None else source.where
         aligned = ops[0].addressable
         self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
 
@@ -70,7 +72,7 @@ class SegmentRunner:
         restore(self.settings)
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
-        failures = Failures(self.policy)
+        failures = Failures(self.policy, self.where)
         rows = len(chunk)
         seconds: list[float] = []
         cpu: list[float] = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace.core.notices import notice
 
 from . import jpeg
 from .headers import check_bytes, check_size, image_size, is_grey_png, kind_of
@@ -102,7 +103,11 @@ def decode_part(
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
-    """RGB pixels of a JPEG. Slips that leave the picture whole are forgiven, a file cut short is not."""
+    """RGB pixels of a JPEG. Slips that leave the picture whole are forgiven, a file cut short is not.
+
+    A picture that is damaged inside, its end marker in place, is decoded as far as it goes, as MindSpore does it; that
+    is said in a warning.
+    """
     try:
         return _jpeg_pixels(data, op)
     except ValueError as error:
@@ -118,12 +123,23 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
         pixels = _by_opencv(data)
         if pixels is not None:
             return pixels
+    elif slip.startswith(_CORRUPT) and _has_end(data):
+        try:
+            pixels = _jpeg_pixels(data, op, strict=False)
+        except ValueError as error:
+            slip = str(error)
+        else:
+            notice(
+                f"{op}: the JPEG is damaged ({slip}): it was decoded as far as it goes, the rest is grey or odd"
+            )
+            return pixels
     raise DataError(
         f"{op}: Error raised by libjpeg: {slip} ({len(data)} bytes; the file is damaged or cut short)."
     )
 
 
-_CUT_SHORT = "Premature end of JPEG file"
+_CUT_SHORT, _CORRUPT = "Premature end of JPEG file", "Corrupt JPEG data"
+_SCAN = b"\xff\xda"
 # Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
 # marker (0xd9) the same words mean that the picture itself is damaged.
 _FORGIVEN = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
@@ -140,12 +156,18 @@ def _by_opencv(data: memoryview) -> Array | None:
         return None
 
 
-def _jpeg_pixels(data: memoryview, op: str) -> Array:
+def _has_end(data: memoryview) -> bool:
+    """Whether an end marker stands behind the beginning of the last scan: one of a thumbnail does not count."""
+    plain = bytes(data)
+    return plain.find(jpeg.END, plain.rfind(_SCAN)) > 0
+
+
+def _jpeg_pixels(data: memoryview, op: str, strict: bool = True) -> Array:
     height, width, space, _ = simplejpeg.decode_jpeg_header(data)
     check_size(op, (height, width))
     if space in ("CMYK", "YCCK"):
-        return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK"))
-    made: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False)
+        return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK", strict=strict))
+    made: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=strict)
     return made
 
 

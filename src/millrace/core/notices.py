@@ -1,0 +1,40 @@
+"""What a kernel has to say about a row that is odd, yet good enough to go on: a warning that names the file.
+
+A kernel does not know where its bytes come from. Whoever does (a reader, the runner of a map) says so for its thread,
+as a function that is called only when there is something to say.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from .log import warn_once
+
+__all__ = ["Place", "name_rows", "notice"]
+
+Place = Callable[[], str | None]
+
+
+class _Here(threading.local):
+    place: Place | None = None
+
+
+_here = _Here()
+
+
+def name_rows(place: Place | None) -> Place | None:
+    """From now on this thread works on the row that ``place()`` names; returns what was said before.
+
+    >>> before = name_rows(lambda: "cat/1.jpg")
+    >>> _ = name_rows(before)
+    """
+    before, _here.place = _here.place, place
+    return before
+
+
+def notice(text: str) -> None:
+    """Warn of a row, once for each file."""
+    place = None if _here.place is None else _here.place()
+    message = text if place is None else f"{place}: {text}"
+    warn_once(message, message, stacklevel=4)
