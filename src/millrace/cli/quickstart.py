@@ -18,6 +18,7 @@ from rich.console import Console
 import millrace.dataset as ds
 from millrace.core.cores import available_cores
 from millrace.core.errors import MillraceError
+from millrace.data.monitor.table import table
 from millrace.mindrecord import FileWriter
 
 from .bench.script import from_python
@@ -25,7 +26,6 @@ from .history import keep_history
 from .meter import Meter
 from .parser import count, fail
 from .shapes import CLASSES, write_image
-from .stage_table import stage_table
 
 __all__ = ["add_arguments", "run"]
 
@@ -166,7 +166,8 @@ def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) ->
 def _report(console: Console, data: ds.Dataset, page: Path) -> None:
     _title(console, "What happened: data.report()")
     report = data.report()
-    console.print(stage_table(report), soft_wrap=False)
+    for line in table(report):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print()
     verdict = str(report.verdict)
     lines = textwrap.wrap(verdict, min(console.width, 100), break_on_hyphens=False, break_long_words=False)

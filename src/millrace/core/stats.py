@@ -106,6 +106,15 @@ class StageStats:
     def rows_in(self) -> int:
         return self.ops[0].rows if self.ops else self.rows
 
+    @property
+    def given(self) -> int:
+        """What came out of it: rows, or batches. A barrier that makes batches counts them as chunks."""
+        return self.given_of(self)
+
+    def given_of(self, counted: StageStats | StageSums) -> int:
+        """The same of its counters over a while."""
+        return counted.chunks if self.batches and not self.ops else counted.rows
+
 
 class RunStats:
     """All stages of one run, sources first, and the consumer's side of it."""
@@ -160,11 +169,14 @@ class RunStats:
 
     @property
     def rows(self) -> int:
-        """Rows that were delivered, counted before they were put together in batches."""
-        for stage in reversed(self.stages):
-            if stage.batches:
-                return stage.rows_in
-        return self.delivered
+        """Rows that were delivered: batches times the rows that went into one, where there are batches."""
+        makers = [stage for stage in self.stages if stage.batches]
+        if makers and self.stages[-1].batches:
+            makers = makers[-1:]  # else they are branches that some later stage joined
+        given = sum(stage.given for stage in makers)
+        if not given:
+            return self.delivered if not makers else 0
+        return round(self.delivered * sum(stage.rows_in for stage in makers) / given)
 
     def add(self, stats: StageStats) -> StageStats:
         self.stages.append(stats)

@@ -66,7 +66,8 @@ def test_a_budget_that_holds_workers_back_is_raised() -> None:
 
 def small_batches(rows: int = 20_000, *, size: int | None = 1, epochs: int = 1) -> RunStats:
     stage = segment(op("batch", kind="Batch", busy=0.1, cpu=0.1), batches=True, batch_size=size, rows=rows)
-    run = run_of(stage, rows=rows // (size or 2), wait=0.1, consumer=0.9, idle=1.0, epochs=epochs)
+    stage.rows = rows // (size or 2)
+    run = run_of(stage, rows=stage.rows, wait=0.1, consumer=0.9, idle=1.0, epochs=epochs)
     run.pull_cpu = 0.05
     run.hand_out, run.hand_outs = 0.85, run.delivered
     run._at_end = (1.0, 1.0)

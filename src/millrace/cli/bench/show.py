@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from millrace.cli.doctor.finding import size
-from millrace.cli.stage_table import short_name
 from millrace.core.cores import available_cores
+from millrace.data.monitor.words import plain_name
 
 __all__ = ["print_answer"]
 
@@ -99,7 +99,7 @@ def _line(console: Console, name: str, value: str, note: str, wide: int = 24, mi
 
 
 def _short(name: str, width: int) -> str:
-    name = short_name(name)
+    name = plain_name(name)
     return name if len(name) < width else name[: width - 4] + "..."
 
 

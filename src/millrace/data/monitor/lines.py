@@ -6,9 +6,9 @@ import sys
 import time
 
 from .history import history_of
-from .verdict import judge
+from .report import Report
 from .watched import Watched
-from .words import count, megabytes, plain_name, seconds
+from .words import cut, many, megabytes, per_second, plain_name, seconds
 
 __all__ = ["Lines", "line_of"]
 
@@ -20,18 +20,21 @@ def line_of(run: Watched) -> str:
     stats, history = run.stats, history_of(run)
     pair = None if history is None else history.recent(EVERY)
     if pair is None or run.closed:
-        took, rows = stats.elapsed, stats.rows
-    else:
-        took, rows = pair[1].at - pair[0].at, pair[1].rows - pair[0].rows
+        return f"millrace: {Report(run).headline()}"
+    took, rows = pair[1].at - pair[0].at, pair[1].rows - pair[0].rows
     parts = [
-        f"{count(rows / took) if took else 0} rows/s",
-        f"{count(stats.rows)} rows in {seconds(stats.elapsed)}",
+        per_second(rows / took if took else 0.0, "row"),
+        f"{many(stats.rows, 'row')} in {seconds(stats.elapsed)}",
         f"held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
     ]
-    busiest = max(stats.stages, key=lambda stage: stage.busy / max(1, stage.working), default=None)
-    if busiest is not None and busiest.busy and stats.elapsed:
-        share = min(1.0, busiest.busy / (stats.elapsed * max(1, busiest.working)))
-        parts.append(f"busiest {plain_name(busiest.name)} {share:.0%}")
+    shares = [
+        (b - a) / (took * max(1, stage.working)) if took else 0.0
+        for stage, a, b in zip(stats.stages, pair[0].busy, pair[1].busy, strict=True)
+    ]
+    if any(shares):
+        busiest = max(range(len(shares)), key=shares.__getitem__)
+        name = cut(plain_name(stats.stages[busiest].name), 30)
+        parts.append(f"busiest {name} {min(1.0, shares[busiest]):.0%}")
     return "millrace: " + ", ".join(parts)
 
 
@@ -54,8 +57,9 @@ class Lines:
     def stop(self, runs: list[Watched]) -> None:
         for run in runs[-1:]:
             if run.stats.delivered:
-                _write(line_of(run))
-                _write(f"millrace: {judge(run.stats, run.budget.limit)}")
+                report = Report(run)
+                _write(f"millrace: {report.headline()}")
+                _write(f"millrace: {report.bottleneck}")
 
 
 def _write(text: str) -> None:

@@ -17,7 +17,7 @@ from millrace.data.plan.node import Node, walk
 from millrace.data.plan.physical import Segment
 
 from .svg import Box, line_chart, strip, tree
-from .words import count, crew, file_and_line, megabytes, plain_name, rate, seconds
+from .words import count, crew, file_and_line, many, megabytes, per_second, plain_name, seconds
 
 if TYPE_CHECKING:
     from .report import Report
@@ -81,7 +81,7 @@ def _verdict(report: Report) -> str:
             gain = f" ({verdict.gain:.1f}x)" if kind else ""
             parts.append(
                 f'<span>{name}</span><div class="rail"><i class="{kind}" style="width:{share:.1%}"></i></div>'
-                f"<b>{escape(rate(rows).removesuffix('/s'))} rows/s{gain}</b>"
+                f"<b>{escape(per_second(rows, 'row'))}{gain}</b>"
             )
         parts.append("</div>")
     return "".join(parts) + "</section>"
@@ -98,9 +98,9 @@ def _tiles(report: Report) -> str:
         default=None,
     )
     tiles = [
-        (count(report.rate), "rows per second"),
+        (count(report.rate), f"rows per second{', after the start-up' * report.start_left_out}"),
         (count(report.rows), f"rows in {seconds(report.elapsed)}"),
-        (count(report.delivered), "batches or rows delivered"),
+        *([(count(report.delivered), "batches")] if report.unit == "batch" else []),
         ("-" if report.first_batch is None else seconds(report.first_batch), "to the first batch"),
         (megabytes(report.peak_bytes), f"held at most, of {megabytes(report.budget_bytes)}"),
         (f"{report.cores_used:.2f} of {report.cores}", "cores used"),
@@ -178,10 +178,9 @@ def _stages(report: Report) -> str:
 
 def _stage(report: Report, stage: dict[str, Any]) -> str:
     guilty = report.verdict.stage in [stage["name"], *(op["name"] for op in stage["ops"])]
-    whole = report.elapsed * max(1, stage["working"])
     on = crew(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"]
-    chunks = f" in {count(stage['chunks'])} chunks" if stage["chunks"] else ""
-    facts = [f"{count(stage['rows'])} {'items' if stage['ops'] else 'rows'}{chunks}"]
+    chunks = f" in {many(stage['chunks'], 'chunk')}" if stage["chunks"] else ""
+    facts = [f"{many(stage['given'], stage['unit'])}{chunks}"]
     facts.append(f"waited for {seconds(stage['wait_in'])}")
     if stage["wait_out"]:
         facts.append(f"waited for room {seconds(stage['wait_out'])}")
@@ -208,10 +207,16 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
     return (
         f'<div class="stage{" guilty" if guilty else ""}"><div class="top"><b>{escape(plain_name(stage["name"]))}</b>'
         f"<small>{escape(file_and_line(stage['where']))}</small><small>{escape(on)}</small>"
-        f"<span>{rate(stage['rows_per_second'])}</span></div>"
-        f"{_bar(stage['busy'], stage['cpu'], whole)}"
+        f"<span>{per_second(stage['rate'], stage['unit'])}</span></div>"
+        f"{_share_bar(stage)}"
         f'<div class="facts">{"".join(f"<span>{escape(fact)}</span>" for fact in facts)}</div>{ops}</div>'
     )
+
+
+def _share_bar(stage: dict[str, Any]) -> str:
+    """How busy its workers were, of which how much they computed."""
+    computing = stage["cpu"] / stage["busy"] if stage["busy"] else 0.0
+    return _bar(stage["utilisation"], stage["utilisation"] * computing, 1.0)
 
 
 def _bar(busy: float, cpu: float, whole: float) -> str:
@@ -240,11 +245,9 @@ def _plans(report: Report, plan: Plan) -> str:
         if stage is None:
             return Box(node.label, _lines(node))
         guilty = report.verdict.stage in [stage["name"], *(op["name"] for op in stage["ops"])]
-        share = (
-            min(1.0, stage["busy"] / (report.elapsed * max(1, stage["working"]))) if stage["ops"] else None
-        )
+        share = stage["utilisation"] if stage["ops"] else None
         lines = (
-            [f"{crew(stage['workers'], stage['kind'])}, {rate(stage['rows_per_second'])}"]
+            [f"{crew(stage['workers'], stage['kind'])}, {per_second(stage['rate'], stage['unit'])}"]
             if stage["ops"]
             else []
         )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import textwrap
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from millrace.core.cores import available_cores
-from millrace.core.stats import StageStats
+from millrace.core.stats import StageStats, StageSums
+from millrace.data.plan.node import walk
 
 from .history import history_of
 from .model import window_of
+from .table import WIDTH, table
 from .verdict import Verdict, judge
 from .watched import Watched
-from .words import count, crew, megabytes, seconds
+from .words import many, megabytes, per_second, seconds
 
 __all__ = ["Report"]
 
@@ -47,13 +51,22 @@ class Report:
         self.padding = run.padding
         self.cores = available_cores()
         steady = window_of(stats)
-        took = steady.consumer_wait + steady.consumer_busy
-        # rows per second, the start-up left out
+        # rates and shares are those after the start-up, where the run was long enough to leave it out
+        self.start_left_out = steady.delivered < stats.delivered
+        took = steady.consumer_wait + steady.consumer_busy if self.start_left_out else self.elapsed
         self.rate = steady.rows / took if took > 0 else 0.0
         outside = sum(stage.cpu for stage in stats.stages if stage.outside)
         self.cores_used = (stats.process_cpu + outside) / self.elapsed if self.elapsed else 0.0
-        self.stages = [_stage(stage, self.elapsed) for stage in stats.stages if stage.kind != "indices"]
-        self.verdict: Verdict = judge(stats, run.budget.limit, self.cores)
+        units = units_of(run)
+        # what is delivered: "row" or "batch"
+        self.unit = units[-1] if units else "row"
+        self.stages = [
+            _stage(stage, sums, took, unit)
+            for stage, sums, unit in zip(stats.stages, steady.stages, units, strict=True)
+            if stage.kind != "indices"
+        ]
+        # the verdict speaks of the rate that stands above it
+        self.verdict: Verdict = judge(stats, run.budget.limit, self.cores).at(self.rate)
         # None unless a monitor looked at the run
         history = history_of(run)
         self.history: dict[str, Any] | None = None if history is None else history.to_dict()
@@ -101,80 +114,83 @@ class Report:
         return text
 
     def __str__(self) -> str:
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(title=None, show_edge=False, pad_edge=False, box=None, header_style="bold")
-        for heading in ("stage", "on", "rows", "rows/s", "busy", "computing", "wait in", "wait out", "queue"):
-            table.add_column(heading, justify="left" if heading in ("stage", "on") else "right")
-        for stage in self.stages:
-            table.add_row(*_cells(stage))
-            for op in stage["ops"] if len(stage["ops"]) > 1 else []:
-                share = f"{op['cpu'] / op['busy']:.0%}" if op["busy"] else ""
-                table.add_row(f"  {op['name']}", "", "", "", f"{op['busy']:.2f} s", share, "", "", "")
-        console = Console(width=140, force_terminal=False, color_system=None)
-        with console.capture() as captured:
-            console.print(table)
-        lines = "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
-        return f"{self.headline()}\n{lines}\n{self.bottleneck}"
+        held = f"held at most {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
+        held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
+        paragraph = textwrap.fill(self.bottleneck, WIDTH, break_long_words=False, break_on_hyphens=False)
+        return "\n".join([self.headline(), held, *table(self), paragraph])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The page, inside a frame of its own, as notebooks show it."""
+        inside = escape(self.to_html(), quote=True)
+        style = "width:100%;height:640px;border:1px solid #8884;border-radius:8px"
+        return f'<iframe title="Millrace report" style="{style}" srcdoc="{inside}"></iframe>'
 
     def headline(self) -> str:
         """The run in one line.
 
         >>> import millrace.dataset as ds
-        >>> data = ds.NumpySlicesDataset([1, 2, 3])
+        >>> data = ds.NumpySlicesDataset([1, 2, 3]).batch(2)
         >>> _ = list(data.create_tuple_iterator(num_epochs=1))
-        >>> data.report().headline().split(" in ")[0]
-        '3 delivered'
+        >>> data.report().headline().partition(" in 0")[0].rpartition(" in ")[0]
+        '3 rows in 2 batches'
         """
-        first = "-" if self.first_batch is None else seconds(self.first_batch)
-        head = f"{self.delivered} delivered in {self.elapsed:.2f} s ({count(self.rate)} rows/s), first after {first}"
-        held = f"peak held {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
-        held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
-        rows = f"; {self.skipped} rows skipped or replaced" if self.skipped else ""
-        rows += f"; {self.padding} rows are padding of this shard" if self.padding else ""
-        return f"{head}; {held}{rows}"
+        batches = f" in {many(self.delivered, 'batch')}" if self.unit == "batch" else ""
+        head = f"{many(self.rows, 'row')}{batches} in {seconds(self.elapsed)}"
+        if self.first_batch is not None:
+            head += f", the first after {seconds(self.first_batch)}"
+        head += f"; {'then ' if self.start_left_out else ''}{per_second(self.rate, 'row')}"
+        head += f"; {many(self.skipped, 'row')} skipped or replaced" if self.skipped else ""
+        return head + (f"; {many(self.padding, 'row')} of this shard are padding" if self.padding else "")
 
 
-def _stage(stage: StageStats, elapsed: float) -> dict[str, Any]:
+def units_of(run: Watched) -> list[str]:
+    """What each stage counts: batches from the one that makes them on, rows before."""
+    nodes, stages = list(walk(run.plan.root)), run.stats.stages
+    if len(nodes) != len(stages):
+        # without the tree: all that come after a stage that makes batches
+        first = next((i for i, stage in enumerate(stages) if stage.batches), len(stages))
+        return ["row" if i < first else "batch" for i in range(len(stages))]
+    batched: dict[int, bool] = {}
+    for node, stage in zip(nodes, stages, strict=True):
+        batched[id(node)] = stage.batches or any(batched[id(child)] for child in node.inputs)
+    return ["batch" if batched[id(node)] else "row" for node in nodes]
+
+
+def _stage(stage: StageStats, steady: StageSums, took: float, unit: str) -> dict[str, Any]:
     # a barrier has no workers: its work is that of the thread it runs in
     busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.pump_cpu, stage.pump_cpu)
+    share = (steady.busy if stage.busy else steady.pump_cpu) / (took * max(1, stage.working)) if took else 0.0
     return {
         "name": stage.name,
         "where": stage.where,
         "kind": stage.kind,
         "workers": stage.workers,
         "working": stage.working,
-        "rows": stage.rows,
+        # what it gave in all, and after the start-up in a second
+        "unit": unit,
+        "given": stage.given,
+        "rate": stage.given_of(steady) / took if took else 0.0,
         "chunks": stage.chunks,
         "bytes": stage.bytes,
-        "rows_per_second": stage.rows / elapsed if elapsed else 0.0,
         "busy": busy,
-        "cpu": cpu,
-        "utilisation": busy / (elapsed * max(1, stage.workers)) if elapsed else 0.0,
+        "cpu": min(busy, cpu),
+        # the share of their time that its working workers were busy
+        "utilisation": min(1.0, share),
         "wait_in": stage.wait_in,
         "wait_out": stage.wait_out,
         "queue_fill": stage.mean_fill,
         "budget_waits": stage.refused,
         "spilled_bytes": stage.spilled,
         "ops": [
-            {"name": op.name, "where": op.where, "busy": op.busy, "cpu": op.cpu, "rows": op.rows}
+            {
+                "name": op.name,
+                "where": op.where,
+                "busy": op.busy,
+                "cpu": min(op.busy, op.cpu),
+                "rows": op.rows,
+            }
             for op in stage.ops
         ],
     }
-
-
-def _cells(stage: dict[str, Any]) -> list[str]:
-    return [
-        stage["name"],
-        crew(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"],
-        str(stage["rows"]),
-        f"{stage['rows_per_second']:.0f}",
-        f"{stage['utilisation']:.0%}",
-        f"{stage['cpu'] / stage['busy']:.0%}" if stage["busy"] else "",
-        f"{stage['wait_in']:.2f} s",
-        f"{stage['wait_out']:.2f} s",
-        f"{stage['queue_fill']:.0%}",
-    ]

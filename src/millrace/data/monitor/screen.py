@@ -13,9 +13,10 @@ from rich.text import Text
 from millrace.core.stats import StageStats
 
 from .history import Point, history_of
-from .verdict import Verdict, judge
+from .report import Report
+from .verdict import Verdict
 from .watched import Watched
-from .words import count, crew, file_and_line, megabytes, plain_name, rate, seconds, spark
+from .words import crew, file_and_line, many, megabytes, per_second, plain_name, seconds, spark
 
 __all__ = ["Screen", "picture"]
 
@@ -58,49 +59,49 @@ class Screen:
 
 
 def picture(run: Watched) -> Group:
-    """A run as it stands now."""
-    stats, history = run.stats, history_of(run)
-    verdict = judge(stats, run.budget.limit)
+    """A run as it stands now: the last two seconds of one that goes on, all of one that has ended."""
+    stats, history, report = run.stats, history_of(run), Report(run)
     pair = None if run.closed or history is None else history.recent()
-    took = pair[1].at - pair[0].at if pair else stats.elapsed
-    rows = pair[1].rows - pair[0].rows if pair else stats.rows
+    took = pair[1].at - pair[0].at if pair else 0.0
+    now = (pair[1].rows - pair[0].rows) / took if pair and took else report.rate
     head = Text.assemble(
         ("millrace ", "bold cyan"),
-        (f"{count(rows / took) if took else 0} rows/s ", "bold"),
+        (f"{per_second(now, 'row')} ", "bold"),
         (spark([r for _, r in history.rates()]) if history else "", "cyan"),
-        f"  {count(stats.rows)} rows in {seconds(stats.elapsed)}",
+        f"  {many(report.rows, 'row')} in {seconds(report.elapsed)}",
         f"  held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
-        "" if stats.first_batch is None else f"  first batch {seconds(stats.first_batch)}",
+        "" if report.first_batch is None else f"  first batch {seconds(report.first_batch)}",
     )
     table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
     for name, ratio in (("stage", 3), ("on", 1)):
         table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=ratio)
-    for name in ("rows/s", "busy", "queue", "wait in", "wait out"):
+    for name in ("rate", "busy", "queue", "wait in", "wait out"):
         table.add_column(name, no_wrap=True, justify="left" if name in ("busy", "queue") else "right")
-    for number, stage in enumerate(stats.stages):
-        table.add_row(*_cells(number, stage, pair, took, verdict))
-    return Group(head, table, _verdict_line(verdict))
+    for number, (stage, shown) in enumerate(zip(stats.stages, report.stages, strict=True)):
+        table.add_row(*_cells(number, stage, shown, pair, report))
+    return Group(head, table, _verdict_line(report.verdict))
 
 
 def _cells(
-    number: int, stage: StageStats, pair: tuple[Point, Point] | None, took: float, verdict: Verdict
+    number: int, stage: StageStats, shown: dict[str, Any], pair: tuple[Point, Point] | None, report: Report
 ) -> list[Any]:
-    rows, busy, wait_in, wait_out = stage.rows, stage.busy, stage.wait_in, stage.wait_out
-    if pair is not None:
+    given, share, took = shown["rate"], shown["utilisation"], report.elapsed
+    wait_in, wait_out = stage.wait_in, stage.wait_out
+    if pair is not None and pair[1].at > pair[0].at:
         first, last = pair
-        rows = last.stage_rows[number] - first.stage_rows[number]
-        busy = last.busy[number] - first.busy[number]
+        took = last.at - first.at
+        given = (last.stage_rows[number] - first.stage_rows[number]) / took
+        share = min(1.0, (last.busy[number] - first.busy[number]) / (took * max(1, stage.working)))
         wait_in = last.wait_in[number] - first.wait_in[number]
         wait_out = last.wait_out[number] - first.wait_out[number]
-    share = min(1.0, busy / (took * max(1, stage.working))) if took else 0.0
-    guilty = verdict.stage in [stage.name, *(op.name for op in stage.ops)]
+    guilty = report.verdict.stage in [stage.name, *(op.name for op in stage.ops)]
     name = Text(plain_name(stage.name), style="bold yellow" if guilty else "")
     if file_and_line(stage.where):
         name.append(f" {file_and_line(stage.where)}", style="dim")
     return [
         name,
         crew(stage.working, stage.kind) if stage.ops else stage.kind,
-        rate(rows / took) if took else "-",
+        per_second(given, shown["unit"]),
         _bar(share, "yellow" if guilty else "green") if stage.busy else Text("-", style="dim"),
         _bar(stage.last_fill, "blue") if stage.fill else Text("-", style="dim"),
         f"{min(1.0, wait_in / took):.0%}" if took else "-",
@@ -121,7 +122,7 @@ def _verdict_line(verdict: Verdict) -> Text:
     )
     if verdict.change is not None:
         text.append(verdict.change.call, style="bold")
-        text.append(f"  →  {rate(verdict.predicted)} ({verdict.gain:.1f}x)", style="bold green")
+        text.append(f"  →  {per_second(verdict.predicted, 'row')} ({verdict.gain:.1f}x)", style="bold green")
     else:
         text.append(verdict.advice)
     return text

@@ -11,7 +11,7 @@ from millrace.core.stats import RunStats, StageStats
 
 from .changes import Candidate, candidates, slowest_op
 from .model import Model
-from .words import seconds
+from .words import count, many, per_second, plain_name, seconds, short_name
 
 __all__ = ["Change", "Verdict", "judge"]
 
@@ -69,15 +69,21 @@ class Verdict:
         """How many times as fast the change is expected to be."""
         return self.predicted / self.rate if self.rate else 1.0
 
+    def at(self, rate: float) -> Verdict:
+        """The same gain from another rate: that of the whole run, where no start-up could be left out."""
+        return dataclasses.replace(self, rate=rate, predicted=rate * self.gain)
+
     def __str__(self) -> str:
         text = (
-            f"The bottleneck is {self.stage}: {'; '.join(self.evidence)}."
+            f"The bottleneck is {short_name(self.stage)}: {'; '.join(self.evidence)}."
             if self.stage
             else self.evidence[0] + "."
         )
         text += f" {self.advice}" if self.advice else ""
         if self.change is not None:
-            text += f" From {self.rate:,.0f} to about {self.predicted:,.0f} rows/s ({self.gain:.1f}x)."
+            text += (
+                f" From {count(self.rate)} to about {per_second(self.predicted, 'row')} ({self.gain:.1f}x)."
+            )
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,7 +208,7 @@ def _call(best: Candidate, name: str) -> str:
         return "leave chunk_rows unset"
     if best.knob == "batch_size":
         return f".batch({best.value})"
-    head = name.partition(" at ")[0]
+    head = plain_name(name)
     if best.op is None or best.op.kind == "Read":
         return f"{head}(..., {arguments})"
     return (
@@ -227,8 +233,7 @@ def _is_short(model: Model, run: RunStats) -> bool:
 
 def _too_short(model: Model, run: RunStats) -> Verdict:
     what = "batch" if any(stage.batches for stage in run.stages) else "row"
-    many = f"{run.delivered:,} {what}{'' if run.delivered == 1 else 'es' if what == 'batch' else 's'}"
-    told = f"Too short to judge: {many} in {seconds(run.elapsed)}"
+    told = f"Too short to judge: {many(run.delivered, what)} in {seconds(run.elapsed)}"
     return Verdict("too short", "", "", (told,), "", None, model.measured, model.measured)
 
 

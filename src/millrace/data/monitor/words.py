@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 
 from millrace.core.executors import EXECUTORS
 
-__all__ = ["count", "crew", "file_and_line", "megabytes", "plain_name", "rate", "seconds", "spark"]
+__all__ = [
+    "count",
+    "crew",
+    "cut",
+    "file_and_line",
+    "many",
+    "megabytes",
+    "per_second",
+    "plain_name",
+    "seconds",
+    "short_name",
+    "spark",
+]
 
 _BARS = "▁▂▃▄▅▆▇█"
+_ONE = {"threads": "thread", "processes": "process"}
+_PLACE = re.compile(r" at (\S.*:\d+)$")
 
 
 def plain_name(name: str) -> str:
@@ -17,7 +32,49 @@ def plain_name(name: str) -> str:
     >>> plain_name("map(decode) at /home/me/train.py:12")
     'map(decode)'
     """
-    return name.partition(" at ")[0]
+    return _PLACE.sub("", name)
+
+
+def short_name(name: str) -> str:
+    """An op's name with its place, the folder left out.
+
+    >>> short_name("map(decode) at /home/me/train.py:12")
+    'map(decode) at train.py:12'
+    """
+    return _PLACE.sub(lambda found: f" at {file_and_line(found[1])}", name)
+
+
+def cut(text: str, most: int) -> str:
+    """Text of at most so many characters; what is too long loses its middle.
+
+    >>> cut("NumpySlicesDataset + map(decode) + batch", 21)
+    'NumpySlice…e) + batch'
+    """
+    if len(text) <= most:
+        return text
+    head = most // 2
+    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
+
+
+def many(number: int, unit: str) -> str:
+    """
+    >>> many(1, "batch"), many(1200, "batch"), many(3, "row")
+    ('1 batch', '1,200 batches', '3 rows')
+    """
+    return f"{number:,} {unit if number == 1 else _plural(unit)}"
+
+
+def _plural(unit: str) -> str:
+    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
+
+
+def per_second(number: float, unit: str) -> str:
+    """A rate with what it counts.
+
+    >>> per_second(12_345.6, "row"), per_second(7.25, "batch")
+    ('12.3k rows/s', '7.2 batches/s')
+    """
+    return f"{count(number)} {_plural(unit)}/s"
 
 
 def file_and_line(where: str) -> str:
@@ -57,14 +114,6 @@ def crew(workers: int, kind: str) -> str:
     return (
         f"1 {EXECUTORS[kind].worker if kind in EXECUTORS else kind}" if workers == 1 else f"{workers} {kind}"
     )
-
-
-def rate(number: float) -> str:
-    """
-    >>> rate(12_345.6)
-    '12,346/s'
-    """
-    return f"{number:,.0f}/s" if number >= 10 else f"{number:.1f}/s"
 
 
 def seconds(number: float) -> str:
