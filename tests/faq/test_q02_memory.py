@@ -100,7 +100,7 @@ def test_one_number_is_enforced(code: str, batches: int) -> None:
     )
     # the peak is reported, as a number and in the text
     assert got["counted"] > 0
-    assert f"peak held {got['counted'] / 1e6:.1f} MB of 64.0 MB" in got["text"]
+    assert f"held at most {got['counted'] / 1e6:.1f} MB of 64.0 MB" in got["text"]
 
 
 def test_the_rows_are_the_same_with_a_budget() -> None:

@@ -82,7 +82,7 @@ def test_the_report_says_what_was_spilled() -> None:
             pass
         report = data.report()
     assert report.spilled_bytes > 16 * 1024 * 40
-    assert "went through the disk" in report.headline()
+    assert "went through the disk" in str(report)
     assert report.peak_bytes < 16 * 1024 * 50 / 2
     assert "of rows waited on disk" in report.to_html()
 
