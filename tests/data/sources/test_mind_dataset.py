@@ -441,3 +441,12 @@ def test_from_json_and_back(two, options):
     data = MindDataset(two, ["f"], **options).batch(2)
     again = ds.deserialize(json.loads(json.dumps(ds.serialize(data))))
     assert_same_rows(*([list(d.create_dict_iterator(1, output_numpy=True))] for d in (again, data)))
+
+
+def test_an_unknown_column_and_a_bad_name_are_told_with_the_file(tmp_path):
+    path = str(tmp_path / "x.mindrecord")
+    ds.NumpySlicesDataset({"a": [1]}).save(path)
+    with pytest.raises(RuntimeError, match=r"column name: zz .* of .*x\.mindrecord"):
+        MindDataset(path, ["zz"])
+    with pytest.raises(ValueError, match=r"'a\|b' has the character '\|' in it"):
+        MindDataset("a|b")

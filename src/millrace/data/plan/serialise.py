@@ -36,7 +36,7 @@ def _arguments(node: Node) -> dict[str, Any]:
         made = dict(node.source.arguments())
         made |= {"connector_queue_size": QUEUE, "num_parallel_workers": node.workers or 1}
         if node.sampler is not None and made.pop("keeps_sampler", False):
-            made["sampler"] = node.sampler.to_dict()
+            made["sampler"] = dict(sorted(node.sampler.to_dict().items()))
         made.pop("keeps_sampler", None)
         return made
     if isinstance(node, ops.Map):

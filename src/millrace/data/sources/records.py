@@ -71,6 +71,9 @@ class RecordSource(SourceTraits):
         self.padding = padded_values(self.fields, self.columns, padded_sample) if num_padded else {}
         self._labels: dict[str, npt.NDArray[Any]] = {}
 
+    def _first_file(self) -> str:
+        return str(self.files if isinstance(self.files, str) else self.files[0])
+
     def _chosen(self, columns: list[str] | None) -> list[str]:
         if not columns:
             return self.fields.names
@@ -78,7 +81,7 @@ class RecordSource(SourceTraits):
             if name not in self.fields.names:
                 raise PlanError(
                     f"Invalid data, column name: {name} can not found in schema. Please check the "
-                    f"'column_list'. The columns are {self.fields.names}."
+                    f"'column_list'. The columns are {self.fields.names}, of {self._first_file()}."
                 )
         if len(set(columns)) != len(columns):
             twice = next(name for name in columns if columns.count(name) > 1)

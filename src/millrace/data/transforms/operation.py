@@ -192,14 +192,14 @@ def _restored(value: Any) -> Any:
 
 
 def rebuilt(saved: dict[str, Any]) -> Operation:
-    """A transform of this package from its JSON; nothing else is ever imported or called."""
-    name, module = str(saved.get("tensor_op_name", "")), saved.get("python_module")
+    """A transform of this package from its JSON, its module being loaded; nothing else is ever called."""
+    name, module = str(saved.get("tensor_op_name", "")), str(saved.get("python_module", ""))
     stack = list(Operation.__subclasses__())
     while stack:
         kind = stack.pop()
-        if kind.__name__ == name and not kind.user_code and module in (None, kind.__module__):
+        if (kind.__name__, kind.__module__) == (name, module) and not kind.user_code:
             return kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
         stack += kind.__subclasses__()
     raise ArgumentTypeError(
-        f"{name!r} is no transform that can be rebuilt from JSON: it is a Python function"
+        f"the operation {name!r} of {module!r} cannot be rebuilt from JSON: it is a Python function"
     )
