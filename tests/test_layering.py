@@ -121,8 +121,6 @@ COMPUTED = {
     "data.engine.executors.kit": "a worker imports what its user's process had imported",
     "data.engine.executors.modules": "a worker finds the user's modules as others do, or by their file",
     "data.engine.executors.registry": "one module per executor, named as in core.executors",
-    "data.engine.segment.table": "the files of its own room, which enter their steps",
-    "data.engine.stages.table": "the files of its own room, which enter their stages",
     "data.engine.segment.mapping": "a transform names the libraries to import before threads start",
     "data.fluent.dataset": "the writer that `sources` put into the table",
     "data.fluent.pipeline_json": "a saved pipeline names its sources and transforms",

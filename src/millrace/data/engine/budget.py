@@ -16,13 +16,22 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import threadpoolctl
+
 from millrace.core.cgroup import cgroup_memory
 from millrace.core.cores import available_cores
 from millrace.core.errors import ResourceError
 from millrace.core.log import get_logger, warn_once
 from millrace.core.settings import Settings
 
-__all__ = ["Bytes", "cap_this_process", "capped_libraries", "memory_limit", "thread_limit_error"]
+__all__ = [
+    "Bytes",
+    "cap_this_process",
+    "capped_libraries",
+    "look_at_libraries",
+    "memory_limit",
+    "thread_limit_error",
+]
 
 log = get_logger(__name__)
 
@@ -47,10 +56,9 @@ class _Caps:
             if self._users > 1:
                 return
             self._share = share
-            controller = _thread_pools()
-            if controller is not None:
-                _take_over(controller)
-                self._blas = controller.limit(limits=share, user_api="blas")
+            look_at_libraries()
+            _take_over(_controller)
+            self._blas = _controller.limit(limits=share, user_api="blas")
         found = self._cap_cv2()
         log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
 
@@ -81,14 +89,16 @@ class _Caps:
                 sys.modules["cv2"].setNumThreads(self._cv2_before)
                 self._cv2_before = None
             if self._blas is not None:
-                _take_over(_thread_pools())
+                _take_over(_controller)
                 self._blas.restore_original_limits()
                 self._blas = None
-                _take_over(_thread_pools())  # the user's own limits work again, from any thread
+                _take_over(_controller)  # the user's own limits work again, from any thread
 
 
 _caps = _Caps()
-_controller: Any = None
+# threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
+# import, since a first batch is waited for; each run looks again, which takes half of one, for what was loaded since.
+_controller = threadpoolctl.ThreadpoolController()
 
 
 def _after_fork() -> None:
@@ -118,24 +128,18 @@ def parked_threads() -> Iterator[None]:
             cv2.setNumThreads(before)
 
 
+def look_at_libraries() -> None:
+    """Find the BLAS and OpenMP libraries that are loaded now."""
+    global _controller
+    _controller = threadpoolctl.ThreadpoolController()
+
+
 def _take_over(controller: Any) -> None:
     """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
     for library in controller.lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
         if clear is not None:
             clear(force=True)
-
-
-def _thread_pools() -> Any:
-    """threadpoolctl's view of the loaded BLAS and OpenMP libraries, looked up once (a few milliseconds)."""
-    global _controller
-    if _controller is None:
-        try:
-            import threadpoolctl
-        except ImportError:
-            return None
-        _controller = threadpoolctl.ThreadpoolController()
-    return _controller
 
 
 @contextlib.contextmanager
@@ -146,9 +150,7 @@ def capped_libraries(share: int = 1) -> Iterator[None]:
     numba = sys.modules.get("numba")
     if numba is not None and hasattr(numba, "set_num_threads"):
         numba.set_num_threads(share)
-    controller = _thread_pools()
-    if controller is not None:
-        controller.limit(limits=share, user_api="openmp")
+    _controller.limit(limits=share, user_api="openmp")
     try:
         yield
     finally:
@@ -174,9 +176,7 @@ def cap_this_process(share: int = 1) -> None:
     for name in _VARIABLES:  # for libraries that are not loaded yet
         os.environ[name] = str(share)
     _caps.enter(share)
-    controller = _thread_pools()
-    if controller is not None:
-        controller.limit(limits=share, user_api="openmp")
+    _controller.limit(limits=share, user_api="openmp")
 
 
 def thread_limit_error(wanted: int, started: int) -> ResourceError:

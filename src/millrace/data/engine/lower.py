@@ -19,6 +19,7 @@ from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
 
 from .budget import Bytes
+from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
 from .executors.base import Executor
 from .executors.registry import make_executor
 from .segment.runner import SegmentRunner

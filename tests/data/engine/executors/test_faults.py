@@ -195,11 +195,11 @@ def test_stacks_of_a_stuck_worker(make_processes, tmp_path):
 def refuse_after(monkeypatch, count, error):
     real, left = launch.Launcher.start, [count]
 
-    def start(self, name):
+    def start(self, *given):
         left[0] -= 1
         if left[0] < 0:
             raise error
-        return real(self, name)
+        return real(self, *given)
 
     monkeypatch.setattr(launch.Launcher, "start", start)
 

@@ -175,15 +175,12 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def serve(control: int) -> NoReturn:
     """Answer the parent until it is gone."""
-    from millrace.data.engine import budget
-
     from . import worker
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Blocked, not ignored: a child's end is then waited for without missing it and without polling.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     worker.prctl(15, b"millrace-forks")
-    budget._thread_pools()  # looked up once here instead of once in each worker
     gc.collect()
     gc.freeze()  # the collector then writes to no page that is shared with the workers
     sock = socket.socket(fileno=control)

@@ -5,8 +5,6 @@ The file of a step says which node it is for: ``@step_for(Node)`` above the func
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -46,9 +44,6 @@ def step_for(kind: type[Node]) -> Callable[[M], M]:
 
 
 def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> Step:
-    if type(node) not in _STEPS:  # the files of this room enter theirs when they are imported
-        for each in pkgutil.iter_modules([__file__.rpartition("/")[0]]):
-            importlib.import_module(f"{__package__}.{each.name}")
     make = _STEPS.get(type(node))
     if make is None:
         raise PlanError(f"{node.label} is no row-wise op: no step is entered for it with @step_for")

@@ -6,8 +6,6 @@ The file of a stage says which node it is for: ``@stage_for(Node)`` above the fu
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -61,9 +59,6 @@ def stage_for(kind: type[Node]) -> Callable[[StageMaker], StageMaker]:
 
 def make_stage(making: Making) -> Stage:
     kind = type(making.node)
-    if kind not in _STAGES:  # the files of this room enter theirs when they are imported
-        for each in pkgutil.iter_modules([__file__.rpartition("/")[0]]):
-            importlib.import_module(f"{__package__}.{each.name}")
     make = _STAGES.get(kind)
     if make is None:
         raise PlanError(f"no stage for {making.node.label}: none is entered for it with @stage_for")
