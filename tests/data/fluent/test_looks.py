@@ -89,3 +89,41 @@ def test_the_last_bucket_has_no_boundary_to_pad_to():
     assert rows_of(whole) == [[[1] * 5] * 2]
     with pytest.raises(RuntimeError, match="bucket index should be less than 2"):
         rows_of(long.bucket_batch_by_length(["x"], [4], [2, 2], pad_info={"x": ([None], 0)}, **options))
+
+
+def numbers(column="x"):
+    return ds.NumpySlicesDataset({column: [0, 1, 2, 3]}, shuffle=False)
+
+
+def made_of(*_):
+    return numbers("y").batch(4)
+
+
+@pytest.mark.parametrize(
+    ("data", "batch_size", "repeats"),
+    [
+        (lambda: ds.zip((numbers().batch(2), numbers("y").batch(3))), 3, 1),
+        (lambda: numbers().batch(2) + numbers().batch(2), 2, 1),
+        (lambda: numbers().repeat(2) + numbers(), 1, 1),
+        (lambda: numbers() + numbers().repeat(2), 1, 2),
+        (lambda: ds.zip((numbers().repeat(3), numbers("y"))), 1, 1),
+        (lambda: numbers().batch(2).repeat(2).flat_map(made_of), 1, 1),
+        (lambda: numbers().flat_map(made_of).batch(3), 3, 1),
+        (lambda: numbers().repeat().map(abs), 1, -1),
+    ],
+)
+def test_of_several_datasets_the_last_answers_as_in_mindspore(data, batch_size, repeats):
+    assert data().get_batch_size() == batch_size
+    assert data().get_repeat_count() == repeats
+
+
+def test_classes_of_several_datasets(tmp_path):
+    for name in ("ant", "bee"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.jpg").touch()
+    folder = ds.ImageFolderDataset(str(tmp_path), shuffle=False)
+    assert folder.batch(2).num_classes() == 2
+    assert ds.zip((numbers(), folder)).num_classes() == 2
+    assert ds.zip((folder, numbers())).num_classes() is None
+    assert ds.zip((folder, numbers())).get_class_indexing() == {"ant": 0, "bee": 1}
+    assert folder.flat_map(made_of).num_classes() is None

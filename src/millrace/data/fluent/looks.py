@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millrace.data.plan import ops
+from millrace.data.transforms.base import PyFunc
 
 from .base import DatasetBase
 
@@ -40,13 +41,14 @@ class Looks(DatasetBase):
 
     @property
     def operations(self) -> list[Any]:
-        """The operations of a map, in order.
+        """The operations of a map, as they were given; no other dataset has any.
 
         >>> import millrace.dataset as ds
-        >>> ds.NumpySlicesDataset([[1], [2]]).map([ds.transforms.Fill(3)]).operations
-        [Fill(fill_value=3)]
+        >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
+        [<built-in function abs>]
         """
-        return list(self._own(ops.Map, "operations"))
+        given = self._own(ops.Map, "operations")
+        return [op.function if isinstance(op, PyFunc) else op for op in given]
 
     @property
     def batch_size(self) -> Any:

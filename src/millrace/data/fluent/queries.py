@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,8 @@ from millrace.core.errors import ArgumentValueError
 from millrace.data.monitor.report import Report
 from millrace.data.plan import ops
 from millrace.data.plan.explain import explain
-from millrace.data.plan.node import Node, schema_of, walk
+from millrace.data.plan.node import Node, schema_of
 from millrace.data.plan.serialise import to_json
-from millrace.data.transforms.base import PyFunc
 
 from .base import DatasetBase
 
@@ -110,13 +110,11 @@ class Queries(DatasetBase):
         """
         if self._session.batch_size is not None:
             return self._session.batch_size
-        node: Node = self._node
-        while node.inputs:
+        for node in _asked(self._node):
             if isinstance(node, ops.Batch):
                 return node.batch_size if isinstance(node.batch_size, int) else -1
-            if isinstance(node, ops.FlatMap | ops.BucketBatch):  # rows of their own making
+            if isinstance(node, ops.BucketBatch):
                 return 1
-            node = node.inputs[-1]
         return 1
 
     def copy_batch_size(self, value: int) -> None:
@@ -139,36 +137,9 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1]).repeat(3).batch(1).get_repeat_count()
         3
         """
-        node: Node = self._node
-        while True:
-            if isinstance(node, ops.Repeat):
-                return -1 if node.count is None else node.count
-            if not node.inputs or isinstance(node, ops.FlatMap):
-                return 1
-            node = node.inputs[-1]
-
-    @property
-    def num_parallel_workers(self) -> int | None:
-        """The workers that the last operation was asked to use; None where it was not asked.
-
-        >>> import millrace.dataset as ds
-        >>> ds.NumpySlicesDataset([1, 2]).map(abs, num_parallel_workers=2).num_parallel_workers
-        2
-        """
-        workers: int | None = getattr(self._node, "workers", None)
-        return workers
-
-    @property
-    def operations(self) -> list[Any]:
-        """The operations of a map, as they were given; no other dataset has any.
-
-        >>> import millrace.dataset as ds
-        >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
-        [<built-in function abs>]
-        """
-        if not isinstance(self._node, ops.Map):
-            raise AttributeError(f"only a map has operations, and this is a {self._node.label}")
-        return [op.function if isinstance(op, PyFunc) else op for op in self._node.operations]
+        repeats = (node.count for node in _asked(self._node) if isinstance(node, ops.Repeat))
+        count = next(repeats, 1)
+        return -1 if count is None else count
 
     def num_classes(self) -> int | None:
         """The number of classes of the source, None when it has none.
@@ -177,7 +148,7 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).num_classes() is None
         True
         """
-        return self._source_says("num_classes", None)
+        return self._source_says("num_classes", None, last=True)
 
     def get_class_indexing(self) -> dict[str, Any]:
         """Class names and their numbers, empty when the source has none.
@@ -186,12 +157,14 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).get_class_indexing()
         {}
         """
-        return self._source_says("class_indexing", {})
+        return self._source_says("class_indexing", {}, last=False)
 
-    def _source_says(self, question: str, default: Any) -> Any:
-        read = next(n for n in walk(self._node) if isinstance(n, ops.Read))
-        answer = getattr(read.source, question, None)
-        return default if answer is None else answer()
+    def _source_says(self, question: str, default: Any, last: bool) -> Any:
+        for node in _asked(self._node, -1 if last else 0):
+            answer = getattr(node.source, question, None) if isinstance(node, ops.Read) else None
+            if answer is not None:
+                return answer()
+        return default
 
     @property
     def input_indexs(self) -> Any:
@@ -309,3 +282,15 @@ def _type(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.dtype(value.dtype.kind) if value.dtype.kind in "US" else value.dtype
     return np.dtype("O")
+
+
+def _asked(node: Node, which: int = -1) -> Iterator[Node]:
+    """The nodes that answer for the whole pipeline, downwards: of several inputs one, as MindSpore chooses it.
+
+    Below a flat_map nobody is asked: its rows come from datasets that the user's function makes.
+    """
+    while True:
+        yield node
+        if not node.inputs or isinstance(node, ops.FlatMap):
+            return
+        node = node.inputs[which]
