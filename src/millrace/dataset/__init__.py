@@ -182,7 +182,7 @@ __getattr__ = lazy(__name__, _PLACES)
 
 def __dir__() -> list[str]:
     """Names that are loaded on first use are shown too."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PLACES})
 
 
 __all__ = [

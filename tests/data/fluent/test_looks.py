@@ -110,6 +110,8 @@ def made_of(*_):
         (lambda: numbers().batch(2).repeat(2).flat_map(made_of), 1, 1),
         (lambda: numbers().flat_map(made_of).batch(3), 3, 1),
         (lambda: numbers().repeat().map(abs), 1, -1),
+        (lambda: numbers().batch(2).bucket_batch_by_length(["x"], [3], [4, 4]), 2, 1),
+        (lambda: numbers().bucket_batch_by_length(["x"], [3], [4, 4]), 1, 1),
     ],
 )
 def test_of_several_datasets_the_last_answers_as_in_mindspore(data, batch_size, repeats):

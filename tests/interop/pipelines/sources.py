@@ -114,7 +114,7 @@ def records(draw: Random) -> Draft:
         args.append(f"{chosen}")
         columns = {name: columns[name] for name in chosen}
     options = _options(draw)
-    if "Listed" in options.get("sampler", ""):
+    if "Listed" in options.get("sampler", "") or "below" in options.get("sampler", ""):
         options = {"shuffle": "False"}
     return Draft(Call("ds.MindDataset", tuple(args), options), columns)
 

@@ -113,8 +113,6 @@ class Queries(DatasetBase):
         for node in _asked(self._node):
             if isinstance(node, ops.Batch):
                 return node.batch_size if isinstance(node.batch_size, int) else -1
-            if isinstance(node, ops.BucketBatch):
-                return 1
         return 1
 
     def copy_batch_size(self, value: int) -> None:
