@@ -129,3 +129,17 @@ def test_classes_of_several_datasets(tmp_path):
     assert ds.zip((folder, numbers())).num_classes() is None
     assert ds.zip((folder, numbers())).get_class_indexing() == {"ant": 0, "bee": 1}
     assert folder.flat_map(made_of).num_classes() is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [("y", "z", "already exist column name"), ("other", "w", "does not exist.*'other'")],
+)
+def test_a_rename_after_flat_map_is_checked_when_the_columns_are_known(old, new, words):
+    def two(x):
+        return ds.NumpySlicesDataset({"y": [1], "z": [2]}, shuffle=False)
+
+    data = numbers().flat_map(two)
+    assert [*next(data.rename("y", "x").create_dict_iterator(1, True))] == ["x", "z"]
+    with pytest.raises(RuntimeError, match=words):
+        list(data.rename(old, new).create_dict_iterator(1, True))

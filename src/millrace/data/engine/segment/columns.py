@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
+from millrace.core.schema import ColumnType, Schema
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import Project, Rename
 
@@ -30,9 +31,13 @@ class ProjectStep:
 
 class RenameStep:
     def __init__(self, op: Rename) -> None:
+        self.op, self.checked = op, False
         self.names = dict(zip(op.input_columns, op.output_columns, strict=True))
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        if not self.checked:  # after a flat_map the columns are known only now
+            self.op.schema((Schema(dict.fromkeys(chunk.columns, ColumnType())),))
+            self.checked = True
         return chunk.with_columns({self.names.get(n, n): c for n, c in chunk.columns.items()})
 
     def close(self) -> None: ...
