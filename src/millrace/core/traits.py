@@ -20,8 +20,8 @@ class SourceTraits:
     user_code: bool = False
     # the user asked for worker processes
     processes: bool = False
-    # one thread at a time may read
-    exclusive: bool = False
+    # how many threads may read at a time; None: as many as there are
+    readers: int | None = None
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows
     heavy: bool = False
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there

@@ -17,14 +17,20 @@ class Clock:
 
 
 def play(
-    monkeypatch: pytest.MonkeyPatch, *, seconds_all: float, seconds_one: float, cpu: float, chunks: int = 100
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    seconds_all: float,
+    seconds_one: float,
+    cpu: float,
+    busy: float | None = None,
+    chunks: int = 100,
 ) -> list[int]:
     """Feed chunks that arrive every so many seconds with all workers or with one; what was decided."""
     clock, used = Clock(monkeypatch), [2]
     controller = Concurrency(2, used.append)
     for _ in range(chunks):
         clock.now += seconds_all if used[-1] == 2 else seconds_one
-        controller.finished(rows=8, cpu=cpu, waited=True)
+        controller.finished(rows=8, busy=cpu if busy is None else busy, cpu=cpu, waited=True)
     assert controller.decided
     return used
 
@@ -37,6 +43,10 @@ def test_threads_that_take_turns_at_the_gil_become_one(monkeypatch: pytest.Monke
 def test_threads_that_wait_for_a_disk_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     # they use about one core too, but one alone is slower: the trial is taken back
     assert play(monkeypatch, seconds_all=0.005, seconds_one=0.010, cpu=0.005) == [2, 1, 2]
+
+
+def test_threads_that_only_wait_are_not_even_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(monkeypatch, seconds_all=0.004, seconds_one=0.008, cpu=0.0001, busy=0.008) == [2]
 
 
 def test_no_clear_winner_keeps_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +66,7 @@ def test_a_slow_consumer_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     controller = Concurrency(2, used.append)
     for _ in range(1000):
         clock.now += 0.01
-        controller.finished(rows=8, cpu=0.01, waited=False)
+        controller.finished(rows=8, busy=0.01, cpu=0.01, waited=False)
     assert used == [2]
     assert not controller.decided
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
+from millrace.core import settings
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
 from tests.data.fluent.rows import col, epochs
 
@@ -294,3 +295,58 @@ def test_workers_change_nothing(options):
     source = Indexed([(np.full(3, i), f"n{i}") for i in range(40)])
     data = ds.GeneratorDataset(source, ["a", "b"], shuffle=False, **options).batch(7)
     assert col(data) == col(ds.GeneratorDataset(source, ["a", "b"], shuffle=False).batch(7))
+
+
+class Meeting:
+    """Each of the first calls waits until so many threads are inside at the same time."""
+
+    def __init__(self, threads):
+        self.barrier = threading.Barrier(threads, timeout=30)
+        self.met, self.inside, self.most = set(), 0, 0
+        self.lock = threading.Lock()
+
+    def __getitem__(self, i):
+        me = threading.get_ident()
+        with self.lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            first = me not in self.met and len(self.met) < self.barrier.parties
+            self.met.add(me)
+        if first:
+            self.barrier.wait()
+        with self.lock:
+            self.inside -= 1
+        return np.array(i)
+
+    def __len__(self):
+        return 64
+
+
+def test_as_many_threads_read_as_were_asked_for(no_leaks):
+    source = Meeting(4)
+    data = ds.GeneratorDataset(
+        source, ["x"], shuffle=False, num_parallel_workers=4, python_multiprocessing=False
+    )
+    with settings.override(chunk_rows=4):
+        rows = [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert rows == list(range(64))
+    assert source.most == 4
+
+
+def test_more_threads_in_the_map_do_not_read(no_leaks):
+    source = Meeting(2)
+    data = ds.GeneratorDataset(
+        source, ["x"], shuffle=False, num_parallel_workers=2, python_multiprocessing=False
+    ).map(lambda x: x + 1, "x", num_parallel_workers=6)
+    with settings.override(chunk_rows=4):
+        rows = [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert rows == list(range(1, 65))
+    assert source.most == 2
+
+
+def test_nobody_asked_so_one_thread_reads(no_leaks):
+    source = Meeting(1)
+    data = ds.GeneratorDataset(source, ["x"]).map(lambda x: x + 1, "x", num_parallel_workers=4)
+    with settings.override(chunk_rows=4):
+        assert sum(1 for _ in data.create_tuple_iterator(num_epochs=1)) == 64
+    assert source.most == 1

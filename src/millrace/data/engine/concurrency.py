@@ -34,13 +34,13 @@ class Concurrency:
         self.decided = workers < 2
         self._chunks = 0
         self._rows = 0
-        self._cpu = 0.0
+        self._cpu = self._busy = 0.0
         self._began: float | None = None
         self._phase = "all"
         self._rate_of_all = 0.0
         self._again, self._interval = float("inf"), AGAIN
 
-    def finished(self, rows: int, cpu: float, waited: bool) -> None:
+    def finished(self, rows: int, busy: float, cpu: float, waited: bool) -> None:
         """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
         if self.decided and self._again == float("inf"):
             return
@@ -55,6 +55,7 @@ class Concurrency:
         self._chunks += 1
         self._rows += rows
         self._cpu += cpu
+        self._busy += busy
         elapsed = now - self._began
         if self._chunks < (WARM_UP if self._phase == "settle" else CHUNKS) or elapsed < SECONDS:
             return
@@ -64,7 +65,8 @@ class Concurrency:
         if self._phase == "all":
             cores = self._cpu / elapsed
             turns = 0.6 < cores < 1.25
-            if not turns and self._cpu / self._chunks > QUICK:
+            waits = cores < 0.6 and self._busy > 3 * self._cpu
+            if waits or (not turns and self._cpu / self._chunks > QUICK):
                 self.decided = True  # real work on several cores, or waiting for a disk: more threads do help
                 return
             self._rate_of_all = self._rows / elapsed
@@ -86,4 +88,5 @@ class Concurrency:
         self._restart(now)
 
     def _restart(self, now: float) -> None:
-        self._began, self._chunks, self._rows, self._cpu = now, 0, 0, 0.0
+        self._began, self._chunks, self._rows = now, 0, 0
+        self._cpu = self._busy = 0.0

@@ -134,7 +134,7 @@ class Lowering:
 
 
 def _op_stats(op: Node, settings: Settings) -> OpStats:
-    serial = op.in_turn or (isinstance(op, ops.Read) and op.source.exclusive)
+    serial = op.in_turn or (isinstance(op, ops.Read) and op.source.readers == 1)
     return OpStats(
         describe(op),
         op.where,

@@ -41,8 +41,9 @@ class Source(Protocol):
     # see core/traits.py
     user_code: bool
     processes: bool
-    # one thread at a time may read (a user's object is not known to be thread-safe)
-    exclusive: bool
+    # how many threads may read at a time, None for any number (a user's object is read by one, unless the user asked
+    # for more)
+    readers: int | None
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows
     heavy: bool
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there

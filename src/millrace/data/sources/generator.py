@@ -35,6 +35,10 @@ class GeneratorDataset(SourceDataset):
     With ``__getitem__`` and ``__len__`` it is read in any order, by many workers; an iterable, an iterator,
     or a function that returns one is read in one pass.
 
+    ``num_parallel_workers=1``, the default, asks the object for one row at a time. With more, worker processes have
+    copies of it; with ``python_multiprocessing=False`` so many threads call its ``__getitem__`` at the same time, which
+    then must be safe: no file handle, cursor or buffer that two calls share. Rows keep their order either way.
+
     A row is a tuple with one value per column. ``sampler`` may be any sampler, PKSampler included (classes
     come from the label column or from ``source.get_label(index)``), a list, or an iterable of row numbers.
     ``batch_sampler`` gives lists of row numbers; ``collate_fn`` puts their rows together, given one list per
@@ -94,6 +98,7 @@ class GeneratorDataset(SourceDataset):
             Schema(kinds),
             types,
             processes=python_multiprocessing and workers > 1,
+            readers=workers,
             limit=None if random_access else (num_samples or None),
         )
         explicit = workers if workers > 1 else None

@@ -44,6 +44,8 @@ class PaddedDataset(SourceDataset):
         for element in padded_samples:
             check_type(element, (dict,), "padded_element")
         rows = _Rows(padded_samples)
-        source = UserSource("GeneratorDataset", rows, Schema(rows.names), None, processes=False, limit=None)
+        source = UserSource(
+            "GeneratorDataset", rows, Schema(rows.names), None, processes=False, readers=1, limit=None
+        )
         self.padded_samples = padded_samples
         self._start(source, SequentialSampler(), None)

@@ -136,12 +136,13 @@ class UserSource(SourceTraits):
         schema: Schema,
         types: list[npt.DTypeLike] | None,
         processes: bool,
+        readers: int,
         limit: int | None,
     ) -> None:
         self.name, self.source, self.limit = name, source, limit
         self._schema = schema
         self.random_access = is_random_access(source)
-        self.exclusive = not processes
+        self.readers = None if processes else readers
         self.processes = processes and self.random_access
         self.maker = RowMaker(list(schema), types, name)
         self._kept: list[Any] = []

@@ -21,14 +21,14 @@ __all__ = ["ReadStep"]
 class ReadStep:
     """Opens the source where it runs: once per process, on the first chunk.
 
-    A source that is not known to be thread-safe is read by one thread at a time.
+    A source that is not known to be thread-safe is read by one thread at a time, or by as many as the user asked for.
     """
 
     def __init__(self, op: Read) -> None:
         self.op = op
         self._reader: Any = None
         self._opening = threading.Lock()
-        self._turn: Any = threading.Lock() if op.source.exclusive else contextlib.nullcontext()
+        self._turn = _turns(op.source.readers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"op": self.op}
@@ -100,6 +100,12 @@ class ReadStep:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
+
+
+def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
+    if readers is None:
+        return contextlib.nullcontext()
+    return threading.Lock() if readers == 1 else threading.Semaphore(readers)
 
 
 @step_for(Read)

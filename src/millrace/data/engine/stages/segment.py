@@ -94,7 +94,7 @@ class SegmentStage(Stage):
             chunk, report = item.result
             before, self._after = self._after, state
             self._learn(chunk, report)
-            self._concurrency.finished(report.rows, sum(report.cpu), waited)
+            self._concurrency.finished(report.rows, sum(report.seconds), sum(report.cpu), waited)
             self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
 
     def _use(self, workers: int) -> None:

@@ -37,7 +37,7 @@ def workers_of(segment: Segment, settings: Settings) -> int:
     only_stacks = all(op.batches and not op.user_code for op in segment.ops[reads:])
     if isinstance(first, Read):
         # rows that one thread at a time may read, and then only stacked: a second thread would only wait
-        return 1 if first.source.exclusive and only_stacks else default
+        return 1 if first.source.readers == 1 and only_stacks else default
     # stacking alone is a copy: two threads saturate the memory bus
     return min(2, default) if only_stacks else default
 
