@@ -89,24 +89,24 @@ class Lowering:
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
-        first = node.ops[0]
+        first, spot = node.ops[0], node.place
         if isinstance(first, ops.Read) and not first.addressable:
             up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
             # how large rows are, or become on their way, the first one tells: chunks grow from there
-            rows = node.rows if node.fixed else node.unit
+            rows = spot.rows if spot.fixed else spot.unit
             indices = StageStats("indices", "indices")
             up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
             up = self._pumped(self.build(node.inputs[0], epochs))
-        stats = self._stats(node, node.executor, workers=node.workers, window=node.window)
+        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.window)
         stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
         batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
         stats.batches = batch is not None
         if batch is not None and isinstance(batch.batch_size, int):
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
-        stats.fixed_rows = node.rows if node.fixed else None
+        stats.fixed_rows = spot.rows if spot.fixed else None
         runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
@@ -115,15 +115,15 @@ class Lowering:
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
         try:
-            return make_executor(node.executor, runner, node.workers, name, self.plan.settings)
+            return make_executor(node.place.executor, runner, node.place.workers, name, self.plan.settings)
         except PlanError as error:
-            if traits_of(node.executor).same_process:
+            if traits_of(node.place.executor).same_process:
                 raise
             warn_once(
                 f"threads-instead-{node.where}",
                 f"{error}\nRunning on {BESIDE} instead; the rows are the same.",
             )
-        return make_executor(BESIDE, runner, node.workers, name, self.plan.settings)
+        return make_executor(BESIDE, runner, node.place.workers, name, self.plan.settings)
 
     def _inner(self, node: Node, op: int) -> Stage:
         """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""

@@ -227,8 +227,8 @@ class Queries(DatasetBase):
     def explain(self, after: str | None = None) -> str:
         """The plan as a text tree: what runs where, over which columns, how many rows.
 
-        ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "fuse rows",
-        "join transforms", "place", "gather rows", "size chunks"); without it, the plan that would run.
+        ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "place",
+        "fuse rows", "join transforms", "gather rows"); without it, the plan that would run.
 
         >>> import millrace.dataset as ds
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])

@@ -17,6 +17,7 @@ __all__ = [
     "INFINITE",
     "UNKNOWN",
     "Node",
+    "Place",
     "Size",
     "added",
     "call_site",
@@ -35,6 +36,22 @@ UNKNOWN = None
 N = TypeVar("N", bound="Node")
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where ops run: nodes that hold the same Place object, one above the other, run as one segment."""
+
+    executor: str
+    workers: int
+    # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
+    unit: int
+    rows: int
+    fixed: bool
+    # chunks under way at a time
+    window: int
+    # what brings the rows of a batch together before they come here
+    before: Node | None = None
+
+
 def added(default: Any) -> Any:
     """A field that ``bind`` or a pass fills in: no argument of the user's, so no part of what a plan *is*."""
     return dataclasses.field(default=default, metadata={"added": True})
@@ -51,6 +68,7 @@ class Node:
     inputs: tuple[Node, ...] = ()
     op: int = added(0)
     where: str = added("")
+    place: Place | None = added(None)
 
     # traits --------------------------------------------------------------------------------------
 

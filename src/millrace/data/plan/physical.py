@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from millrace.core.executors import BESIDE
 from millrace.core.schema import Schema
 
-from .node import Node, Size
+from .node import Node, Place, Size, added
 from .ops import Batch
 
 __all__ = ["Regroup", "Segment"]
@@ -23,13 +22,7 @@ class Segment(Node):
     """
 
     ops: tuple[Node, ...] = ()
-    executor: str = BESIDE
-    workers: int = 1
-    # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
-    unit: int = 1
-    rows: int = 64
-    fixed: bool = False
-    window: int = 2
+    place: Place = added(None)
 
     @property
     def label(self) -> str:
@@ -61,8 +54,9 @@ class Segment(Node):
         return inputs[0]
 
     def details(self) -> dict[str, Any]:
-        rows = str(self.rows) if self.fixed or self.rows == self.unit else f"{self.unit}..{self.rows}"
-        return {"on": f"{self.workers} {self.executor}", "rows per chunk": rows, "in flight": self.window}
+        spot = self.place
+        rows = str(spot.rows) if spot.fixed or spot.rows == spot.unit else f"{spot.unit}..{spot.rows}"
+        return {"on": f"{spot.workers} {spot.executor}", "rows per chunk": rows, "in flight": spot.window}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -45,6 +45,8 @@ class BatchStep:
         size, number = n, chunk.start
         if self.aligned and isinstance(self.op.batch_size, int):
             size, number = self.op.batch_size, chunk.start // self.op.batch_size
+        elif failures.error is not None:
+            return chunk.slice(0, 0)  # the one batch lacks a row
         epoch = epoch_of(chunk.epoch, self.op.passes)
         made: list[dict[str, Any]] = []
         kept: list[int] = []

@@ -69,7 +69,7 @@ class SegmentStage(Stage):
             self._refused = False
             self._top_up()
             self.stats.refused += self._refused
-            self.stats.fill.append(len(self._pending) / self.node.window)
+            self.stats.fill.append(len(self._pending) / self.node.place.window)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
                 if item is DONE:
@@ -104,7 +104,7 @@ class SegmentStage(Stage):
     def _top_up(self) -> None:
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
         pending = self._pending
-        while len(pending) < self.node.window:
+        while len(pending) < self.node.place.window:
             if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
                 return
             under_way = bool(pending)
@@ -151,12 +151,12 @@ class SegmentStage(Stage):
         for key, message in report.warnings:
             warn_once(key, message)
         self._expected = max(self._expected, held)
-        if held > self.budget.limit and (not self._feeds_itself or rows_in <= self.node.unit):
+        if held > self.budget.limit and (not self._feeds_itself or rows_in <= self.node.place.unit):
             self.budget.check(
                 held, stats.name, f"one {'batch' if stats.batches else 'chunk'} of {rows_in} rows"
             )
-        if self._feeds_itself and not self.node.fixed and rows_in:
-            unit = self.node.unit
+        if self._feeds_itself and not self.node.place.fixed and rows_in:
+            unit = self.node.place.unit
             # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
             # unless most of the time really went into waiting (for a disk, a network)
             used = sum(report.cpu)
@@ -165,7 +165,7 @@ class SegmentStage(Stage):
             assert isinstance(self.up, IndexStage)
             by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
-            self.up.rows = max(unit, min(wanted, by_bytes, self.node.rows, 2 * self.up.rows))
+            self.up.rows = max(unit, min(wanted, by_bytes, self.node.place.rows, 2 * self.up.rows))
 
     def state(self) -> State:
         return self._mender.state()

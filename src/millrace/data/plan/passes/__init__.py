@@ -14,7 +14,6 @@ from .join_transforms import join_transforms
 from .place import place
 from .prune_columns import prune_columns
 from .push_order import push_order
-from .size_chunks import size_chunks
 
 __all__ = ["PASSES"]
 
@@ -22,9 +21,8 @@ PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
     ("drop no-ops", drop_noops),
     ("push order down", push_order),
     ("prune columns", prune_columns),
+    ("place", place),
     ("fuse rows", fuse_rows),
     ("join transforms", join_transforms),
-    ("place", place),
     ("gather rows", gather_rows),
-    ("size chunks", size_chunks),
 )

@@ -27,7 +27,7 @@ def gather_rows(root: Node, settings: Settings) -> Node:
         below = node.inputs[0] if node.inputs else None
         if isinstance(node.ops[0], Batch) and isinstance(below, Regroup):
             rows = below.inputs[0]
-            if isinstance(rows, Segment) and traits_of(rows.executor).shares_memory:
+            if isinstance(rows, Segment) and traits_of(rows.place.executor).shares_memory:
                 return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
         return node
 
