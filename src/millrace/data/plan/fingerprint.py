@@ -4,8 +4,8 @@ Workers, executors, chunk sizes and the memory budget are no part of it, nor are
 source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`key_of`), by which
 rows that were kept may be found again.
 
-A state keeps a few characters for each part of each op. That is enough to name the op and the part that differ when it
-meets another plan.
+Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
+to name the op and the part that differ when it meets another plan.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Fingerprint", "fingerprint_of", "key_of"]
 # Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
 ASIDE = frozenset(
     {
-        *("inputs", "op", "where", "workers", "processes", "token"),
+        *("inputs", "op", "where", "workers", "processes", "token", "place"),
         *("keys", "gather", "passes", "batch_rows", "steps", "columns"),
     }
 )
@@ -59,9 +59,10 @@ class OpPrint:
             Leaf(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
         ]
 
-    def marks(self) -> str:
-        """A few characters for each part."""
-        return "".join(base64.urlsafe_b64encode(leaf.digest[:3])[:MARK].decode() for leaf in self.parts())
+    def marks(self) -> list[str]:
+        """A few characters for each part: of what and where it is."""
+        parts = [f"{leaf.path}\n{leaf.words}\n".encode() + leaf.digest for leaf in self.parts()]
+        return [base64.urlsafe_b64encode(hashlib.sha256(p).digest())[:MARK].decode() for p in parts]
 
     @property
     def name(self) -> str:
@@ -103,7 +104,7 @@ class Fingerprint:
 
     def marks(self) -> list[str]:
         """What a state keeps, to say later what differs."""
-        return [f"{op.label}:{op.marks()}" for op in self.ops]
+        return [f"{op.label}:{''.join(op.marks())}" for op in self.ops]
 
     def differences(self, saved: Sequence[str]) -> str:
         """How this plan differs from the one whose marks these are, in words."""
@@ -128,20 +129,24 @@ def _chain(labels: list[str]) -> str:
     return " -> ".join(labels) or "empty"
 
 
-def _differing(op: OpPrint, saved: str) -> list[Leaf]:
-    now, parts = op.marks(), op.parts()
-    at = [i for i in range(len(parts)) if now[i * MARK : (i + 1) * MARK] != saved[i * MARK : (i + 1) * MARK]]
-    if len(now) != len(saved):  # one is longer: the first place says where they part
-        at = at[:1] or [len(parts) - 1]
-    return [parts[i] for i in at]
+def _differing(op: OpPrint, saved: str) -> list[str]:
+    """The parts of an op whose marks the saved one had not."""
+    left = [saved[at : at + MARK] for at in range(0, len(saved), MARK)]
+    found: list[str] = []
+    for part, mark in zip(op.parts(), op.marks(), strict=True):
+        if mark in left:
+            left.remove(mark)
+        else:
+            found.append(str(part))
+    return found or ["it had an argument that has its default now"] * bool(left)
 
 
 def _leaves(node: Node, contents: bool) -> tuple[Leaf, ...]:
     made: list[Leaf] = []
     for field in dataclasses.fields(node):
-        if field.name in ASIDE:
-            continue
         value = getattr(node, field.name)
+        if field.name in ASIDE or _is_default(value, field.default):
+            continue  # so that an op may gain an argument without making saved states useless
         if field.name == "source":
             made += _source(value, contents)
         elif field.name == "callbacks":
@@ -150,6 +155,10 @@ def _leaves(node: Node, contents: bool) -> tuple[Leaf, ...]:
         else:
             made += leaves_of(field.name, value, whole=contents)
     return tuple(made)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and (value is default or value == default)
 
 
 def _source(source: Any, contents: bool) -> list[Leaf]:
