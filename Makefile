@@ -7,6 +7,7 @@
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
 #   make bench        Millrace beside its peers, each in its own environment
 #   make docs         build the documentation into site/, offline
+#   make floors       test at the oldest releases that pyproject.toml allows
 #   make clean        remove everything these commands made
 #
 # One test:        make test ARGS="tests/test_layering.py -k random"
@@ -27,7 +28,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean
+.PHONY: help quickstart test nightly check format bench docs interop clean floors
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -125,6 +126,15 @@ bench: $(STAMPS)/run peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
 
 
+# The oldest releases of everything that pyproject.toml allows, in an environment of their own.
+FLOORS ?= .venv-floors
+
+floors:
+	@test -x $(FLOORS)/bin/python || "$(PYTHON)" -m venv $(FLOORS)
+	@$(FLOORS)/bin/python -m pip --disable-pip-version-check -qq install -c constraints-floors.txt \
+		-e '.[parquet,crypto,audio,video,s3]' pytest pytest-timeout hypothesis
+	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(or $(ARGS),tests/core tests/data/fluent tests/data/kernels)
+
 clean:
-	rm -rf $(VENV) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -110,8 +110,9 @@ def test_no_copy_is_made():
     assert np.shares_memory(Tensor.from_dlpack(array).asnumpy(), array)
     assert np.shares_memory(tensor[1:].asnumpy(), array)
     assert tensor.__dlpack_device__() == (1, 0)
-    with pytest.raises(ValueError, match="without a copy"):
-        np.array(tensor, dtype="f4", copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, copy=False only meant "if it can be"
+        with pytest.raises(ValueError, match="without a copy"):
+            np.array(tensor, dtype="f4", copy=False)
     with pytest.raises(BufferError):
         np.from_dlpack(Tensor("text"))
 

@@ -17,10 +17,11 @@ __all__ = ["json_lines", "json_value", "parse_json"]
 
 
 @functools.cache
-def _decoder() -> Any:
+def _decoder() -> tuple[Any, tuple[type[Exception], ...]]:
+    """What reads, and what it raises."""
     import msgspec  # only who reads JSON needs it
 
-    return msgspec.json.Decoder()
+    return msgspec.json.Decoder(), (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 def json_value(data: bytes | str) -> Any:
@@ -29,9 +30,10 @@ def json_value(data: bytes | str) -> Any:
     >>> json_value(b'{"a": [1, NaN]}')
     {'a': [1, nan]}
     """
+    decoder, errors = _decoder()
     try:
-        return _decoder().decode(data)
-    except (ValueError, RecursionError):
+        return decoder.decode(data)
+    except errors:
         return json.loads(data)
 
 
@@ -41,9 +43,10 @@ def json_lines(lines: Sequence[bytes]) -> list[Any] | None:
     >>> json_lines([b"1", b'{"a": 2}']), json_lines([b"NaN"])
     ([1, {'a': 2}], None)
     """
+    decoder, errors = _decoder()
     try:
-        found: list[Any] = _decoder().decode_lines(b"\n".join(lines))
-    except (ValueError, RecursionError):
+        found: list[Any] = decoder.decode_lines(b"\n".join(lines))
+    except errors:
         return None
     return found if len(found) == len(lines) else None
 

@@ -26,6 +26,7 @@ import numpy as np
 from millrace.core.errors import DataError, FormatError
 from millrace.core.log import get_logger
 from millrace.core.scratch import Scratch
+from millrace.data.formats.object_store import s3_file_system
 
 __all__ = ["RemoteFile", "RemotePath", "RemoteSet", "is_remote", "remote_exists", "remote_glob"]
 
@@ -126,6 +127,10 @@ RETRIES = Retries()
 
 def _file_system(address: str | RemotePath) -> tuple[Any, str]:
     options = address.options if isinstance(address, RemotePath) else {}
+    if str(address).startswith(("s3://", "s3a://")):
+        store = s3_file_system(options)
+        if store is not None:
+            return store, str(address).partition("://")[2]
     try:
         found: tuple[Any, str] = fsspec.core.url_to_fs(str(address), **options)
     except (ImportError, ValueError) as error:

@@ -1,0 +1,107 @@
+"""``s3://`` over real HTTP: moto's server in a process of its own, obstore on our side."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import millrace.dataset as ds
+from millrace.core import settings
+from millrace.core.errors import MillraceError
+from millrace.data.formats.mindrecord.remote import remote_exists, remote_glob
+from millrace.data.formats.object_store import s3_file_system
+from millrace.mindrecord import FileWriter
+
+pytest.importorskip("obstore")
+pytest.importorskip("moto")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:
+        try:
+            _make_bucket(address, process)
+            yield address
+        finally:
+            process.kill()
+
+
+def _make_bucket(address: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert process.poll() is None, "moto's server ended"
+        try:
+            request = urllib.request.Request(f"{address}/bucket", method="PUT")
+            with urllib.request.urlopen(request, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.05)  # it is not up yet
+    raise AssertionError("moto's server did not answer")
+
+
+@pytest.fixture
+def store(server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL", server)
+    monkeypatch.setitem(os.environ, "AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", "secret")
+    return server
+
+
+def write(address: str, rows: int, shards: int = 1) -> None:
+    writer = FileWriter(address, shard_num=shards, overwrite=True)
+    writer.add_schema({"n": {"type": "int32"}, "v": {"type": "float32", "shape": [3]}})
+    writer.write_raw_data([{"n": n, "v": np.full(3, n, np.float32)} for n in range(rows)])
+    writer.commit()
+
+
+def numbers(data: ds.Dataset) -> list[int]:
+    return sorted(row["n"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True))
+
+
+def test_written_listed_and_read_back(store: str) -> None:
+    write("s3://bucket/run/x.mindrecord", 30, shards=2)
+    assert remote_exists("s3://bucket/run/x.mindrecord0")
+    assert not remote_exists("s3://bucket/run/x.mindrecord9")
+    found = remote_glob("s3://bucket/run/*.mindrecord?")
+    assert found == ["s3://bucket/run/x.mindrecord0", "s3://bucket/run/x.mindrecord1"]
+    assert numbers(ds.MindDataset("s3://bucket/run/x.mindrecord0")) == list(range(30))
+
+
+def test_worker_processes_read_it_too(store: str, no_leaks: None) -> None:
+    write("s3://bucket/workers.mindrecord", 24)
+    with settings.override(executor="processes", num_parallel_workers=2):
+        assert numbers(ds.MindDataset("s3://bucket/workers.mindrecord")) == list(range(24))
+
+
+def test_the_keys_of_the_call(server: str) -> None:
+    """No environment: endpoint and keys are those of OBSMindDataset."""
+    options = {"key": "key", "secret": "secret", "client_kwargs": {"endpoint_url": server}}
+    fs = s3_file_system(options)
+    fs.pipe_file("bucket/obs/plain", b"0123456789")
+    assert fs.cat_file("bucket/obs/plain", start=2, end=5) == b"234"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", server)
+        patch.setenv("AWS_ACCESS_KEY_ID", "key")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        write("s3://bucket/obs/x.mindrecord", 8)
+    data = ds.OBSMindDataset(["s3://bucket/obs/x.mindrecord"], server, "key", "secret", "s3://bucket/sync")
+    assert numbers(data) == list(range(8))
+
+
+def test_a_file_that_is_not_there_is_named(store: str) -> None:
+    with pytest.raises((MillraceError, ValueError), match=r"s3://bucket/none\.mindrecord"):
+        ds.MindDataset("s3://bucket/none.mindrecord").get_dataset_size()
