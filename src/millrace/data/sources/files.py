@@ -31,6 +31,7 @@ from millrace.data.formats.offsets import spans_of
 from millrace.data.formats.spans import Block, Handles, Spans, gather
 
 from .file_order import MODES, FileSampler
+from .read_ahead import ReadAhead
 
 __all__ = [
     "FilesDataset",
@@ -232,8 +233,9 @@ class FilesReader:
         self.ends = np.cumsum(source.sizes())
         self.names = list(source.schema())
         self.handles = Handles()
+        self.read = ReadAhead(self._rows, source.size(), source.row_bytes())
 
-    def read(self, indices: Indices) -> dict[str, Column]:
+    def _rows(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")
         if not len(numbers) or numbers.min() == numbers.max():
             return self._file(int(numbers[0]) if len(numbers) else 0, indices)
