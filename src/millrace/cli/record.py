@@ -56,13 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspect.add_argument("--column", help="the column with the images; found by looking otherwise")
     head = action("head", "print the first rows")
     head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="how many (10)")
-    action("verify", "walk every page, decode every row, and name what is damaged")
+    check = action("verify", "walk every page, decode every row, and name what is damaged")
+    check.epilog = "exit status: 0 whole, 1 damaged (or an index or checksums do not fit), 2 not done"
     again = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
     again.add_argument("--force", action="store_true", help="rebuild all of them")
     action(
         "checksum", "write checksums (.crc) beside the files of a set that is whole, for verify and repair"
     )
     mend = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
+    mend.epilog = (
+        "A row that cannot be proven whole is lost. Checksums (.crc) prove most, the index (.db)\n"
+        "less, the lengths in the file least.\n"
+        "exit status: 0 every row was saved, 1 some were lost, 2 nothing was written"
+    )
     mend.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
     mend.add_argument("target", metavar="TARGET", help="the name of the new set")
     mend.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
