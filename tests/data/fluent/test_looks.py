@@ -111,6 +111,7 @@ def made_of(*_):
         (lambda: numbers().flat_map(made_of).batch(3), 3, 1),
         (lambda: numbers().repeat().map(abs), 1, -1),
         (lambda: numbers().batch(2).bucket_batch_by_length(["x"], [3], [4, 4]), 2, 1),
+        (lambda: numbers().repeat(3).repeat(1), 1, 3),
         (lambda: numbers().bucket_batch_by_length(["x"], [3], [4, 4]), 1, 1),
     ],
 )
@@ -131,15 +132,22 @@ def test_classes_of_several_datasets(tmp_path):
     assert folder.flat_map(made_of).num_classes() is None
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [("y", "z", "already exist column name"), ("other", "w", "does not exist.*'other'")],
-)
-def test_a_rename_after_flat_map_is_checked_when_the_columns_are_known(old, new, words):
+def test_a_rename_after_flat_map_is_checked_when_the_columns_are_known():
     def two(x):
         return ds.NumpySlicesDataset({"y": [1], "z": [2]}, shuffle=False)
 
     data = numbers().flat_map(two)
     assert [*next(data.rename("y", "x").create_dict_iterator(1, True))] == ["x", "z"]
-    with pytest.raises(RuntimeError, match=words):
-        list(data.rename(old, new).create_dict_iterator(1, True))
+    with pytest.raises(RuntimeError, match="already exist column name"):
+        list(data.rename("y", "z").create_dict_iterator(1, True))
+
+
+def test_a_renamed_column_that_nobody_reads_is_no_error():
+    data = ds.NumpySlicesDataset({"x": [1], "y": [2]}, shuffle=False)
+    assert [*next(data.rename("y", "z").project("x").create_dict_iterator(1, True))] == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_rows_without_text_are_text(kind):
+    data = ds.NumpySlicesDataset({"x": np.zeros((2, 0), f"{kind}3")}, shuffle=False)
+    assert [row["x"].dtype for row in data.create_dict_iterator(1, True)] == [np.dtype(f"{kind}1")] * 2

@@ -127,7 +127,7 @@ class Queries(DatasetBase):
         self._session.batch_size = value
 
     def get_repeat_count(self) -> int:
-        """The count of the topmost repeat, -1 when it is endless, 1 when there is none.
+        """The count of the topmost repeat (of more than once), -1 when it is endless, 1 when there is none.
 
         Where datasets are joined, the last of them answers, as in MindSpore.
 
@@ -135,8 +135,8 @@ class Queries(DatasetBase):
         >>> ds.NumpySlicesDataset([1]).repeat(3).batch(1).get_repeat_count()
         3
         """
-        repeats = (node.count for node in _asked(self._node) if isinstance(node, ops.Repeat))
-        count = next(repeats, 1)
+        repeats = [node.count for node in _asked(self._node) if isinstance(node, ops.Repeat)]
+        count = next((count for count in repeats if count != 1), 1)
         return -1 if count is None else count
 
     def num_classes(self) -> int | None:

@@ -52,7 +52,8 @@ class ArraySource(SourceTraits):
             if isinstance(array, list):
                 made[name] = [as_value(array[i]) for i in indices.tolist()]
             elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
-                made[name] = [np.array(text) for text in array[indices].tolist()]
+                kind = array.dtype.char  # a row without any text has no width of its own
+                made[name] = [np.array(text, kind) for text in array[indices].tolist()]
             else:
                 made[name] = array[start : start + n].copy() if in_a_row else np.take(array, indices, axis=0)
         return made

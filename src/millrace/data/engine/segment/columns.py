@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
-from millrace.core.schema import ColumnType, Schema
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import Project, Rename
 
@@ -31,13 +30,15 @@ class ProjectStep:
 
 class RenameStep:
     def __init__(self, op: Rename) -> None:
-        self.op, self.checked = op, False
         self.names = dict(zip(op.input_columns, op.output_columns, strict=True))
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
-        if not self.checked:  # after a flat_map the columns are known only now
-            self.op.schema((Schema(dict.fromkeys(chunk.columns, ColumnType())),))
-            self.checked = True
+        taken = [n for n in self.names.values() if n in chunk.columns and n not in self.names]
+        if taken:  # after a flat_map the columns are known only now
+            raise PlanError(
+                "Invalid column, rename operation does not support rename one column name into another already exist "
+                f"column name, existing column name is: {taken[0]}. The columns are {list(chunk.columns)}."
+            )
         return chunk.with_columns({self.names.get(n, n): c for n, c in chunk.columns.items()})
 
     def close(self) -> None: ...
