@@ -99,8 +99,7 @@ class CsvRows:
 
     def rows(self, block: Block) -> dict[str, Column]:
         width = len(self.columns)
-        pieces = block.pieces()
-        joined = b"\n".join(pieces)
+        joined = block.joined()
         quoted = b'"' in joined
         if not quoted and not self.typed and joined.isascii():
             texts = self._ascii(joined, len(block))
@@ -117,7 +116,7 @@ class CsvRows:
         except UnicodeDecodeError:
             fields = None
         if fields is None:
-            raise self._complaint(block, pieces)
+            raise self._complaint(block, block.pieces())
         made: dict[str, Column] = {}
         numbers: dict[type, Any] = {kind: self._numbers(fields, kind, len(block)) for kind in (int, float)}
         for number, (name, kind) in enumerate(zip(self.columns, self.types)):

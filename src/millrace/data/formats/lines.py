@@ -88,11 +88,10 @@ class Lines:
         return spans if bool(full.all()) else Spans(spans.starts[full], spans.stops[full])
 
     def rows(self, block: Block) -> dict[str, Column]:
-        pieces = block.pieces()
         try:
-            texts = b"\n".join(pieces).decode().split("\n")
+            texts = block.joined().decode().split("\n")
         except UnicodeDecodeError:
-            raise _bad_line(block, pieces, self.keep_blank and not self.blank_together) from None
+            raise _bad_line(block, block.pieces(), self.keep_blank and not self.blank_together) from None
         return {self.column: text_column([text.strip() for text in texts] if self.strip else texts)}
 
 

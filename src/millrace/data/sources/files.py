@@ -233,7 +233,7 @@ class FilesReader:
         self.ends = np.cumsum(source.sizes())
         self.names = list(source.schema())
         self.handles = Handles()
-        self.read = ReadAhead(self._rows, source.size(), source.row_bytes())
+        self.read = ReadAhead(self._rows, sum(source.sizes()), source.row_bytes())
 
     def _rows(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")
