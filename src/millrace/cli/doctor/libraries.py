@@ -23,9 +23,12 @@ NEEDED = {
     "rich": ("rich", "tables and progress bars"),
     "fsspec": ("fsspec", "s3:// and other addresses"),
     "threadpoolctl": ("threadpoolctl", "thread limits"),
+    "google-crc32c": ("google_crc32c", "checksums of TFRecord files"),
+    "msgspec": ("msgspec", "JSON lines and annotations"),
 }
 EXTRAS = {
-    "pyarrow": ("pyarrow", "Parquet files"),
+    "pyarrow": ("pyarrow", "Parquet files, faster typed CSV"),
+    "obstore": ("obstore", "s3:// addresses"),
     "av": ("av", "video"),
     "soundfile": ("soundfile", "FLAC, OGG and other audio files"),
     "cryptography": ("cryptography", "encrypted record files"),
