@@ -40,7 +40,7 @@ def test_inspect(photos, capsys, tmp_path):
     assert record("inspect", photos, "--sheet", tmp_path / "sheet.png") == 0
     out = capsys.readouterr().out
     for text in (
-        "10 rows in 2 file(s), version 3.0",
+        "10 rows in 2 files, version 3.0",
         "holiday photos",
         "label",
         "int32",
@@ -101,7 +101,7 @@ def damage(path):
 
 def test_verify_and_repair(photos, capsys):
     assert record("verify", photos) == 0
-    assert "ok: 10 rows in 2 file(s)" in capsys.readouterr().out
+    assert "ok: 10 rows in 2 files" in capsys.readouterr().out
     damage(photos)
     assert record("verify", photos) == 1
     out = capsys.readouterr().out
@@ -182,7 +182,7 @@ def test_convert(tmp_path, capsys):
     folder.mkdir(parents=True)
     (folder / "1.jpg").write_bytes(jpeg(tmp_path, 1))
     assert record("convert", "folder", tmp_path / "pictures", tmp_path / "p.mindrecord", "--shards", 2) == 0
-    assert "p.mindrecord0: 1 rows" in capsys.readouterr().out
+    assert "p.mindrecord0: 1 row" in capsys.readouterr().out
     assert record("convert", "mindrecord", tmp_path / "p.mindrecord0", tmp_path / "one") == 0
     assert [row["file_name"] for row in rows_of(tmp_path / "one")] == ["cat/1.jpg"]
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
@@ -252,4 +252,4 @@ def test_remote(capsys):
     writer.commit()
     assert record("inspect", "memory://cli/x") == 0
     assert record("verify", "memory://cli/x") == 0
-    assert "1 rows" in capsys.readouterr().out
+    assert "1 row" in capsys.readouterr().out

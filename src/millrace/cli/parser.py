@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 __all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "path_nearby", "seconds"]
+
+
+# a file of a set: the name of the set, and its number
+_SHARD = re.compile(r"(.*\D)\d+")
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,13 +79,30 @@ def no_such_path(path: str) -> str:
 
 
 def path_nearby(path: str) -> str:
-    """ "; did you mean ...?" when a name in the same folder is close, else nothing."""
+    """ "; did you mean ...?" when a name in the same folder is close, else nothing; of a set of shards, the set."""
     folder, name = os.path.split(path.rstrip("/"))
     try:
-        close = difflib.get_close_matches(name, os.listdir(folder or "."), 1, 0.6)
+        there = os.listdir(folder or ".")
     except OSError:
-        close = []
-    return f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+        return ""
+    # a set of three files is one thing that may be meant, by the name it was written under
+    sets: dict[str, list[str]] = {}
+    for entry in there:
+        if found := _SHARD.fullmatch(entry):
+            sets.setdefault(found[1], []).append(entry)
+    sets = {base: sorted(shards) for base, shards in sets.items() if len(shards) > 1}
+    alone = [entry for entry in there if not any(entry in shards for shards in sets.values())]
+    if name in sets:
+        close = [name]
+    else:
+        close = difflib.get_close_matches(name, [*sets, *alone], 1, 0.6)
+    if not close:
+        return ""
+    if close[0] not in sets:
+        return f"; did you mean {os.path.join(folder, close[0])!r}?"
+    shards = sets[close[0]]
+    first = os.path.join(folder, shards[0])
+    return f"; did you mean the set of {len(shards)} files {close[0]}*? Give its first, {first!r}"
 
 
 def count(text: str) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import base64
+import glob
 import json
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +16,7 @@ from millrace.core.errors import MillraceError
 from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key
 from millrace.data.formats.mindrecord.naming import FileExists
 from millrace.data.formats.progress import progress
+from millrace.data.monitor.words import many
 
 from .parser import fail, path_nearby
 
@@ -93,9 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
     key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
     try:
         set_enc_key(key)
-        for name in getattr(arguments, "files", []):
-            if "://" not in name and not os.path.exists(name):
-                return _failed(arguments, f"{name} is missing{_set_nearby(name)}")
+        for name in getattr(arguments, "files", None) or [arguments.source]:
+            if "://" not in name and not os.path.exists(name) and not glob.glob(name):
+                return _failed(arguments, f"{name} is missing{path_nearby(name)}")
         return _ACTIONS[arguments.action](arguments)
     except FileExists as error:
         ways = "remove it, or add --overwrite" if "overwrite" in arguments else "remove it first"
@@ -117,22 +118,6 @@ def _failed(arguments: argparse.Namespace, text: str) -> int:
     else:
         fail(f"record {arguments.action}", text)
     return 2
-
-
-def _set_nearby(name: str) -> str:
-    """ "; did you mean ...?" with a set of that name, or a file with one that is close."""
-    folder, base = os.path.split(name)
-    pattern = re.compile(re.escape(base) + r"\d+")
-    try:
-        shards = sorted(entry for entry in os.listdir(folder or ".") if pattern.fullmatch(entry))
-    except OSError:
-        return ""
-    if not shards:
-        return path_nearby(name)
-    first = os.path.join(folder, shards[0])
-    if len(shards) == 1:
-        return f"; did you mean {first!r}?"
-    return f"; did you mean the set of {len(shards)} files {base}*? Give its first, {first!r}"
 
 
 def _files(arguments: argparse.Namespace) -> Any:
@@ -158,7 +143,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         print(json.dumps(found | {"first_rows": [_row_json(row) for row in rows]}, ensure_ascii=False))
         return 0
     shards = found["shards"]
-    print(f"{found['rows']:,} rows in {len(shards)} file(s), version {found['version']}", end="")
+    print(f"{many(found['rows'], 'row')} in {many(len(shards), 'file')}, version {found['version']}", end="")
     print(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
     if found["desc"]:
         print(f"description: {found['desc']}")
@@ -302,7 +287,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     lines = [str(problem) for problem in problems]
     if verdict.ok:
         sure = " by their checksums" if verdict.checksums == len(verdict.files) else ""
-        lines.append(f"ok: {verdict.rows:,} rows in {len(verdict.files)} file(s){sure}")
+        lines.append(f"ok: {many(verdict.rows, 'row')} in {many(len(verdict.files), 'file')}{sure}")
     elif not verdict.problems:
         ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verdict.index_problems}
         mend = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
@@ -366,7 +351,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         with MindRecordReader(file) as reader:
             rows.append(len(reader))
     found = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
-    _say(arguments, found, [f"{file}: {count:,} rows" for file, count in zip(files, rows)])
+    _say(arguments, found, [f"{file}: {many(count, 'row')}" for file, count in zip(files, rows)])
     return 0
 
 

@@ -67,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (MillraceError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        return fail("bench", str(error))
+        text = str(error)
+        known = any(path in text for path in arguments.paths)
+        return fail("bench", text if known else f"{', '.join(arguments.paths)}: {text}")
     finally:
         settings.restore(before)
 

@@ -46,6 +46,7 @@ def find(paths: list[str]) -> Found:
     """What these paths hold; of several kinds, the one with the most bytes."""
     sizes: dict[str, int] = defaultdict(int)
     files: dict[str, list[str]] = defaultdict(list)
+    held: dict[str, set[str]] = {path: set() for path in paths}
     for path in paths:
         if not os.path.exists(path):
             raise ArgumentValueError(no_such_path(path))
@@ -54,11 +55,18 @@ def find(paths: list[str]) -> Found:
             if kind is None or (os.path.isdir(path) and kind in ("python", "json")):
                 continue
             files[kind].append(file)
+            held[path].add(kind)
             sizes[kind] += _size(file)
     if not files:
         shown = ", ".join(paths)
         raise ArgumentValueError(f"{shown}: nothing here that can be measured; wanted {KINDS}")
     kind = max(sizes, key=lambda kind: sizes[kind])
+    for path, kinds in held.items():
+        if kind not in kinds:
+            told = ", ".join(
+                f"{p} holds {' and '.join(sorted(k)) or 'nothing known'}" for p, k in held.items()
+            )
+            raise ArgumentValueError(f"one kind of data at a time: {told}. Measure {path} by itself.")
     others = Counter({other: len(found) for other, found in files.items() if other != kind})
     root = os.path.commonpath(
         [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _absolute(paths)]
