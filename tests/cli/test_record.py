@@ -152,7 +152,7 @@ def test_a_missing_file_is_missing_and_a_set_is_named(photos, capsys):
         assert f"{photos.parent / 'photos'} is missing; did you mean the set of 2 files photos*?" in error
         assert f"Give its first, '{photos}'" in error
     assert record("verify", photos.parent / "phtos0") == 2
-    assert f"did you mean '{photos}'?" in capsys.readouterr().err
+    assert f"did you mean the set of 2 files photos*? Give its first, '{photos}'" in capsys.readouterr().err
 
 
 def test_bytes_are_shown_as_hexadecimal(tmp_path, capsys):

@@ -96,6 +96,14 @@ def test_the_site_asks_for_no_web_fonts():
     assert re.search(r"^  font: false\b", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
 
 
+def test_search_works_from_the_file_system():
+    """The plugin makes the index a script; what a browser lacks for it there comes from this repository."""
+    config = (ROOT / "mkdocs.yml").read_text()
+    assert re.search(r"^  - offline\b", config, re.MULTILINE)
+    [ours] = re.findall(r"^  polyfills: \[(\S*iframe-worker\S*)\]", config, re.MULTILINE)
+    assert (ROOT / "docs" / ours).is_file()
+
+
 def test_architecture_names_every_room():
     house = ROOT / "src/millrace"
     rooms = {

@@ -57,7 +57,7 @@ def _features(source: str, arguments: argparse.Namespace) -> tuple[dict[str, Any
         try:
             given = json.loads(arguments.features)
         except ValueError as error:
-            raise ArgumentValueError(f"--features is no JSON: {error}") from None
+            raise ArgumentValueError(f"--features is not JSON: {error}") from None
         return given, arguments.bytes_fields
     first = next(read_records(source), None)
     if first is None:

@@ -204,7 +204,7 @@ def np_dtype(value: Any) -> np.dtype[Any]:
     """
     if isinstance(value, DType):
         if value.numpy is None:
-            raise ArgumentTypeError(f"{value!r} is no element type of an array")
+            raise ArgumentTypeError(f"{value!r} is not an element type of an array")
         return value.numpy
     if isinstance(value, str) and value in ("string", "bfloat16"):
         return np_dtype(string if value == "string" else bfloat16)

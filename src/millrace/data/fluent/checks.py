@@ -97,7 +97,7 @@ class NoCache:
 
     def check(self, name: str, value: Any) -> None:
         raise ArgumentTypeError(
-            f"Argument {name} with value {value} is no cache: DatasetCache is not part of this version. Leave "
+            f"Argument {name} with value {value} is not a cache: DatasetCache is not part of this version. Leave "
             f"{name} out; to compute rows once and read them again, dataset.save('rows.mindrecord') and "
             f"MindDataset('rows.mindrecord')."
         )

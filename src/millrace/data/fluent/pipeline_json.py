@@ -86,7 +86,7 @@ def _load(path: str) -> dict[str, Any]:
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"Invalid file, {path} is no JSON: {error}") from error
+        raise PlanError(f"Invalid file, {path} is not JSON: {error}") from error
     if not isinstance(loaded, dict):
         raise PlanError(f"{path} holds no pipeline: a dict is needed, but got {type(loaded).__name__}")
     return loaded

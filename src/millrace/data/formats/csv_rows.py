@@ -43,7 +43,7 @@ def header_of(path: str, delimiter: str = ",") -> list[str]:
     try:
         return line.decode().rstrip("\r\n").split(delimiter)
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}, line 1: this is no text in UTF-8: {error}", file=path) from None
+        raise FormatError(f"{path}, line 1: this is not text in UTF-8: {error}", file=path) from None
 
 
 class CsvRows:
@@ -216,7 +216,7 @@ class CsvRows:
             try:
                 found = split_record(piece, self.delimiter.encode())
             except UnicodeDecodeError as error:
-                return _at(block, row, f"this is no text in UTF-8: {error}")
+                return _at(block, row, f"this is not text in UTF-8: {error}")
             if found is None:
                 return _at(block, row, "unexpected quote in unquote field, or text after a closing quote")
             if len(found) != len(self.columns):
@@ -262,7 +262,7 @@ def _number(block: Block, row: int, text: str, kind: type) -> int | float:
         if kind is int and not -INT32 <= value < INT32:
             raise _at(block, row, f"{text!r} is out of the range of int32: value out of range")
         return value
-    raise _at(block, row, f"{text!r} is no number: type does not match")
+    raise _at(block, row, f"{text!r} is not a number: type does not match")
 
 
 def split_record(record: bytes, delimiter: bytes) -> list[str] | None:

@@ -50,7 +50,7 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
                 for column, value in zip(columns, row):
                     column.append(value)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"this is no CSV file in UTF-8: {error}", file=name) from error
+        raise FormatError(f"this is not a CSV file in UTF-8: {error}", file=name) from error
     return dict(zip(header, columns))
 
 

@@ -187,6 +187,6 @@ def _feature(name: str, value: Any) -> bytes:
         narrow = flat.astype("<f4")
     lost = (narrow.astype(flat.dtype) != flat) & ~np.isnan(flat)
     if bool(lost.any()):
-        text = f"'{name}': {flat[lost][0]} is no float32; round it with astype(np.float32) first"
+        text = f"'{name}': {flat[lost][0]} is not a float32; round it with astype(np.float32) first"
         raise ArgumentValueError(text)
     return _tagged(2, _tagged(1, narrow.tobytes()))

@@ -212,7 +212,7 @@ def _texts(name: str, wanted: Wanted, values: Column, block: Block) -> Column:
         try:
             array = np.array([part.decode() for part in parts], dtype=np.str_)
         except UnicodeDecodeError as error:
-            raise _fault(block, row, f"{name} is no text in UTF-8: {error}") from None
+            raise _fault(block, row, f"{name} is not text in UTF-8: {error}") from None
         shape = _shape(name, wanted, len(parts), block, row)
         made.append(array if shape is None else array.reshape(shape))
     if all(value.ndim == 0 for value in made):

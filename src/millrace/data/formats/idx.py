@@ -35,7 +35,7 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
         with gzip.open(path, "rb") if packed else open(path, "rb") as file:
             head = file.read(4)
             if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in _TYPES or not 1 <= head[3] <= 8:
-                raise FormatError("this is no IDX file", file=name)
+                raise FormatError("this is not an IDX file", file=name)
             if rank is not None and head[3] != rank:
                 raise FormatError(f"the file has {head[3]} dimensions, {rank} are needed", file=name)
             sizes = file.read(4 * head[3])
@@ -73,7 +73,7 @@ def map_idx(path: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
     if head[:3] != b"\0\0\x08" or head[3:4] != bytes([1 + len(shape)]):
         raise FormatError(
-            f"Invalid file, this is no IDX file of {1 + len(shape)} dimensions of bytes", file=path
+            f"Invalid file, this is not an IDX file of {1 + len(shape)} dimensions of bytes", file=path
         )
     count, *found = [int.from_bytes(head[i : i + 4], "big") for i in range(4, len(head), 4)]
     if tuple(found) != shape:

@@ -239,7 +239,7 @@ def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
         with open(path, "rb") as file:
             head = file.read(54)
         if head[:2] != b"BM" or len(head) < 54:
-            raise FormatError("Invalid file, this is no BMP file", file=path)
+            raise FormatError("Invalid file, this is not a BMP file", file=path)
         start, width, height = (
             int.from_bytes(head[at : at + 4], "little", signed=True) for at in (10, 18, 22)
         )

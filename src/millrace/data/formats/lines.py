@@ -101,10 +101,10 @@ def _bad_line(block: Block, pieces: list[bytes], all_counted: bool) -> Exception
         try:
             piece.decode()
         except UnicodeDecodeError as error:
-            found = block.error(row, f"this is no text in UTF-8{counted}: {error}", "line")
+            found = block.error(row, f"this is not text in UTF-8{counted}: {error}", "line")
             found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
             return found
-    return block.error(0, "this is no text in UTF-8", "line")
+    return block.error(0, "this is not text in UTF-8", "line")
 
 
 class Groups:
@@ -138,7 +138,7 @@ class Groups:
             try:
                 fields = [self._fields(line) for line in piece.decode().split("\n")]
             except UnicodeDecodeError as error:
-                raise block.error(row, f"this is no text in UTF-8: {error}", "sentence") from None
+                raise block.error(row, f"this is not text in UTF-8: {error}", "sentence") from None
             for line in fields:
                 if len(line) != len(self.columns):
                     wanted = f"{len(self.columns)} fields ({', '.join(self.columns)})"

@@ -183,7 +183,7 @@ def lines_of(
         raise FormatError(f"the text is not UTF-8: {error}", file=name) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(f"line {line} holds a NUL byte: this is no text", file=name)
+        raise FormatError(f"line {line} holds a NUL byte: this is not text", file=name)
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if not keep_empty:
         lines = [line for line in lines if line.strip()]

@@ -64,7 +64,7 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
     if bytes(data[:8]) == b"\x89HDF\r\n\x1a\n" or bytes(data[:19]) == b"MATLAB 7.3 MAT-file":
         raise FormatError("a MATLAB 7.3 file (HDF5) is not read: save it with -v7", file=name)
     if len(data) < 128 or bytes(data[126:128]) not in (b"IM", b"MI"):
-        raise FormatError("Invalid file, this is no MATLAB 5 file", file=name)
+        raise FormatError("Invalid file, this is not a MATLAB 5 file", file=name)
     reader = _Reader(name, "<" if bytes(data[126:128]) == b"IM" else ">", names)
     try:
         return reader.variables(data[128:])

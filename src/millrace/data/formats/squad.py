@@ -87,7 +87,7 @@ def _questions(document: Any, path: str) -> list[Row]:
         ]
     except (KeyError, TypeError, ValueError) as error:
         what = f"failed to find key {error}" if isinstance(error, KeyError) else str(error)
-        raise FormatError(f"Invalid json file, {path} is no SQuAD file: {what}", file=path) from None
+        raise FormatError(f"Invalid json file, {path} is not a SQuAD file: {what}", file=path) from None
 
 
 def _text(value: Any) -> str:

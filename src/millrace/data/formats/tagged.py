@@ -88,5 +88,5 @@ def _decoded(block: Block) -> list[str]:
         try:
             made.append(piece.decode())
         except UnicodeDecodeError as error:
-            raise block.error(row, f"this is no text in UTF-8: {error}") from None
+            raise block.error(row, f"this is not text in UTF-8: {error}") from None
     return made

@@ -81,7 +81,7 @@ def _check(head: bytes, path: str) -> int:
     except ValueError:
         wanted, size = -1, 0
     if wanted != sum(head[:148]) + 8 * 32 + sum(head[156:]) or size < 0:
-        raise FormatError("Invalid file, this is no tar archive, or it is damaged", file=path)
+        raise FormatError("Invalid file, this is not a tar archive, or it is damaged", file=path)
     return size
 
 

@@ -45,4 +45,4 @@ def _text(path: str) -> str:
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: this is no text in UTF-8: {error}", file=path) from None
+        raise FormatError(f"{path}: this is not text in UTF-8: {error}", file=path) from None

@@ -57,7 +57,7 @@ def read_wav(path: str) -> tuple[Wave, int]:
     with open(path, "rb") as file:
         head = file.read(12)
         if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WAVE":
-            raise FormatError("Invalid file, this is no WAV file", file=path)
+            raise FormatError("Invalid file, this is not a WAV file", file=path)
         layout: tuple[int, ...] | None = None
         while True:
             chunk = file.read(8)
@@ -120,7 +120,7 @@ def read_sphere(path: str, start: float = 0.0, end: float | None = None) -> tupl
     with open(path, "rb") as file:
         first = file.read(16)
         if first[:8] != b"NIST_1A\n" or not first[8:].strip().isdigit() or int(first[8:]) > 1 << 20:
-            raise FormatError("Invalid file, this is no SPHERE file", file=path)
+            raise FormatError("Invalid file, this is not a SPHERE file", file=path)
         size = int(first[8:])
         text = file.read(size - 16).decode("latin-1").split("end_head")[0]
         parts = [line.split(None, 2) for line in text.splitlines()]

@@ -25,5 +25,5 @@ def _one(kind: Any) -> Any:
         return np.dtype(kind)
     except TypeError:
         raise NotImplementedError(
-            f"{kind!r} is no column type; write np.int32, mstype.int32 or 'int32'"
+            f"{kind!r} is not a column type; write np.int32, mstype.int32 or 'int32'"
         ) from None

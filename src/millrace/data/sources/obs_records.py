@@ -35,7 +35,7 @@ class _Addresses:
                 )
             if not is_remote(item):
                 raise ArgumentValueError(
-                    f"{name}: {item!r} is no address such as s3://bucket/key; MindDataset reads local files"
+                    f"{name}: {item!r} is not an address such as s3://bucket/key; MindDataset reads local files"
                 )
         if not value:
             raise ArgumentValueError(f"{name} is empty: name at least one MindRecord file")

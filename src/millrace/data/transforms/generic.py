@@ -377,7 +377,7 @@ class Plugin(Operation):
             else None
         )
         if spec is None or spec.loader is None or path.suffix != ".py":
-            raise DataError(f"Plugin: {self.lib_path!r} is no Python file; plug-ins are .py files here.")
+            raise DataError(f"Plugin: {self.lib_path!r} is not a Python file; plug-ins are .py files here.")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses and pickle look a module up by its name
         spec.loader.exec_module(module)

@@ -49,7 +49,7 @@ def opened(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
             raise DataError(f"{op}: Failed to read {name}: {_words(error)}; {_ADVICE}") from error
 
 
-_ADVICE = "it is no video of a known format, or damaged, or cut short."
+_ADVICE = "it is not a video of a known format, or damaged, or cut short."
 
 
 def _words(error: Exception) -> str:

@@ -63,7 +63,7 @@ def _table(dataset_dir: str, decode: bool | None) -> Table:
     for number, line in enumerate(lines_of(path)):
         folder = line.strip().lstrip("/")
         if not os.path.isdir(os.path.join(dataset_dir, folder)):
-            text = f"Invalid data, line {number + 1}: {line.strip()!r} is no folder of {dataset_dir}"
+            text = f"Invalid data, line {number + 1}: {line.strip()!r} is not a folder of {dataset_dir}"
             raise FormatError(text, file=path)
         names = [n for n in files_in(os.path.join(dataset_dir, folder), [".jpg"]) if n.startswith(b"sun_")]
         labels += [number] * files.extend(folder, names)

@@ -125,7 +125,7 @@ class TFRecordToMR(Converter):
             try:
                 return values[0].decode()
             except UnicodeDecodeError:
-                text = f"feature '{name}' is no text: name it in bytes_fields"
+                text = f"feature '{name}' is not text: name it in bytes_fields"
                 raise FormatError(text, file=self.source, row=number) from None
         if shape:
             return np.asarray(values)
