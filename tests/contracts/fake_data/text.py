@@ -76,7 +76,7 @@ DAMAGE: dict[str, list[Damage]] = {
     "YelpReviewDataset": csv(b'1,a"b\n'),
     "YahooAnswersDataset": csv(b"1,2,3,\xff\n", "UTF-8"),
     "CSVDataset": [put("1.csv", b"i,f,s,t\n1,2,3\n", "3 fields", "line 1"), gone("1.csv")],
-    "CSVDataset: types": [put("1.csv", b"one,2.5,x,y\n", "'one' is no number"), gone("1.csv")],
+    "CSVDataset: types": [put("1.csv", b"one,2.5,x,y\n", "'one' is not a number"), gone("1.csv")],
     "CSVDataset: empty fields": [put("1.csv", b"99999999999,2.5,x\n", "int32")],
     "CSVDataset: delimiter": [put("1.csv", b"a@b\n", "2 fields")],
     "SST2Dataset": [put("train.tsv", b"sentence\tlabel\none\n", "1 fields"), gone("train.tsv")],

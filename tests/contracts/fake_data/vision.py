@@ -54,10 +54,10 @@ def idx(case: str, stem: str = "train") -> Fake:
     return fake(
         case,
         cut(images, "promised"),
-        words(images, "no IDX file"),
+        words(images, "not an IDX file"),
         put(images, b"\0\0\x08\x03" + b"\x7f\xff\xff\xff" + b"\0\0\0\x1c" * 2, "promised"),
         cut(labels),
-        empty(labels, "no IDX file"),
+        empty(labels, "not an IDX file"),
     )
 
 
@@ -160,7 +160,7 @@ FAKES: dict[str, Fake] = {
     "OmniglotDataset": fake("Omniglot()", dangling("images_background/Greek/character01/01.png", "row")),
     "PhotoTourDataset": fake(
         "PhotoTour(name=liberty, usage=test)",
-        words("liberty/patches0001.bmp", "no BMP"),
+        words("liberty/patches0001.bmp", "not a BMP"),
         gone("liberty/patches0000.bmp", "no such file"),
         gone("liberty/patches0001.bmp"),
         words("liberty/m50_100000_100000_0.txt"),

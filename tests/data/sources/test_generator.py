@@ -196,7 +196,7 @@ def test_shuffle_of_a_stream_is_buffered_and_said(nothing_said):
         ({"num_shards": 2}, ArgumentValueError, "need to be passed in together"),
         ({"num_shards": 2, "shard_id": 2}, ArgumentValueError, "should be less than num_shards"),
         ({"column_names": None}, ArgumentValueError, "Neither columns_names nor schema"),
-        ({"column_types": [object()]}, NotImplementedError, "no column type"),
+        ({"column_types": [object()]}, NotImplementedError, "not a column type"),
     ],
 )
 def test_wrong_arguments(options, error, words):

@@ -197,7 +197,7 @@ def test_tfrecord(tmp_path):
     assert schema["columns"]["c3"] == {"type": "int64", "rank": 2, "shape": [-1, 3]}
     with pytest.raises(DataError, match="exists"):
         generated(rows).save(str(path), 2, "tfrecord")
-    with pytest.raises(ArgumentValueError, match="no float32"):
+    with pytest.raises(ArgumentValueError, match="not a float32"):
         generated([0.1]).save(str(tmp_path / "y"), 1, "tfrecord")
     assert not [name for name in os.listdir(tmp_path) if name.startswith((".", "y"))]
 
