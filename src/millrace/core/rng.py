@@ -8,9 +8,11 @@ finaliser of splitmix64; vector and scalar paths are the same numpy code.
 from __future__ import annotations
 
 import functools
+import inspect
 import random
 import secrets
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,10 @@ __all__ = [
     "is_generator",
     "mix",
     "mix_into",
+    "rng_place",
     "seed_globals",
     "unlike_others",
+    "with_rng",
 ]
 
 U64 = npt.NDArray[np.uint64]
@@ -157,6 +161,41 @@ class Draws:
     def generator(self, row: int, slot: int = 0) -> np.random.Generator:
         """A numpy Generator for one row, for kernels that need many numbers (about 10 us to make)."""
         return np.random.Generator(np.random.Philox(key=int(self.bits(slot)[row])))
+
+
+def rng_place(function: Any) -> int | None:
+    """After how many values a function takes a parameter ``rng``; None when it takes none, or has one already.
+
+    >>> rng_place(lambda image, rng: image), rng_place(lambda image: image)
+    (1, None)
+    """
+    if isinstance(function, functools.partial) and "rng" in function.keywords:
+        return None
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    found = parameters.get("rng")
+    if found is None or found.kind in (found.POSITIONAL_ONLY, found.VAR_POSITIONAL, found.VAR_KEYWORD):
+        return None
+    return sys.maxsize if found.kind is found.KEYWORD_ONLY else list(parameters).index("rng")
+
+
+def with_rng(function: Callable[..., Any], draws: Draws) -> Callable[..., Any]:
+    """A function of (i, *values) that hands a user's function the generator of row i, where it asks for one.
+
+    A value that stands where ``rng`` would is the user's own: a column may have that name.
+    """
+    place, keys = rng_place(function), draws.bits(0)
+    if place is None:
+        return lambda i, *values: function(*values)
+
+    def call(i: int, *values: Any) -> Any:
+        if len(values) > place:
+            return function(*values)
+        return function(*values, rng=np.random.Generator(np.random.Philox(key=int(keys[i]))))
+
+    return call
 
 
 class Permutation:

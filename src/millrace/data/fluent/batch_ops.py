@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from millrace.core.args import INT32_MAX, Columns, Range, as_list, check_columns, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import get_logger
+from millrace.core.rng import rng_place
 from millrace.data.plan import ops
 from millrace.data.plan.node import Node, call_site
 
@@ -63,6 +64,8 @@ class BatchOps(DatasetBase):
             if per_batch_map is None:
                 raise ArgumentValueError("input_columns can be specified only when per_batch_map is set.")
             takes = count_parameters(per_batch_map)
+            if takes is not None and (rng_place(per_batch_map) or 0) > len(columns):
+                takes -= 1  # random numbers of the batch, if it asks for them
             if takes is not None and takes - 1 != len(columns):
                 raise ArgumentValueError("The signature of per_batch_map should match with input columns.")
         if per_batch_map is not None and not callable(per_batch_map):

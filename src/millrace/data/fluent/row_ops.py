@@ -53,13 +53,19 @@ class RowOps(DatasetBase):
         """Apply one operation, or a list of them in turn, to some columns of each row.
 
         A function of n columns may return m: name them in ``output_columns``. Without ``input_columns`` the
-        first column goes in. ``python_multiprocessing`` runs functions that hold the GIL in processes.
+        first column goes in. ``python_multiprocessing`` runs functions that hold the GIL in processes. A function with
+        a parameter ``rng`` is given a numpy generator of the row, the epoch and the operation: its numbers are the
+        same for any number of workers and after a resume. So are those of a predicate of ``filter`` and of a
+        ``per_batch_map``, which gets one for the batch.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset({"a": [1, 2], "b": [10, 20]}, shuffle=False)
         >>> data = data.map(lambda a, b: a + b, ["a", "b"], ["sum"])
         >>> [row["sum"].item() for row in data.create_dict_iterator(num_epochs=1)]
         [11, 22]
+        >>> noisy = data.map(lambda x, rng: x + rng.normal(), "sum")
+        >>> noisy.get_dataset_size()
+        2
         """
         if column_order is not None:
             raise ArgumentValueError(

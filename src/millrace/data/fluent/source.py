@@ -11,9 +11,10 @@ from millrace.core import settings
 from millrace.core.args import check_type
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import warn_once
+from millrace.core.rng import Draws, mix
 from millrace.data.engine.stages.indices import order_of
 from millrace.data.plan import ops
-from millrace.data.plan.bind import bind
+from millrace.data.plan.bind import Plan, bind
 from millrace.data.plan.node import call_site, walk
 from millrace.data.plan.source import Source
 
@@ -88,8 +89,7 @@ class SourceDataset(Dataset):
             raise PlanError("Dataset don't support randomized access.")
         if not isinstance(self._node, ops.Read):
             raise PlanError("GeneratorDataset with batch_sampler does not support random access.")
-        seed = self._first_seed() if settings.current().seed is None else None
-        plan = bind(self._node, settings.current(), seed)  # numbers the operation as a run does
+        plan = self._first_plan()
         assert isinstance(plan.root, ops.Read)
         known, order = self._session.seen.get("order", (None, None))
         if known != plan.seed or order is None:
@@ -98,6 +98,16 @@ class SourceDataset(Dataset):
         if not 0 <= position < order.size:
             raise PlanError(f"Index [{position}] exceeded the number of data samples.")
         return int(order.at(int(position), int(position) + 1)[0])
+
+    def _first_plan(self) -> Plan:
+        """The plan of the first run: operations numbered, the seed fixed."""
+        seed = self._first_seed() if settings.current().seed is None else None
+        return bind(self._node, settings.current(), seed)
+
+    def _draws_at(self, row: int) -> Draws:
+        """The random numbers of a row of the source in the first epoch."""
+        plan = self._first_plan()
+        return Draws.for_rows(np.array([row], np.uint64), seed=plan.seed, epoch=0, op=mix(plan.root.op, 0))
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let another sampler pick from the rows the present one gives.

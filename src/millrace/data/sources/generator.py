@@ -10,6 +10,7 @@ import numpy as np
 from millrace.core.args import INT32_MAX, Columns, Range, as_list, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import warn_once
+from millrace.core.rng import rng_place, with_rng
 from millrace.core.schema import ColumnType, Schema
 from millrace.data.fluent.checks import Samples, Workers
 from millrace.data.fluent.schema import Schema as PublicSchema
@@ -38,6 +39,9 @@ class GeneratorDataset(SourceDataset):
     ``num_parallel_workers=1``, the default, asks the object for one row at a time. With more, worker processes have
     copies of it; with ``python_multiprocessing=False`` so many threads call its ``__getitem__`` at the same time, which
     then must be safe: no file handle, cursor or buffer that two calls share. Rows keep their order either way.
+
+    A ``__getitem__(self, index, rng)`` is given a numpy generator of its row and epoch, a function ``rows(rng)`` one of
+    the epoch: the same for any number of workers, and after a resume.
 
     A row is a tuple with one value per column. ``sampler`` may be any sampler, PKSampler included (classes
     come from the label column or from ``source.get_label(index)``), a list, or an iterable of row numbers.
@@ -150,7 +154,10 @@ class GeneratorDataset(SourceDataset):
         >>> ds.GeneratorDataset(["a", "b"], "x", shuffle=False)[1]
         'b'
         """
-        return self.source[self._row_at(index)]
+        row = self._row_at(index)
+        if rng_place(self.source.__getitem__) is None:
+            return self.source[row]
+        return with_rng(self.source.__getitem__, self._draws_at(row))(0, row)
 
 
 def _columns_and_types(

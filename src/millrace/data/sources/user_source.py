@@ -6,7 +6,7 @@ import copy
 import inspect
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Column, as_value
 from millrace.core.errors import PlanError
 from millrace.core.order import Indices
+from millrace.core.rng import Draws, rng_place, with_rng
 from millrace.core.schema import Schema
 from millrace.core.traits import SourceTraits
 
@@ -80,11 +81,17 @@ class UserReader:
     def __init__(self, source: UserSource) -> None:
         self.getitem = source.source.__getitem__
         self.maker = source.maker
+        # whether it wants random numbers of the row
+        self.asks = rng_place(self.getitem) is not None
 
-    def read(self, indices: Indices) -> dict[str, Column]:
+    def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
         maker, width = self.maker, len(self.maker.columns)
         builder = RowsBuilder(maker.columns, len(indices))
-        given = map(self.getitem, indices.tolist())
+        given: Iterable[Any]
+        if draws is None:
+            given = map(self.getitem, indices.tolist())
+        else:
+            given = map(with_rng(self.getitem, draws), range(len(indices)), indices.tolist())
         try:
             builder.extend(
                 row if type(row) is tuple and len(row) == width else maker.row(row) for row in given
@@ -102,10 +109,12 @@ class UserStream:
 
     def __init__(self, source: UserSource) -> None:
         self.source = source
+        # whether the function that makes the rows wants random numbers of the epoch
+        self.asks = source.is_function and rng_place(source.source) is not None
 
-    def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
+    def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[tuple[Any, ...]]:
         maker = self.source.maker
-        for given in self.source.iterate():
+        for given in self.source.iterate(draws):
             row = maker.row(given)
             yield maker.check_row(row) if maker.types else row
 
@@ -169,11 +178,17 @@ class UserSource(SourceTraits):
             raise PlanError("GeneratorNode: data row of input source must not be 0, got: 0")
         return size
 
-    def iterate(self) -> Iterator[Any]:
+    @property
+    def is_function(self) -> bool:
+        """It is called for each epoch, and what it returns is iterated."""
+        source = self.source
+        return inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__"))
+
+    def iterate(self, draws: Draws | None = None) -> Iterator[Any]:
         """A fresh pass over a one-pass source, cut to num_samples."""
         source = self.source
-        if inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__")):
-            iterator = iter(source())
+        if self.is_function:
+            iterator = iter(source() if draws is None else with_rng(source, draws)(0))
         elif can_be_read_once(source):
             iterator = self._replayed()
         else:

@@ -15,7 +15,7 @@ import numpy as np
 
 from millrace.core import settings
 from millrace.core.chunk import as_value
-from millrace.core.rng import Draws, fresh_seed, mix
+from millrace.core.rng import Draws, fresh_seed, mix, rng_place, with_rng
 from millrace.core.settings import Settings
 
 __all__ = ["Joined", "PyFunc", "Transform", "as_operation", "inside", "is_ordered", "name_of"]
@@ -124,8 +124,16 @@ class PyFunc(Transform):
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
+    @property
+    def random(self) -> bool:  # type: ignore[override]
+        """Whether the function asks for random numbers, with a parameter ``rng``."""
+        return rng_place(self.function) is not None
+
     def row(self, *values: Any) -> Any:
         return self.function(*values)
+
+    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+        return super().rows(None) if draws is None else with_rng(self.function, draws)
 
     def __repr__(self) -> str:
         return name_of(self.function)

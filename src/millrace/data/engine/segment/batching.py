@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
+from millrace.core.rng import Draws, mix, rng_place, with_rng
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
 from millrace.data.transforms.base import name_of
@@ -36,8 +39,9 @@ def locate(error: DataError, rows: Chunk, op: str) -> None:
 class BatchStep:
     """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
 
-    def __init__(self, op: Batch, aligned: bool) -> None:
-        self.op, self.aligned = op, aligned and not op.whole
+    def __init__(self, op: Batch, aligned: bool, seed: int) -> None:
+        self.op, self.aligned, self.seed = op, aligned and not op.whole, seed
+        self.asks = op.per_batch_map is not None and rng_place(op.per_batch_map) is not None
         self.name = f"batch({op.details()['batch_size']}) at {op.where}"
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
@@ -78,14 +82,23 @@ class BatchStep:
             if self.op.pad_info is not None:
                 columns = pad_columns(columns, self.op.pad_info)
             if self.op.per_batch_map is not None:
-                columns = self._map(columns, info, len(rows))
+                columns = self._map(columns, info, rows)
             return {name: collate_column(column, name, i) for i, (name, column) in enumerate(columns.items())}
         except DataError as error:
             locate(error, rows, self.name)
             raise
 
-    def _map(self, columns: dict[str, Column], info: BatchInfo, rows: int) -> dict[str, Column]:
-        op = self.op
+    def _function(self, rows: Chunk, info: BatchInfo) -> Callable[..., Any]:
+        """The user's function, with a generator of this batch if it asks for one."""
+        assert self.op.per_batch_map is not None
+        if not self.asks:
+            return self.op.per_batch_map
+        batch = np.array([mix(int(rows.ids[0]), info.get_batch_num())], np.uint64)
+        draws = Draws.for_rows(batch, seed=self.seed, epoch=rows.epoch, op=mix(self.op.op, 0))
+        return functools.partial(with_rng(self.op.per_batch_map, draws), 0)
+
+    def _map(self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk) -> dict[str, Column]:
+        op, rows = self.op, len(chunk)
         names = list(columns)
         inputs = list(op.input_columns or names)
         outputs = list(op.output_columns or inputs)
@@ -93,7 +106,7 @@ class BatchStep:
         assert op.per_batch_map is not None
         what = f"batch operation: [per_batch_map {name_of(op.per_batch_map)}]"
         try:
-            result = op.per_batch_map(*given, info)
+            result = self._function(chunk, info)(*given, info)
         except Exception as error:
             raise data_error(error, what, op=self.name, row=-1, columns=inputs) from error
         if not isinstance(result, tuple):
@@ -136,4 +149,4 @@ class BatchStep:
 
 @step_for(Batch)
 def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> Step:
-    return BatchStep(op, aligned)
+    return BatchStep(op, aligned, seed)

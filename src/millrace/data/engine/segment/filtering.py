@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from millrace.core.chunk import Chunk
+from millrace.core.rng import Draws, mix, rng_place, with_rng
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import Filter
 
@@ -16,8 +20,9 @@ __all__ = ["FilterStep"]
 
 
 class FilterStep:
-    def __init__(self, op: Filter) -> None:
+    def __init__(self, op: Filter, seed: int) -> None:
         self.predicate = op.predicate
+        self.seed, self.key, self.asks = seed, mix(op.op, 0), rng_place(op.predicate) is not None
         self.columns = op.input_columns
         self.name = f"filter({op.details()['predicate']}) at {op.where}"
 
@@ -25,10 +30,11 @@ class FilterStep:
         columns = list(self.columns or chunk.columns)
         rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
         keep = np.zeros(len(rows), np.bool_)
+        judge = self._judge(chunk)
         bad: list[int] = []
         for i, values in enumerate(rows):
             try:
-                keep[i] = bool(self.predicate(*values))
+                keep[i] = bool(judge(i, *values) if self.asks else judge(*values))
             except Exception as error:
                 if not failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
                     return chunk.slice(0, i).take(keep[:i])
@@ -40,9 +46,17 @@ class FilterStep:
         before = np.cumsum(keep)
         return failures.filled(kept, [int(before[i]) + number for number, i in enumerate(bad)])
 
+    def _judge(self, chunk: Chunk) -> Callable[..., Any]:
+        """The predicate; of (i, *values) when it asks for random numbers of the row."""
+        if not self.asks:
+            return self.predicate
+        return with_rng(
+            self.predicate, Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=self.key)
+        )
+
     def close(self) -> None: ...
 
 
 @step_for(Filter)
 def _filter(op: Filter, seed: int, settings: Settings, aligned: bool) -> Step:
-    return FilterStep(op)
+    return FilterStep(op, seed)

@@ -39,6 +39,8 @@ class MapStep:
     def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = ()) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
         self.keys = op.draws_from()
+        # the user's functions that want random numbers
+        self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.slots = Slots(op.gather) if op.gather else None
         whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
@@ -98,13 +100,13 @@ class MapStep:
         """The operations, their random numbers drawn for this chunk."""
         calls: Calls = []
         keys = iter(self.keys)
-        for operation in self.op.operations:
+        for operation, asks in zip(self.op.operations, self.asks, strict=True):
             if isinstance(operation, Joined):
                 draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
                 calls.append((True, operation.rows_of(draws)))
                 continue
             key = next(keys)
-            if isinstance(operation, PyFunc):
+            if isinstance(operation, PyFunc) and not asks:
                 calls.append((False, operation.function))
             else:
                 calls.append((True, operation.rows(self._draws(chunk, key, operation))))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from millrace.core.chunk import Chunk
+from millrace.core.chunk import Chunk, Column
+from millrace.core.rng import Draws, mix
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import Read
 
@@ -24,17 +26,17 @@ class ReadStep:
     A source that is not known to be thread-safe is read by one thread at a time, or by as many as the user asked for.
     """
 
-    def __init__(self, op: Read) -> None:
-        self.op = op
+    def __init__(self, op: Read, seed: int) -> None:
+        self.op, self.seed = op, seed
         self._reader: Any = None
         self._opening = threading.Lock()
         self._turn = _turns(op.source.readers)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"op": self.op}
+        return {"op": self.op, "seed": self.seed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["op"])  # type: ignore[misc]
+        self.__init__(state["op"], state["seed"])  # type: ignore[misc]
 
     def _open(self) -> Any:
         with self._opening:
@@ -46,12 +48,21 @@ class ReadStep:
                 self._reader = reader
             return self._reader
 
+    def _rows(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
+        found: Mapping[str, Column]
+        if getattr(reader, "asks", False):  # a user's __getitem__ with a parameter rng
+            draws = Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=mix(self.op.op, 0))
+            found = reader.read(chunk.origin, draws)
+        else:
+            found = reader.read(chunk.origin)
+        return found
+
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         reader = self._reader or self._open()
         wanted = self.op.columns
         try:
             with self._turn:
-                columns = reader.read(chunk.origin)
+                columns = self._rows(reader, chunk)
         except Exception as error:
             return self._one_by_one(reader, chunk, failures, error)
         if wanted is not None:
@@ -73,13 +84,13 @@ class ReadStep:
             chunk, clean = chunk.slice(0, at), False
             if at:
                 with self._turn:
-                    parts.append(chunk.with_columns(dict(reader.read(chunk.origin))))
+                    parts.append(chunk.with_columns(dict(self._rows(reader, chunk))))
             start = at
         for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
                 with self._turn:
-                    parts.append(one.with_columns(dict(reader.read(one.origin))))
+                    parts.append(one.with_columns(dict(self._rows(reader, one))))
             except Exception as cause:
                 clean = False
                 if not failures.row(chunk, i, cause, op, what, names):
@@ -110,4 +121,4 @@ def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
 
 @step_for(Read)
 def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> Step:
-    return ReadStep(op)
+    return ReadStep(op, seed)

@@ -14,6 +14,7 @@ import numpy as np
 from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
+from millrace.core.rng import Draws, mix
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import data_error
 from millrace.data.plan.ops import Read
@@ -30,8 +31,8 @@ MOST_BYTES = 1 << 20
 
 
 class StreamStage(Stage):
-    def __init__(self, read: Read, epochs: int | None, stats: StageStats, rows: int) -> None:
-        self.read, self.epochs, self.stats, self.rows = read, epochs, stats, rows
+    def __init__(self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int) -> None:
+        self.read, self.seed, self.epochs, self.stats, self.rows = read, seed, epochs, stats, rows
         self.columns = list(read.source.schema())
         self.epoch, self.position = 0, 0
         self._stream: Any = None
@@ -43,7 +44,13 @@ class StreamStage(Stage):
     def _open(self) -> Iterator[tuple[Any, ...]]:
         if self._stream is None:
             self._stream = self.read.source.open()
-        iterator: Iterator[tuple[Any, ...]] = self._stream.rows(self.epoch)
+        iterator: Iterator[tuple[Any, ...]]
+        if getattr(self._stream, "asks", False):  # a user's function with a parameter rng
+            epoch = np.zeros(1, np.uint64)
+            draws = Draws.for_rows(epoch, seed=self.seed, epoch=self.epoch, op=mix(self.read.op, 0))
+            iterator = self._stream.rows(self.epoch, draws)
+        else:
+            iterator = self._stream.rows(self.epoch)
         for _ in range(self.position):  # a resumed run reads again what was already delivered
             if next(iterator, None) is None:
                 break
@@ -122,4 +129,4 @@ def _stream(making: Making) -> Stage:
     settings = making.settings
     making.stats.kind = "stream"
     rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
-    return StreamStage(making.node, making.epochs, making.stats, rows)
+    return StreamStage(making.node, making.seed, making.epochs, making.stats, rows)
