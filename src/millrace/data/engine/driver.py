@@ -145,6 +145,14 @@ class Run:
         self._skip = cursor.stages["skip"]
         self.epoch, self.step = cursor.epoch, cursor.step
 
+    def next_epoch(self) -> None:
+        """Leave out what is left of this epoch."""
+        if self.closed:
+            raise PlanError(self._closed_text())
+        self._chunk, self._skip = None, 0
+        self.root.skip_rest()
+        self.epoch, self.step, self._before = self.epoch + 1, 0, self.root.state()
+
     def skip(self, epochs: int, steps: int) -> None:
         """Begin at a later step: whole epochs are left out unread, single steps too where a row's place tells its
         number; else they are made and dropped.

@@ -44,6 +44,8 @@ class Session:
     # the seed of the first run: where the user set none, dataset[i] is a row of that run
     drawn_seed: int | None = None
     ran: bool = False
+    # the user's line that made the last iterator
+    iterated_at: str = ""
     # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
     unsampled: Node | None = None
 
@@ -87,7 +89,13 @@ class DatasetBase:
         made = copy.copy(self)
         seen, columns = dict(self._session.seen), dict(self._session.dynamic_columns)
         made._session = dataclasses.replace(
-            self._session, seen=seen, dynamic_columns=columns, runs=[], drawn_seed=None, ran=False
+            self._session,
+            seen=seen,
+            dynamic_columns=columns,
+            runs=[],
+            drawn_seed=None,
+            ran=False,
+            iterated_at="",
         )
         memo[id(self)] = made
         return made

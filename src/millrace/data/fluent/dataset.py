@@ -14,6 +14,7 @@ from millrace.data.plan import ops
 
 from .base import DatasetBase
 from .batch_ops import BatchOps
+from .epochs import Epochs
 from .iterators import DictIterator, TupleIterator
 from .looks import Looks
 from .order_ops import OrderOps
@@ -86,6 +87,36 @@ class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries, Looks):
         check_columns(columns, "column_names")
         kind = _kind(output_numpy, output)
         return TupleIterator(self, as_list(columns), num_epochs, kind, _copies(do_copy), state)
+
+    @checked
+    def epochs(
+        self,
+        count: Annotated[int, Range(1, INT32_MAX)],
+        *,
+        as_dict: bool = False,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+        output: Output | None = None,
+        state: Any = None,
+    ) -> Epochs:
+        """The loop over epochs, in one run: each epoch has an order and random numbers of its own.
+
+        Rows are lists, or dicts with ``as_dict``. An epoch that is left early is over: the next one follows.
+        ``epochs(...).state()`` is a small dict; ``epochs(count, state=...)`` goes on with exactly the next row.
+
+        >>> import millrace.dataset as ds
+        >>> ds.config.set_seed(1)
+        >>> data = ds.NumpySlicesDataset(list(range(5)), shuffle=True)
+        >>> for epoch, rows in enumerate(data.epochs(3)):
+        ...     print(epoch, [row[0].item() for row in rows])
+        0 [1, 0, 4, 3, 2]
+        1 [0, 4, 2, 1, 3]
+        2 [0, 2, 1, 3, 4]
+        """
+        kind = _kind(output_numpy, output)
+        if as_dict:
+            return Epochs(DictIterator(self, count, kind, _copies(do_copy), state), count)
+        return Epochs(TupleIterator(self, None, count, kind, _copies(do_copy), state), count)
 
     def __iter__(self) -> Iterator[Any]:
         return self.create_tuple_iterator(num_epochs=1)

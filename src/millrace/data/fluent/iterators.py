@@ -5,10 +5,12 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
+from millrace.core import settings
 from millrace.core.errors import PlanError
-from millrace.core.log import get_logger
+from millrace.core.log import get_logger, warn_once
 from millrace.data.engine.driver import Run
 from millrace.data.engine.stages.base import END, Signal
+from millrace.data.plan.node import call_site
 from millrace.data.plan.ops import HIDDEN_PREFIX
 
 from .convert import converter
@@ -16,7 +18,7 @@ from .convert import converter
 if TYPE_CHECKING:
     from .base import DatasetBase
 
-__all__ = ["DictIterator", "TupleIterator"]
+__all__ = ["DictIterator", "Iterator", "TupleIterator"]
 
 log = get_logger(__name__)
 
@@ -26,7 +28,7 @@ BEYOND = (
 )
 
 
-class _Iterator:
+class Iterator:
     """Each ``for`` over it is one epoch; leaving a loop early and coming back goes on where it stopped.
 
     ``state()`` is a small JSON-able dict taken after the last row handed out;
@@ -48,6 +50,8 @@ class _Iterator:
         self._convert = converter(kind, do_copy)
         self._output_numpy = kind == "numpy"
         self._init_step = _init_step(dataset)
+        if state is None:
+            _warn_of_the_same_order(dataset)
         self._run: Run = dataset._run(self._epochs, state)
         self._rows_in_epoch = 0
         # columns such as _meta-filename are for ops to use; they are delivered only under another name
@@ -96,6 +100,13 @@ class _Iterator:
         if stats.fresh:
             stats.handed_out()
         return row
+
+    def _leave_epoch(self) -> None:
+        """Go to the beginning of the next epoch, wherever this one stands."""
+        self._run.next_epoch()
+        self._rows_in_epoch, self._whole_epoch = 0, False
+        if self._epochs is not None and self._run.epoch >= self._epochs:
+            self._run.close()
 
     def _shape(self, row: dict[str, Any]) -> Any:
         raise TypeError("use DictIterator or TupleIterator")
@@ -164,7 +175,7 @@ class _Iterator:
         return self.get_col_names()
 
 
-class DictIterator(_Iterator):
+class DictIterator(Iterator):
     """Rows as dicts from column name to value; made by ``create_dict_iterator``.
 
     >>> import millrace.dataset as ds
@@ -177,7 +188,7 @@ class DictIterator(_Iterator):
         return {name: convert(value) for name, value in row.items()}
 
 
-class TupleIterator(_Iterator):
+class TupleIterator(Iterator):
     """Rows as lists of values, in the order of the columns (or of those asked for).
 
     >>> import millrace.dataset as ds
@@ -193,6 +204,21 @@ class TupleIterator(_Iterator):
     def _shape(self, row: dict[str, Any]) -> list[Any]:
         convert = self._convert
         return [convert(value) for value in row.values()]
+
+
+def _warn_of_the_same_order(dataset: DatasetBase) -> None:
+    """The same line makes an iterator again after an epoch: with a seed, each begins with the same order."""
+    session, where = dataset._session, call_site()
+    again, session.iterated_at = session.iterated_at == where, where
+    if not again or settings.current().seed is None or not dataset.is_shuffled():
+        return
+    if session.runs and session.runs[-1].epoch:
+        warn_once(
+            f"same-order-{where}",
+            f"{where} makes an iterator anew for each epoch, and with a seed each begins with the order of the first "
+            "epoch, as in MindSpore: all these epochs have the same order. To have one of its own for each, write "
+            "`for rows in dataset.epochs(n):` and `for row in rows:` inside (said once)",
+        )
 
 
 def _init_step(dataset: DatasetBase) -> int:
