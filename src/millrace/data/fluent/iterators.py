@@ -50,7 +50,7 @@ class Iterator:
         self._convert = converter(kind, do_copy)
         self._output_numpy = kind == "numpy"
         self._init_step = _init_step(dataset)
-        if state is None:
+        if state is None and not self._init_step:
             _warn_of_the_same_order(dataset)
         self._run: Run = dataset._run(self._epochs, state)
         self._rows_in_epoch = 0
