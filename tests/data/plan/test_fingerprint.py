@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 import json
+import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import types
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -246,6 +250,37 @@ def test_what_differs_is_named(name: str) -> None:
     before, after, words = PAIRS[name]
     assert words in difference(before(), after())
     accepted(before(), before())
+
+
+VALUES: dict[str, tuple[Any, Any, Any]] = {
+    "dict": (lambda v: lambda x: v.get(1, x), {1: 2}, {1: 3}),
+    "array": (lambda v: lambda x: v.take(0) + x, np.array([1, 2]), np.array([1, 3])),
+    "pattern": (lambda v: lambda x: x + len(v.findall("a")), re.compile("a"), re.compile("b")),
+    "text": (lambda v: lambda x: x + len(v.upper()), "one", "two"),
+    "counter": (lambda v: lambda x: x + v.total(), Counter("aa"), Counter("ab")),
+    "object": (lambda v: lambda x: v.method(x), Shift(1), Shift(2)),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_method_of_a_value_uses_the_value(name: str) -> None:
+    make, one, two = VALUES[name]
+    assert print_of(numbers().map(make(one))) == print_of(numbers().map(make(copy.deepcopy(one))))
+    assert print_of(numbers().map(make(one))) != print_of(numbers().map(make(two)))
+
+
+def test_machinery_does_not_count() -> None:
+    """A logger gains handlers, a dataset is iterated: neither is part of what a function is."""
+    log, data = logging.getLogger("tests.fingerprint"), numbers()
+
+    def make() -> Any:
+        return numbers().map(lambda x: (log.debug("row"), x)[1] if data is not None else x)
+
+    was = print_of(make())
+    log.addHandler(logging.NullHandler())
+    list(data.create_tuple_iterator(num_epochs=1))
+    assert print_of(make()) == was
+    log.handlers.clear()
 
 
 def test_globals_count_as_far_as_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:

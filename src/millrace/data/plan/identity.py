@@ -7,7 +7,8 @@ text, from addresses or from the place of a line in a file.
 - Plain data (numbers, text, bytes, arrays, types, enums, and containers of them) counts by its value and type. Of an
   array above 16 MiB, evenly spread blocks are looked at (of one that a source uses, above 64 KiB).
 - A function counts by its bytecode, constants, names and defaults, and by what it closes over and the globals it names,
-  as far as it uses them: for ``args.scale`` the attribute alone. A variable that it assigns itself is running state.
+  as far as it uses them: for ``args.scale`` the attribute alone, for ``table.get(x)`` the table. A variable that it
+  assigns itself is running state.
 - An object counts by its class and its fields, or what ``__getstate__`` gives. A user's class counts by its code too.
 - The standard library and installed packages count by name, so does Millrace itself.
 - A generator of random numbers counts by its class, since it moves with every call; so does what shows no fields.
@@ -15,6 +16,7 @@ text, from addresses or from the place of a line in a file.
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import enum
 import functools
@@ -249,7 +251,7 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def _attribute(value: Any, key: str) -> Any:
-    """What ``value.key`` is where it is stored; a method of a library's object counts by its name."""
+    """What ``value.key`` is where it is stored; a method of a logger and its like counts by its name."""
     if isinstance(value, types.ModuleType):
         found = vars(value).get(key, _MISSING)
         return found if isinstance(found, types.ModuleType) or not is_library(value.__name__) else _BY_NAME
@@ -263,10 +265,19 @@ def _attribute(value: Any, key: str) -> Any:
     member = inspect.getattr_static(type(value), key, _MISSING)
     if isinstance(member, types.MemberDescriptorType):
         return getattr(value, key, _MISSING)
-    if member is _MISSING or (callable(member) or isinstance(member, property)):
-        theirs = is_library(type(value).__module__) and member is not _MISSING
-        return _BY_NAME if theirs else _MISSING
+    if member is _MISSING or callable(member) or isinstance(member, property):
+        return _BY_NAME if member is not _MISSING and _is_machinery(value) else _MISSING
     return member
+
+
+def _is_machinery(value: Any) -> bool:
+    """An object of the standard library that holds no data of the user's, such as a logger."""
+    kind = type(value)
+    return (
+        kind.__module__.partition(".")[0] in sys.stdlib_module_names
+        and hasattr(value, "__dict__")
+        and not isinstance(value, (dict, list, tuple, set, frozenset, types.FunctionType, functools.partial))
+    )
 
 
 def _fields(value: Any, theirs: bool) -> dict[Any, Any]:
@@ -295,7 +306,8 @@ def _fields(value: Any, theirs: bool) -> dict[Any, Any]:
 
 def _reduced(value: Any) -> dict[Any, Any]:
     """What an object of C code gives to be pickled, where that is plain."""
-    made = value.__reduce_ex__(2)
+    reduce = copyreg.dispatch_table.get(type(value))
+    made = value.__reduce_ex__(2) if reduce is None else reduce(value)
     parts = [made] if isinstance(made, str) else [part for part in made[1:3] if part is not None]
     try:
         for part in parts:
