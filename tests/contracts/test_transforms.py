@@ -21,6 +21,7 @@ import millrace.dataset as ds
 import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
 from millrace.core import settings
+from millrace.core.errors import DataError
 from millrace.core.rng import Draws
 from millrace.data.transforms.base import Transform
 from tests.contracts.transform_examples import EXAMPLES
@@ -257,3 +258,93 @@ def failure(call: Callable[[], Any]) -> Any:
     except Exception as error:
         return error
     return None
+
+
+DENSE = {
+    "scalars": np.arange(ROWS) % 5,
+    "vectors": np.arange(ROWS * 6, dtype=np.float32).reshape(ROWS, 6) / 7 - 3,
+    "images": np.stack([u8(13, 17, 3, salt=i + 1) for i in range(ROWS)]),
+    "planes": np.stack([unit(3, 13, 17, salt=i + 1) for i in range(ROWS)]),
+    "flags": (np.arange(ROWS * 4) % 3 == 0).reshape(ROWS, 4),
+    "not numbers": np.array([np.nan, np.inf, -np.inf, 300.5, -1.5, 3e9, 0, 1, 2, 3, 4]),
+}
+WITH_BATCH = sorted(name for name, kind in public().items() if kind.batch is not None)
+
+
+def test_some_transforms_work_on_whole_columns():
+    assert {"TypeCast", "OneHot", "Fill", "Mask", "PadEnd"} <= set(WITH_BATCH)
+
+
+@pytest.mark.parametrize("column", DENSE)
+@pytest.mark.parametrize("name", WITH_BATCH)
+def test_a_whole_column_gives_what_its_rows_give(name, column):
+    op, xs = EXAMPLES[name].make(), DENSE[column]
+    before = xs.copy()
+    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    try:
+        rows = [op.rows(draws)(i, xs[i, ...]) for i in range(ROWS)]
+    except Exception:
+        return  # a row that is refused is refused by the rows, which name it
+    made = op.batch(xs, *(op.params(draws) if draws is not None else ()))
+    np.testing.assert_array_equal(xs, before)
+    if made is not None:
+        assert len(made) == ROWS
+        for one, two in zip(rows, made, strict=True):
+            assert_same(one, two)
+
+
+@pytest.mark.parametrize("name", WITH_BATCH)
+def test_the_pipeline_uses_it_and_gives_the_same(name, monkeypatch):
+    kind, called = public()[name], []
+    op, xs = EXAMPLES[name].make(), DENSE["scalars" if EXAMPLES[name].inputs == "label" else "images"]
+    whole = kind.batch
+
+    def watched(self, *values):
+        called.append(len(values[0]))
+        return whole(self, *values)
+
+    def run():
+        data = ds.NumpySlicesDataset({"x": xs}, shuffle=False).map(op, "x")
+        with settings.override(seed=7, executor="inline", chunk_rows=4):
+            return [row["x"] for row in data.create_dict_iterator(1, output_numpy=True)]
+
+    monkeypatch.setattr(kind, "batch", watched)
+    got = run()
+    assert called == [4, 4, 3]
+    monkeypatch.setattr(kind, "batch", None)
+    for one, two in zip(got, run(), strict=True):
+        assert_same(one, two)
+
+
+def test_a_wrong_row_in_a_whole_column_is_named():
+    labels = np.array([0, 1, 2, 9, 1, 0])
+    data = ds.NumpySlicesDataset({"x": labels}, shuffle=False).map(transforms.OneHot(5), "x")
+    rows = data.create_dict_iterator(1, output_numpy=True)
+    assert [next(rows)["x"].argmax() for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(DataError, match="row: 3"):
+        next(rows)
+
+
+def test_a_batch_that_a_user_writes_is_used():
+    class Twice(Transform):
+        def row(self, x):
+            raise AssertionError("rows are not needed")
+
+        def batch(self, xs):
+            return xs * 2
+
+    data = ds.NumpySlicesDataset({"x": np.arange(6)}, shuffle=False).map(
+        [transforms.TypeCast(np.int16), Twice()], "x"
+    )
+    rows = [row["x"] for row in data.create_dict_iterator(1, output_numpy=True)]
+    assert [int(x) for x in rows] == [0, 2, 4, 6, 8, 10]
+    assert rows[0].dtype == np.int16
+
+
+def test_a_class_that_changes_the_row_does_not_inherit_the_batch():
+    class Plus(transforms.TypeCast):
+        def row(self, x):
+            return super().row(x) + 1
+
+    data = ds.NumpySlicesDataset({"x": np.arange(3)}, shuffle=False).map(Plus(np.int16), "x")
+    assert [int(row["x"]) for row in data.create_dict_iterator(1, output_numpy=True)] == [1, 2, 3]

@@ -50,8 +50,13 @@ class Transform:
     user_code: ClassVar[bool] = True
     # a base that the package keeps to itself: what is derived from it directly is ours
     _ours: ClassVar[bool] = False
-    # `batch(xs, *params)` on a dense column, equal to the rows one by one; None when there is no such path
+    # `batch(xs, *params)`: a whole column at once, bit for bit what the rows one by one give; params are sequences with
+    # a value per row. None as its answer declines (text, a shape it does not take, a row that is wrong): the rows run
+    # one by one then, and the wrong one is named. None here: there is no such path.
     batch: ClassVar[Callable[..., Any] | None] = None
+    # the types of column that `batch` takes. A dense column is an array of numbers whose first axis is the row; another
+    # form (text as one buffer with offsets, say) is a class of its own, and a transform that works on it names it here
+    columns: ClassVar[tuple[type, ...]] = (np.ndarray,)
 
     def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
         """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.
@@ -59,6 +64,9 @@ class Transform:
         A class that a user derives, from Transform or from a transform of ours, holds the user's own code.
         """
         super().__init_subclass__(**options)
+        own = cls.__dict__
+        if "batch" not in own and any(name in own for name in ("row", "rows", "params")):
+            cls.batch = None  # what it inherits does what its base does to a row
         cls.user_code = not (ours or any(base.__dict__.get("_ours", False) for base in cls.__bases__))
 
     def params(self, draws: Draws) -> tuple[Sequence[Any], ...]:

@@ -128,6 +128,9 @@ class Fill(Operation):
             )
         return np.full(x.shape, value if _is_text(x) else cast(value, x.dtype))
 
+    def batch(self, xs: Any) -> Any:
+        return self.row(xs)
+
 
 class Mask(Operation):
     """Whether each element compares with a constant as asked, as booleans or in another type.
@@ -162,6 +165,9 @@ class Mask(Operation):
             self.operator
         ]
         return np.asarray(compare(x, value)).astype(mstype.np_dtype(self.dtype), copy=False)
+
+    def batch(self, xs: Any) -> Any:
+        return self.row(xs)
 
 
 def _num_classes(name: str, value: Any) -> None:
@@ -201,6 +207,10 @@ class OneHot(Operation):
         if rate == 0:
             return hot.astype(x.dtype)
         return np.where(hot, 1 - rate + rate / classes, rate / classes)
+
+    def batch(self, xs: Any) -> Any:
+        # rows of one number: one row of numbers has a rank of its own, which `row` minds
+        return self.row(xs) if xs.ndim == 1 and len(xs) > 1 else None
 
 
 def _pad_shape(name: str, value: Any) -> None:
@@ -256,6 +266,9 @@ class PadEnd(Operation):
         made = np.full(shape, value if _is_text(x) else cast(value, x.dtype), kind)
         made[inside] = x[inside]
         return made
+
+    def batch(self, xs: Any) -> Any:
+        return PadEnd([None, *self.pad_shape], self.pad_value).row(xs) if xs.ndim > 1 else None
 
 
 def _slice_part(value: Any) -> None:
@@ -323,6 +336,10 @@ class TypeCast(Operation):
 
     def row(self, x: Any) -> Any:
         return cast(x, data_type(self.data_type))
+
+    def batch(self, xs: Any) -> Any:
+        wanted = data_type(self.data_type)
+        return cast(xs, wanted) if wanted.kind in "biufc" else None
 
 
 class Unique(Operation):

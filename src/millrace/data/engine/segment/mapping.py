@@ -41,6 +41,7 @@ class MapStep:
         self.keys = op.draws_from()
         # the user's functions that want random numbers
         self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
+        self.wholesale = op.operations[0].batch is not None and not hooks
         self.slots = Slots(op.gather) if op.gather else None
         whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
@@ -54,7 +55,14 @@ class MapStep:
         inputs = self.op.inputs_of(names)
         outputs = self.op.outputs_of(names)
         columns = [row_values(chunk.columns[name]) for name in inputs]
-        calls = self._calls(chunk)
+        done = 0
+        if self.wholesale and len(inputs) == len(outputs) == 1:
+            done, column = self._whole(chunk, inputs[0])
+            if done == len(self.op.operations):
+                after = replaced_columns(names, inputs, outputs)
+                return chunk.with_columns({n: column if n in outputs else chunk.columns[n] for n in after})
+            columns = [row_values(column)]
+        calls = self._calls(chunk)[done:]
         if self.slots is not None:
             self._place(self.slots, chunk, outputs, calls)
         results: list[Any] = []
@@ -95,6 +103,24 @@ class MapStep:
         after = replaced_columns(names, inputs, outputs)
         chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
         return failures.filled(chunk, bad)
+
+    def _whole(self, chunk: Chunk, name: str) -> tuple[int, Column]:
+        """The first operations on the whole column, as long as they take it: how many did, and what came out."""
+        given = column = chunk.columns[name]
+        done = 0
+        for operation, key in zip(self.op.operations, self.keys, strict=False):
+            if operation.batch is None or not _is_offered(column, operation):
+                break
+            draws = self._draws(chunk, key, operation)
+            try:
+                made = operation.batch(column, *(operation.params(draws) if draws is not None else ()))
+            except Exception:
+                return 0, given  # the rows one by one say which of them it is
+            if made is None or len(made) != len(column):
+                break
+            column = made.copy() if operation.user_code else made
+            done += 1
+        return done, column
 
     def _calls(self, chunk: Chunk) -> Calls:
         """The operations, their random numbers drawn for this chunk."""
@@ -229,6 +255,12 @@ class MapStep:
 def _plain(value: Any) -> Any:
     """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
     return as_value(value) if hasattr(value, "asnumpy") else value
+
+
+def _is_offered(column: Column, operation: Transform) -> bool:
+    if not isinstance(column, operation.columns):
+        return False
+    return not isinstance(column, np.ndarray) or column.dtype.kind in "biufc"
 
 
 def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
