@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.core.args import INT32_MAX, Range
-from millrace.core.errors import ArgumentValueError
+from millrace.core.errors import ArgumentValueError, PlanError
 from millrace.core.log import warn_once
 from millrace.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
 from millrace.data.samplers.iterable import as_sampler
 
-__all__ = ["check_shards", "choose_sampler"]
+__all__ = ["check_sampler_alone", "check_shard_options", "check_shards", "choose_sampler"]
 
 
 WHY_NOT_SHUFFLE = (
@@ -27,6 +27,32 @@ def check_shards(num_shards: int | None, shard_id: int | None) -> None:
         Range(1, INT32_MAX).check("num_shards", num_shards)
         if shard_id >= num_shards:
             raise ArgumentValueError("shard_id should be less than num_shards.")
+
+
+def check_shard_options(num_shards: int | None, shard_id: int | None) -> None:
+    """Both or neither, and the id inside, in the words of the sources that read files."""
+    if num_shards is not None:
+        Range(1, INT32_MAX).check("num_shards", num_shards)
+        if shard_id is None:
+            raise PlanError("num_shards is specified and currently requires shard_id as well.")
+        Range(0, num_shards - 1).check("shard_id", shard_id)
+    elif shard_id is not None:
+        raise PlanError("shard_id is specified but num_shards is not.")
+
+
+def check_sampler_alone(
+    sampler: Any, num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
+) -> None:
+    """Beside a sampler nothing else may say which rows come."""
+    others = (
+        ("shuffle", shuffle),
+        ("sharding", num_shards),
+        ("sharding", shard_id),
+        ("num_samples", num_samples),
+    )
+    for name, value in others:
+        if sampler is not None and value is not None:
+            raise PlanError(f"sampler and {name} cannot be specified at the same time.")
 
 
 def choose_sampler(

@@ -18,7 +18,6 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import INT32_MAX, Range
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, PlanError
 from millrace.core.order import Indices
@@ -30,6 +29,7 @@ from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.offsets import spans_of
 from millrace.data.formats.spans import Block, Handles, Spans, gather
 
+from .arguments import check_shard_options
 from .file_order import MODES, FileSampler
 from .read_ahead import ReadAhead
 
@@ -42,7 +42,6 @@ __all__ = [
     "TrainTest",
     "TrainValidTest",
     "by_usage",
-    "check_shard_options",
     "find_files",
     "texts",
 ]
@@ -80,17 +79,6 @@ class _IsMode:
 Mode = Annotated[Any, _IsMode()]
 TrainTest = Literal["train", "test", "all"] | None
 TrainValidTest = Literal["train", "valid", "test", "all"] | None
-
-
-def check_shard_options(num_shards: int | None, shard_id: int | None) -> None:
-    """Both or neither, and the id inside."""
-    if num_shards is not None:
-        Range(1, INT32_MAX).check("num_shards", num_shards)
-        if shard_id is None:
-            raise PlanError("num_shards is specified and currently requires shard_id as well.")
-        Range(0, num_shards - 1).check("shard_id", shard_id)
-    elif shard_id is not None:
-        raise PlanError("shard_id is specified but num_shards is not.")
 
 
 def find_files(patterns: str | list[str]) -> list[str]:

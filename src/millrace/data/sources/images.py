@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import INT32_MAX, Range, check_type
+from millrace.core.args import check_type
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.order import Indices
@@ -26,7 +26,7 @@ from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in, folder
 from millrace.data.formats.progress import progress
 from millrace.data.samplers import from_dict
 
-from .arguments import choose_sampler
+from .arguments import check_sampler_alone, check_shard_options, choose_sampler
 
 __all__ = [
     "INT32",
@@ -214,20 +214,8 @@ class TableDataset(SourceDataset):
         heavy: bool | None = False,
     ) -> None:
         num_samples, shuffle, sampler, num_shards, shard_id = picks
-        if sampler is not None:
-            if shuffle is not None:
-                raise PlanError("sampler and shuffle cannot be specified at the same time.")
-            if num_shards is not None or shard_id is not None:
-                raise PlanError("sampler and sharding cannot be specified at the same time.")
-            if num_samples is not None:
-                raise PlanError("sampler and num_samples cannot be specified at the same time.")
-        if num_shards is not None:
-            Range(1, INT32_MAX).check("num_shards", num_shards)
-            if shard_id is None:
-                raise PlanError("num_shards is specified and currently requires shard_id as well.")
-            Range(0, num_shards - 1).check("shard_id", shard_id)
-        elif shard_id is not None:
-            raise PlanError("shard_id is specified but num_shards is not.")
+        check_sampler_alone(sampler, num_samples, shuffle, num_shards, shard_id)
+        check_shard_options(num_shards, shard_id)
         chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         source = TableSource(type(self).__name__, make, columns, bool(heavy))
         self._start(source, chosen, num_parallel_workers)

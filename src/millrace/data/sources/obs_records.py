@@ -11,8 +11,8 @@ from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord.remote import RemotePath, is_remote, remote_exists
 
+from .arguments import check_shard_options
 from .file_order import FileSampler
-from .files import check_shard_options
 from .records import RecordSource, shuffle_mode
 
 __all__ = ["OBSMindDataset", "sync_wait_for_dataset"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import INT32_MAX, Range, checked
+from millrace.core.args import checked
 from millrace.core.chunk import Column
 from millrace.core.errors import PlanError
 from millrace.core.order import Indices
@@ -20,7 +20,7 @@ from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.schema import Schema
 from millrace.data.fluent.source import SourceDataset
 
-from .arguments import choose_sampler
+from .arguments import check_shard_options, choose_sampler
 from .column_types import column_types
 
 __all__ = ["RandomDataset"]
@@ -102,13 +102,7 @@ class RandomDataset(SourceDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        if num_shards is not None and shard_id is None:
-            raise PlanError("num_shards is specified and currently requires shard_id as well.")
-        if shard_id is not None and num_shards is None:
-            raise PlanError("shard_id is specified but num_shards is not.")
-        if num_shards is not None and shard_id is not None:
-            Range(1, INT32_MAX).check("num_shards", num_shards)
-            Range(0, num_shards - 1).check("shard_id", shard_id)
+        check_shard_options(num_shards, shard_id)
         rows = DEFAULT_ROWS if total_rows is None else total_rows
         if rows < 0:
             raise PlanError(f"RandomDataset: 'total_rows' must be greater than or equal to 0, got: {rows}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import INT32_MAX, Range, check_type, checked
+from millrace.core.args import check_type, checked
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.schema import ColumnType, Schema
@@ -33,6 +33,7 @@ from millrace.data.samplers import (
 )
 
 from . import save as _save  # noqa: F401  (teaches dataset.save() its file types)
+from .arguments import check_sampler_alone, check_shard_options
 from .record_order import RecordSampler
 from .record_reader import RecordReader, padded_values
 
@@ -286,19 +287,8 @@ def shuffle_mode(shuffle: Any) -> Shuffle:
 def _check_sampling(
     sampler: Any, shuffle: Any, num_shards: int | None, shard_id: int | None, num_samples: int | None
 ) -> None:
-    if sampler is not None:
-        for name, value in (("shuffle", shuffle), ("sharding", num_shards), ("sharding", shard_id)):
-            if value is not None:
-                raise PlanError(f"sampler and {name} cannot be specified at the same time.")
-        if num_samples is not None:
-            raise PlanError("sampler and num_samples cannot be specified at the same time.")
-    if num_shards is not None:
-        Range(1, INT32_MAX).check("num_shards", num_shards)
-        if shard_id is None:
-            raise PlanError("num_shards is specified and currently requires shard_id as well.")
-        Range(0, num_shards - 1).check("shard_id", shard_id)
-    elif shard_id is not None:
-        raise PlanError("shard_id is specified but num_shards is not.")
+    check_sampler_alone(sampler, num_samples, shuffle, num_shards, shard_id)
+    check_shard_options(num_shards, shard_id)
 
 
 def _check_padding(

@@ -18,8 +18,9 @@ from millrace.data.formats.examples import ExampleRows, Wanted, first_example
 from millrace.data.formats.spans import Handles
 from millrace.data.formats.tfrecord import TAIL
 
+from .arguments import check_shard_options
 from .column_types import column_types
-from .files import FilesDataset, FilesSource, Mode, check_shard_options, find_files
+from .files import FilesDataset, FilesSource, Mode, find_files
 from .images import Cache, NumSamples, NumWorkers
 
 __all__ = ["TFRecordDataset"]
