@@ -41,7 +41,7 @@ ROOMS = {
     "data.engine": ("core", "data.plan", "data.transforms.base"),
     "data.engine.transport": ("core",),
     "data.engine.segment": ("core", "data.plan", "data.transforms.base"),
-    "data.engine.executors": ("core", "data.engine.transport", "data.engine.budget"),
+    "data.engine.executors": ("core", "data.engine.transport", "data.engine.budget", "data.engine.ending"),
     "data.engine.stages": (
         "core",
         "data.plan",
@@ -51,6 +51,7 @@ ROOMS = {
         "data.engine.transport",
         "data.engine.budget",
         "data.engine.concurrency",
+        "data.engine.ending",
     ),
     # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
     # the fluent layer, which hands it out.

@@ -70,6 +70,8 @@ class RowsBuilder:
     def _append(self, c: int, k: int, value: Any) -> None:
         """A value that does not fit into the dense column, or has none."""
         buffer = self._dense[c]
+        if type(value) is np.ndarray and value.dtype.hasobject:
+            value = as_value(value)
         if buffer is not None:
             if type(value) is np.ndarray and value.dtype == buffer.dtype and value.shape == buffer.shape[1:]:
                 buffer[k] = value

@@ -186,7 +186,7 @@ def column_of(values: list[Any]) -> Column:
     if len(kinds) == 1:
         kind = kinds.pop()
         if kind is np.ndarray:
-            if values[0].dtype.kind == "O":
+            if any(v.dtype.hasobject for v in values):
                 return [as_value(v) for v in values]
             return values
         if kind in _DENSE_KINDS or issubclass(kind, np.generic):

@@ -34,7 +34,9 @@ class OpStats:
     # what the user asked for already: workers for it (or for every op), and worker processes
     asked: int | None = None
     processes: bool = False
+    # rows that came to its segment, and those that it gave
     rows: int = 0
+    kept: int = 0
     busy: float = 0.0
     cpu: float = 0.0
 

@@ -7,8 +7,13 @@ The contract, and anything else is a bug:
 - *Failed*: an error surfaces at the consumer when its row's turn comes, after all rows before it. Then the run
   closes; a later ``next()`` says that it is closed and why.
 - *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left to the end of the
-  interpreter closes its run. Closing is idempotent, safe from any thread, and waits for work that is under way
-  (a user's function cannot be killed in a thread; in a process it can, and is).
+  interpreter closes its run. Closing is idempotent, safe from any thread, and takes less than a second: first every
+  wait of the engine ends (``interrupt``), then what is under way gets ``ending.GRACE`` seconds to finish. A user's
+  function that takes longer is killed with its worker process. In a thread it cannot be: that thread, a daemon, is
+  left to finish it, then closes what it held, its source included, and ends; its result is dropped, and no other row
+  is begun.
+- *Elsewhere*: a thread that waits for a row while another closes gets an error that says so. A user's function that
+  closes the run it works for goes on to its end; what is above it on the stack closes after it.
 - *Forked*: a child of fork inherits no run: closing there does nothing to the parent's workers.
 """
 
@@ -32,8 +37,9 @@ from millrace.data.plan.ops import Read
 
 from .budget import Bytes
 from .cursor import Cursor
+from .ending import left, within
 from .lower import Lowering
-from .stages.base import END, Signal, Stage
+from .stages.base import END, Interrupted, Signal, Stage
 
 __all__ = ["Run"]
 
@@ -62,7 +68,11 @@ class Run:
         self.epoch, self.step = 0, 0
         self._chunk: Chunk | None = None
         self._at = 0
-        self._closing = threading.Lock()
+        self._closing = threading.RLock()
+        # held while rows are pulled, and by whom; whoever has it may close the stages
+        self._inside = threading.Lock()
+        self._puller: int | None = None
+        self._released = False
         lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
         self.root: Stage = lowering.root(epochs)
         self._before: Any = self.root.state()
@@ -79,16 +89,21 @@ class Run:
             began = self._enter()
             signal: Signal | None = END
             try:
-                signal = self._pull(began)
+                signal = self._pull_alone(began)
             except BaseException as error:
+                if isinstance(error, Interrupted):
+                    raise PlanError(self._closed_text()) from None
                 self.close(error)
                 raise
             finally:
                 self.stats.leave(fresh=signal is None)
+                if self.closed:
+                    self._release()
             if signal is not None:
                 return signal
         chunk = self._chunk
-        assert chunk is not None
+        if chunk is None:  # closed from another thread just now
+            raise PlanError(self._closed_text())
         row = chunk.row(self._at)
         self._at += 1
         self.step += 1
@@ -101,6 +116,14 @@ class Run:
         if self.closed:
             raise PlanError(self._closed_text())
         return self.stats.enter()
+
+    def _pull_alone(self, began: float) -> Signal | None:
+        with self._inside:
+            self._puller = threading.get_ident()
+            try:
+                return self._pull(began)
+            finally:
+                self._puller = None
 
     def _pull(self, began: float) -> Signal | None:
         while True:
@@ -188,15 +211,30 @@ class Run:
     # the end -------------------------------------------------------------------------------------
 
     def close(self, why: BaseException | str | None = None) -> None:
-        """Stop everything and wait until it is gone."""
+        """Stop everything, as the contract above says."""
+        if os.getpid() != self.pid:
+            return
         with self._closing:
-            if self.closed or os.getpid() != self.pid:
+            if self.closed:
                 return
             self.closed, self.why_closed = True, why
             self._chunk = None
             self.stats.end()
-            self.root.close()
             _live.discard(self)
+            with within():
+                self.root.interrupt()
+                self._release()
+
+    def _release(self) -> None:
+        """Close the stages, unless a thread is inside them that does not come out in time: then it does it itself."""
+        if self._puller == threading.get_ident() or not self._inside.acquire(timeout=left()):
+            return
+        try:
+            if not self._released:
+                self._released = True
+                self.root.close()
+        finally:
+            self._inside.release()
 
 
 def _padding(plan: Plan) -> int:

@@ -156,5 +156,6 @@ def _reads(node: Node) -> Iterator[ops.Read]:
     for part in (node, *getattr(node, "ops", ())):
         if isinstance(part, ops.Read):
             yield part
-    for child in node.inputs:
+    # the rows of a zip carry the numbers of its first input
+    for child in node.inputs[:1] if isinstance(node, ops.Zip) else node.inputs:
         yield from _reads(child)

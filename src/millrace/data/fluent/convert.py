@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace.core.optional import require
 from millrace.core.tensor import Tensor
+from millrace.core.text import narrow
 
 __all__ = ["converter"]
 
@@ -39,10 +40,14 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
         def leaf(array: Any) -> Any:
             return Tensor(array.copy() if copy else array)
 
+    def settled(array: Any) -> Any:
+        """In C order, which users' extensions and other libraries take for granted."""
+        return leaf(array if array.flags.c_contiguous else array.copy(order="C"))
+
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray:
-            return leaf(value)
-        return _inside(value, leaf)
+            return settled(narrow(value) if value.dtype.kind in "US" else value)
+        return _inside(value, settled)
 
     return convert
 

@@ -81,9 +81,7 @@ class Iterator:
             if got is not END:
                 raise PlanError(BEYOND)
             if not self._rows_in_epoch and not self._run.stats.delivered:
-                log.warning(
-                    "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
-                )
+                log.warning("%s", _nothing_came(self._run))
             if self._whole_epoch:
                 self.dataset._remember_size(self._rows_in_epoch)
             self._rows_in_epoch, self._whole_epoch = 0, False
@@ -219,6 +217,18 @@ def _warn_of_the_same_order(dataset: DatasetBase) -> None:
             "epoch, as in MindSpore: all these epochs have the same order. To have one of its own for each, write "
             "`for rows in dataset.epochs(n):` and `for row in rows:` inside (said once)",
         )
+
+
+def _nothing_came(run: Run) -> str:
+    """What to say about an epoch without a row; the filter that kept none is named."""
+    said = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
+    for stage in run.stats.stages:
+        came = stage.ops[0].rows if stage.ops else 0
+        for op in stage.ops:
+            if came and not op.kept and op.kind == "Filter":
+                return f"{said} {op.name} dropped all of the {came} rows that came to it."
+            came = op.kept
+    return said
 
 
 def _init_step(dataset: DatasetBase) -> int:

@@ -14,7 +14,7 @@ from millrace.core.errors import ArgumentValueError
 from millrace.data.monitor.report import Report
 from millrace.data.plan import ops
 from millrace.data.plan.explain import explain
-from millrace.data.plan.node import Node, schema_of
+from millrace.data.plan.node import Node, rewrite, schema_of
 from millrace.data.plan.serialise import to_json
 
 from .base import DatasetBase
@@ -31,7 +31,18 @@ class Queries(DatasetBase):
         ['a', 'b']
         """
         schema = schema_of(self._node)
+        if schema is None and not self._first_row():
+            schema = schema_of(rewrite(self._node, self._asked))
         return list(self._first_row()) if schema is None else list(schema)
+
+    def _asked(self, node: Node) -> Node:
+        """A flat_map that gives no row still has columns: those of the dataset that it makes of the first row."""
+        if not isinstance(node, ops.FlatMap):
+            return node
+        for row in self._peek(node.inputs[0], 1):
+            inner = node.function(*row.values())
+            return node.replace(columns=tuple(inner.get_col_names()))
+        return node
 
     def _first_row(self) -> dict[str, Any]:
         if "first" not in self._session.seen:

@@ -201,12 +201,14 @@ class FlatMap(Node):
     """Each row becomes a dataset; their rows follow one another."""
 
     function: Callable[..., Any]
+    # the columns of what the function makes, once a query has asked it
+    columns: tuple[str, ...] | None = None
 
     keeps_order = True
     user_code = True
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        return None
+        return None if self.columns is None else Schema(self.columns)
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN

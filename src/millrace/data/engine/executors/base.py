@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -55,13 +56,22 @@ class Task:
         except BaseException as error:
             self.error = error
         finally:
-            self._latch.release()
+            self._open()
 
     def finish(self, result: tuple[Chunk, Any] | None, error: BaseException | None = None) -> None:
         """Set the outcome from elsewhere (a process answered, or died) and open the latch."""
         self.chunk = None
         self.result, self.error = result, error
-        self._latch.release()
+        self._open()
+
+    def abandon(self) -> None:
+        """Nobody wants the outcome any more: open the latch now, whatever the worker does."""
+        self.cancelled = True
+        self._open()
+
+    def _open(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it is open already
+            self._latch.release()
 
     def done(self) -> bool:
         return not self._latch.locked()
@@ -96,4 +106,5 @@ class Executor:
         return ""
 
     def close(self) -> None:
-        """Stop, wait for what runs, leave nothing behind. Safe to call twice."""
+        """Stop, and wait for what runs as long as ``ending.left()`` says: processes are then killed, threads left to
+        finish what a user's function does, and the last of them closes the runner. Safe to call twice."""

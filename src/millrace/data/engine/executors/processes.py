@@ -23,6 +23,7 @@ from millrace.core.chunk import Chunk
 from millrace.core.errors import ResourceError
 from millrace.core.log import get_logger
 from millrace.core.settings import Settings
+from millrace.data.engine.ending import left
 
 from .base import Executor, Runner, Task
 from .crew import Crew, warn_fewer
@@ -101,7 +102,7 @@ class ProcessExecutor(Executor):
 
     def close(self) -> None:
         self._end.detach()
-        self._crew.close(self._grace)
+        self._crew.close(min(self._grace, left()))
 
 
 def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:

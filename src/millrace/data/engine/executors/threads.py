@@ -13,6 +13,7 @@ from millrace.core.chunk import Chunk
 from millrace.core.log import get_logger
 from millrace.core.settings import Settings
 from millrace.data.engine import budget
+from millrace.data.engine.ending import joined
 
 from .base import Executor, Runner, Task
 
@@ -38,6 +39,7 @@ class ThreadExecutor(Executor):
                     target=_work, args=(self._queue, runner, self._gate, i), name=f"{name}-{i}", daemon=True
                 )
                 thread.start()
+                self._gate.working += 1
                 self._threads.append(thread)
         except RuntimeError as error:
             if not self._threads:
@@ -71,10 +73,10 @@ class ThreadExecutor(Executor):
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
+            joined(thread)
         self._threads.clear()
-        self.runner.close()
+        if self._gate.all_gone():
+            self.runner.close()
 
 
 def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
@@ -82,11 +84,26 @@ def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executo
 
 
 class _Gate:
-    """Workers numbered below ``open`` work, the rest wait here."""
+    """Workers numbered below ``open`` work, the rest wait here; and who of them is left at the end."""
 
     def __init__(self, workers: int) -> None:
         self.open = workers
         self.changed = threading.Condition()
+        self.working = 0
+        # nobody waits for the workers any more: the last one to go closes the runner
+        self.alone = False
+
+    def all_gone(self) -> bool:
+        """Whether all workers have ended; if not, the last one closes the runner."""
+        with self.changed:
+            self.alone = self.working > 0
+            return not self.alone
+
+    def leave(self) -> bool:
+        """A worker ends; True when it has to close the runner."""
+        with self.changed:
+            self.working -= 1
+            return self.alone and not self.working
 
     def open_for(self, workers: int) -> None:
         with self.changed:
@@ -111,13 +128,17 @@ def _capped() -> Iterator[None]:
 
 
 def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
-    with _capped():
-        while True:
-            if number >= gate.open:
-                gate.wait(number)
-            task = queue.get()
-            if task is None:
-                return
-            budget.cap_again()
-            task.run(runner)
-            del task  # hold no result while waiting for the next
+    try:
+        with _capped():
+            while True:
+                if number >= gate.open:
+                    gate.wait(number)
+                task = queue.get()
+                if task is None:
+                    return
+                budget.cap_again()
+                task.run(runner)
+                del task  # hold no result while waiting for the next
+    finally:
+        if gate.leave():
+            runner.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from millrace.core.settings import Settings
 from millrace.data.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
 from millrace.data.transforms.base import name_of
 
-from .collate import collate_column, pad_columns, unstacked
+from .collate import collate_column, dict_of_lists, pad_columns, unstacked
 from .failures import Failures, data_error
 from .table import Step, step_for
 
@@ -34,6 +34,16 @@ def locate(error: DataError, rows: Chunk, op: str) -> None:
     offset = error.context.pop("offset", None)
     if offset is not None:
         error.context.setdefault("row", int(rows.origin[offset]))
+    elif error.context.get("row", -1) < 0:
+        # the batch as a whole: its first row leads to the file
+        error.context["row"] = int(rows.origin[0])
+        error.context["batch"] = f"of the {len(rows)} rows from this one on"
+
+
+class Whole(NamedTuple):
+    """The value of a column for the whole batch, as the user's function gave it: nothing is left to stack."""
+
+    value: dict[Any, Any]
 
 
 class BatchStep:
@@ -77,13 +87,18 @@ class BatchStep:
         return failures.filled(batches, bad)
 
     def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
-        columns = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
+        given: dict[str, Column] = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
+        columns: dict[str, Column | Whole]
         try:
             if self.op.pad_info is not None:
-                columns = pad_columns(columns, self.op.pad_info)
+                given = pad_columns(given, self.op.pad_info)
+            columns = dict(given)
             if self.op.per_batch_map is not None:
-                columns = self._map(columns, info, rows)
-            return {name: collate_column(column, name, i) for i, (name, column) in enumerate(columns.items())}
+                columns = self._map(given, info, rows)
+            return {
+                name: column.value if isinstance(column, Whole) else collate_column(column, name, i)
+                for i, (name, column) in enumerate(columns.items())
+            }
         except DataError as error:
             locate(error, rows, self.name)
             raise
@@ -97,7 +112,7 @@ class BatchStep:
         draws = Draws.for_rows(batch, seed=self.seed, epoch=rows.epoch, op=mix(self.op.op, 0))
         return functools.partial(with_rng(self.op.per_batch_map, draws), 0)
 
-    def _map(self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk) -> dict[str, Column]:
+    def _map(self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk) -> dict[str, Column | Whole]:
         op, rows = self.op, len(chunk)
         names = list(columns)
         inputs = list(op.input_columns or names)
@@ -118,8 +133,11 @@ class BatchStep:
                 op=self.name,
                 column=", ".join(outputs),
             )
-        made: dict[str, Column] = {}
+        made: dict[str, Column | Whole] = {}
         for name, values in zip(outputs, result, strict=True):
+            if isinstance(values, dict):
+                made[name] = Whole(values)
+                continue
             if values is None:
                 raise DataError("Got None from Python object.", op=self.name, column=name)
             if hasattr(values, "asnumpy") or hasattr(values, "__array__"):
@@ -138,6 +156,9 @@ class BatchStep:
                     op=self.name,
                     column=name,
                 )
+            if any(isinstance(value, dict) for value in values):
+                made[name] = Whole(dict_of_lists(list(values), name))
+                continue
             made[name] = (
                 values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
             )

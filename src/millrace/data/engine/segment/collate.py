@@ -8,10 +8,11 @@ import numpy as np
 
 from millrace.core.chunk import Column, as_value, stack_rows
 from millrace.core.errors import BatchShapeError, DataError
+from millrace.core.text import narrow
 
 from .mapping import row_values
 
-__all__ = ["collate_column", "pad_columns", "unstacked"]
+__all__ = ["collate_column", "dict_of_lists", "pad_columns", "unstacked"]
 
 
 def unstacked(column: Column) -> list[Any]:
@@ -22,11 +23,11 @@ def unstacked(column: Column) -> list[Any]:
 def collate_column(column: Column, name: str, position: int) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts)."""
     if isinstance(column, np.ndarray):
-        return _narrow(column) if column.dtype.kind in "US" else column
+        return narrow(column) if column.dtype.kind in "US" else column
     dense = stack_rows(column)
     if dense is not None:
         return dense
-    if isinstance(column[0], dict):
+    if any(isinstance(value, dict) for value in column):
         return _collate_dicts(column, name, position)
     values = [as_value(value) for value in column]
     dense = stack_rows(values)
@@ -35,28 +36,9 @@ def collate_column(column: Column, name: str, position: int) -> Any:
     return dense
 
 
-def _narrow(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Text as wide as the widest of the batch, whatever chunk it came in."""
-    whole = np.ascontiguousarray(column)
-    each = 4 if column.dtype.kind == "U" else 1
-    width = wide = whole.dtype.itemsize // each
-    if not whole.size or not width:
-        return whole
-    signs = whole.reshape(-1).view(np.uint32 if each == 4 else np.uint8).reshape(-1, width)
-    while wide > 1 and not signs[:, wide - 1].any():
-        wide -= 1
-    return whole if wide == width else whole.astype(f"{column.dtype.kind}{wide}")
-
-
 def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
+    _check_keys(rows, name)
     first = rows[0]
-    for offset, row in enumerate(rows):
-        if not isinstance(row, dict) or row.keys() != first.keys():
-            raise DataError(
-                f"Python dictionary keys do not match when creating a batch: {_odd_key(row, first)}.",
-                column=name,
-                offset=offset,
-            )
     return {
         key: collate_column(
             [v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)], name, position
@@ -65,9 +47,38 @@ def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
     }
 
 
+def _check_keys(rows: list[Any], name: str) -> None:
+    first = next(row for row in rows if isinstance(row, dict))
+    for offset, row in enumerate(rows):
+        if not isinstance(row, dict) or row.keys() != first.keys():
+            raise DataError(
+                f"Python dictionary keys do not match when creating a batch: {_odd_key(row, first)}.",
+                column=name,
+                offset=offset,
+            )
+
+
+def dict_of_lists(rows: list[Any], name: str) -> dict[Any, list[Any]]:
+    """A list of dicts that a user's function gave, as one dict of lists; its values are not stacked.
+
+    >>> dict_of_lists([{"k": 1}, {"k": 2}], "x")
+    {'k': [1, 2]}
+    """
+    for offset, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise DataError(
+                f"column {name!r} mixes dicts with other values in one batch: value {offset} is a "
+                f"{type(row).__name__}. Return a dict, a list of dicts, or a list without any.",
+                column=name,
+                offset=offset,
+            )
+    _check_keys(rows, name)
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
 def _odd_key(row: Any, first: dict[Any, Any]) -> str:
     if not isinstance(row, dict):
-        return f"this row is a {type(row).__name__}, those before are dicts"
+        return f"this row is a {type(row).__name__}, others are dicts"
     for key in row:
         if key not in first:
             return f"{key} was not found in previous rows"
@@ -130,7 +141,7 @@ def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) ->
     if any(row.ndim != rank for row in rows):
         raise BatchShapeError(f"column {name!r} mixes ranks; padding needs one rank", column=name)
     largest = [max(row.shape[axis] for row in rows) for axis in range(rank)]
-    if shape is None:
+    if not shape:  # MindSpore takes an empty shape for none
         target = largest
     else:
         if len(shape) != rank:

@@ -88,16 +88,20 @@ class MapStep:
                 bad.append(i)
                 i += 1
         name_rows(before)
+        try:
+            made = self._columns(_without(results, bad), outputs, kept)
+        except TypeError:
+            n = self._refuse(chunk, results, bad, failures, inputs)
+            chunk, results = chunk.slice(0, n), results[:n]
+            made = self._columns(_without(results, bad), outputs, kept, cut=True)
         if bad:
             keep = np.ones(n, np.bool_)
             keep[bad] = False
             chunk = chunk.take(keep)
-            results = [r for r, k in zip(results, keep, strict=True) if k]
-        if not results:
+        if not made:
             empty: list[Any] = []
             none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
             return failures.filled(none, bad)
-        made = self._columns(results, outputs, kept)
         if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
         after = replaced_columns(names, inputs, outputs)
@@ -121,6 +125,28 @@ class MapStep:
             column = made.copy() if operation.user_code else made
             done += 1
         return done, column
+
+    def _refuse(
+        self, chunk: Chunk, results: list[Any], bad: list[int], failures: Failures, inputs: list[str]
+    ) -> int:
+        """Rows whose results are no values (None, objects, ragged lists) have failed; how many rows are left."""
+        n = len(results)
+        for i, result in enumerate(results):
+            if i in bad:
+                continue
+            try:
+                for value in result if type(result) is tuple else (result,):
+                    as_value(value)
+            except TypeError as error:
+                if not failures.row(chunk, i, error, self.name, "map operation: [PyFunc]", inputs):
+                    n = i
+                    break
+                bad.append(i)
+        order = sorted(range(len(bad)), key=bad.__getitem__)
+        listed = failures.ledger[len(failures.ledger) - len(bad) :]
+        failures.ledger[len(failures.ledger) - len(bad) :] = [listed[k] for k in order]
+        bad.sort()
+        return n
 
     def _calls(self, chunk: Chunk) -> Calls:
         """The operations, their random numbers drawn for this chunk."""
@@ -216,10 +242,14 @@ class MapStep:
             return made  # a transform of ours made it
         return kept(made, given)
 
-    def _columns(self, results: list[Any], outputs: list[str], kept: Kept | None) -> dict[str, Column]:
-        """Results as columns; a row gives one value, or a tuple with one per output column."""
+    def _columns(
+        self, results: list[Any], outputs: list[str], kept: Kept | None, cut: bool = False
+    ) -> dict[str, Column]:
+        """Results as columns; a row gives one value, or a tuple with one per output column. None for no results."""
+        if not results:
+            return {}
         if len(outputs) == 1 and not any(type(r) is tuple for r in results):
-            return {outputs[0]: self._column(results, kept, 0)}
+            return {outputs[0]: self._column(results, kept, 0, cut)}
         for result in results:
             got = len(result) if type(result) is tuple else 1
             if got != len(outputs):
@@ -231,25 +261,26 @@ class MapStep:
                 )
         columns = list(zip(*results, strict=True))
         return {
-            name: self._column(list(values), kept, k)
+            name: self._column(list(values), kept, k, cut)
             for k, (name, values) in enumerate(zip(outputs, columns, strict=True))
         }
 
-    def _column(self, values: list[Any], kept: Kept | None, number: int) -> Column:
+    def _column(self, values: list[Any], kept: Kept | None, number: int, cut: bool) -> Column:
         if kept is not None:
-            found = kept.piles[number].column(values)
+            found = kept.piles[number].column(values, cut)
             if isinstance(found, np.ndarray):
                 return found
             values = found
-        try:
-            return column_of(values)
-        except TypeError as error:
-            raise PlanError(f"{self.name}: {error}") from error
+        return column_of(values)
 
     def _failing(self, error: Exception) -> str:
         return getattr(error, "millrace_op", None) or "PyFunc"
 
     def close(self) -> None: ...
+
+
+def _without(results: list[Any], bad: list[int]) -> list[Any]:
+    return [result for i, result in enumerate(results) if i not in bad] if bad else results
 
 
 def _plain(value: Any) -> Any:

@@ -49,9 +49,12 @@ class Pile:
         self.count = k + 1
         return KEPT
 
-    def column(self, values: list[Any]) -> Column:
-        """The values with their rows of this pile in place; a dense column where there is nothing else."""
-        if self.count == len(values):
+    def column(self, values: list[Any], cut: bool = False) -> Column:
+        """The values with their rows of this pile in place; a dense column where there is nothing else.
+
+        ``cut``: the last values were left out, though rows of this pile may stand for them.
+        """
+        if self.count == len(values) and not cut:
             dense: Column = self.block[: self.count]
             return dense
         if not self.count:

@@ -11,6 +11,7 @@ from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.log import kept_warnings
 from millrace.core.rng import seed_globals
+from millrace.core.schema import Schema
 from millrace.core.settings import Settings, current, restore, using
 from millrace.data.plan.explain import describe
 from millrace.data.plan.node import Node
@@ -27,6 +28,8 @@ class Report(NamedTuple):
     rows: int
     # bytes held at the peak
     held: int
+    # rows that each step gave
+    kept: list[int]
     # seconds per step, and processor seconds of the thread
     seconds: list[float]
     cpu: list[float]
@@ -54,6 +57,8 @@ class SegmentRunner:
         source = getattr(ops[0], "source", None)
         self.where = None if source is None else source.where
         aligned = ops[0].addressable
+        # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
+        self._unchecked = None if aligned else ops
         self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
@@ -73,7 +78,10 @@ class SegmentRunner:
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
         failures = Failures(self.policy, self.where)
+        if self._unchecked is not None:
+            self._check(Schema(list(chunk.columns)))
         rows = len(chunk)
+        kept: list[int] = []
         seconds: list[float] = []
         cpu: list[float] = []
         clock, work = time.perf_counter, time.thread_time
@@ -84,6 +92,7 @@ class SegmentRunner:
             seconds.append(now - began)
             cpu.append(used - worked)
             began, worked = now, used
+            kept.append(len(chunk))
             if not len(chunk):
                 break
         held = chunk.nbytes
@@ -92,8 +101,13 @@ class SegmentRunner:
         if failures.error is not None and not len(chunk):
             raise failures.error
         return chunk, Report(
-            rows, held, seconds, cpu, failures.ledger, failures.lead, failures.error, kept_warnings()
+            rows, held, kept, seconds, cpu, failures.ledger, failures.lead, failures.error, kept_warnings()
         )
+
+    def _check(self, schema: Schema | None) -> None:
+        for op in self._unchecked or ():
+            schema = op.schema((schema,))
+        self._unchecked = None
 
     def describe(self) -> str:
         return " -> ".join(self.names)

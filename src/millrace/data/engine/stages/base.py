@@ -11,9 +11,10 @@ import enum
 from typing import Any, Final
 
 from millrace.core.chunk import Chunk
+from millrace.core.errors import PlanError
 from millrace.core.stats import StageStats
 
-__all__ = ["DONE", "END", "Pulled", "Signal", "Stage", "State", "Through"]
+__all__ = ["DONE", "END", "Interrupted", "Pulled", "Signal", "Stage", "State", "Through"]
 
 
 class Signal(enum.Enum):
@@ -28,10 +29,16 @@ Pulled = Chunk | Signal
 State = Any
 
 
+class Interrupted(PlanError):
+    """The run is being closed: raised inside stages to end what they wait for."""
+
+
 class Stage:
     """Base of all stages; a barrier overrides pull and state, and closes what it owns."""
 
     stats: StageStats
+    # set by interrupt, from another thread; a stage at which chunks begin or are waited for looks at it
+    stopped = False
 
     def pull(self) -> Pulled:
         raise TypeError(f"{type(self).__name__} does not define this")
@@ -60,14 +67,20 @@ class Stage:
         return True
 
     def interrupt(self) -> None:
-        """End whatever a thread waits for in here, from another thread; then comes close."""
+        """End whatever a thread waits for in here or below, from any thread, at once; close comes after it."""
+        self.stopped = True
+
+    def check(self) -> None:
+        """End this pull when the run is being closed."""
+        if self.stopped:
+            raise Interrupted("Iterator does not have a running pipeline: it is being closed")
 
     def close(self) -> None:
         """Release everything; safe at any time and more than once."""
 
 
 class Through(Stage):
-    """A stage with one upstream that hands readiness and closing on."""
+    """A stage with one upstream that hands readiness, interrupting and closing on."""
 
     def __init__(self, up: Stage, stats: StageStats) -> None:
         self.up = up
@@ -80,6 +93,7 @@ class Through(Stage):
         self.up.skip_rest()
 
     def interrupt(self) -> None:
+        super().interrupt()
         self.up.interrupt()
 
     def close(self) -> None:

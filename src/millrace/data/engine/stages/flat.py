@@ -57,7 +57,7 @@ class FlatMapStage(Through):
         self.epoch, self.position = 0, 0
         self._inner: Stage | None = None
         self._before: State = None
-        self._id = 0
+        self._id, self._origin = 0, 0
 
     def pull(self) -> Pulled:
         while True:
@@ -77,14 +77,16 @@ class FlatMapStage(Through):
                 self._close_inner()
                 continue
             ids = mix_into(got.ids, self._id)
-            chunk = Chunk(got.columns, ids, got.origin, self.epoch, self.position)
+            origin = np.full(len(got), self._origin, np.int64)
+            chunk = Chunk(got.columns, ids, origin, self.epoch, self.position)
             self.position += len(got)
             self.stats.rows += len(got)
             return chunk
 
     def _open(self, row: Chunk) -> None:
-        self._id = int(row.ids.view(np.int64)[0])
+        self._id, self._origin = int(row.ids.view(np.int64)[0]), int(row.origin[0])
         self._inner = self._build(row.columns[DATASET][0])
+        self.check()
 
     def _close_inner(self) -> None:
         inner, self._inner = self._inner, None
@@ -111,6 +113,12 @@ class FlatMapStage(Through):
             self._open(self.rows.take(1))
             assert self._inner is not None
             self._inner.restore(state["inner"])
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        inner = self._inner
+        if inner is not None:
+            inner.interrupt()
 
     def close(self) -> None:
         self._close_inner()

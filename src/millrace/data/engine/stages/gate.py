@@ -50,11 +50,17 @@ class Gate:
             self.off = True
             self._changed.notify_all()
 
-    def wait(self, timeout: float) -> None:
+    def look_again(self) -> None:
+        """Let whoever waits here see whether its run still goes on."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, timeout: float, check: Callable[[], None]) -> None:
         """Until a batch may pass; after the timeout the gate opens for good, with a warning."""
         with self._changed:
             until = time.monotonic() + timeout
             while self.allowed <= 0 and not self.off:
+                check()
                 left = until - time.monotonic()
                 if left <= 0:
                     log.warning(
@@ -83,13 +89,14 @@ class GateStage(Through):
             self._passed = 0
             return signal
         if self._passed % self.batch_rows == 0:
-            self.gate.wait(self.timeout)
+            self.gate.wait(self.timeout, self.check)
         chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
         self._passed += len(chunk)
         return chunk
 
     def interrupt(self) -> None:
-        self.gate.disable()
+        super().interrupt()
+        self.gate.look_again()
 
     def ready(self) -> bool:
         return False  # whether a row may pass is not ours to know

@@ -96,6 +96,7 @@ class IndexStage(Stage):
         self._order: Order | None = None
 
     def pull(self) -> Pulled:
+        self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
         if self._order is None:
@@ -153,6 +154,7 @@ class BatchIndexStage(Stage):
         self._asked = 0
 
     def pull(self) -> Pulled:
+        self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
         if self._batches is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from millrace.core.chunk import Chunk
 from millrace.data.engine.budget import Bytes, thread_limit_error
+from millrace.data.engine.ending import joined
 
 from .base import DONE, Pulled, Signal, Stage, State
 
@@ -26,6 +27,9 @@ class Pump(Stage):
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stop = False
+        # the thread has ended; nobody waits for it, and it closes what is below by itself
+        self._over = False
+        self._alone = False
         # epochs are counted on both sides, so that a wish to skip one can never hit the next by a hair
         self._pushed = 0
         self._taken = 0
@@ -35,6 +39,16 @@ class Pump(Stage):
     # the pump's thread ---------------------------------------------------------------------------
 
     def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            with self._changed:
+                self._over = True
+                alone = self._alone
+            if alone:
+                self._release()
+
+    def _work(self) -> None:
         cpu = time.thread_time()
         while True:
             with self._changed:
@@ -93,6 +107,7 @@ class Pump(Stage):
             if not self._queue:
                 began = time.perf_counter()
                 while not self._queue:
+                    self.check()
                     self._wait(self._changed, self)
                 self.stats.wait_in += time.perf_counter() - began
             self.stats.fill.append(len(self._queue) / self.depth)
@@ -131,6 +146,7 @@ class Pump(Stage):
                         self._taken += 1
                         self._changed.notify_all()
                         return
+                self.check()
                 self._wait(self._changed, self)
 
     def skip(self, rows: int) -> int:
@@ -147,22 +163,25 @@ class Pump(Stage):
         self.up.restore(state)
         self._state = state
 
-    def close(self) -> None:
+    def interrupt(self) -> None:
+        super().interrupt()
         with self._changed:
             self._stop = True
             self._changed.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._join()
+        self.up.interrupt()
+
+    def close(self) -> None:
+        self.interrupt()
+        if self._thread is not None and not joined(self._thread):
+            with self._changed:
+                self._alone = not self._over
+            if self._alone:
+                return  # it is inside a user's code, which nobody can end
+        self._thread = None
+        self._release()
+
+    def _release(self) -> None:
         for _, _, size in self._queue:
             self.budget.give_back(size)
         self._queue.clear()
         self.up.close()
-
-    def _join(self) -> None:
-        assert self._thread is not None
-        # upstream may be waiting for a worker or a gate: interrupting it there is what lets the thread end
-        interrupt = getattr(self.up, "interrupt", None)
-        if interrupt is not None:
-            interrupt()
-        self._thread.join()
-        self._thread = None

@@ -59,9 +59,12 @@ class SegmentStage(Stage):
         rivals = executor.traits.shares_gil and not native
         self._concurrency = Concurrency(executor.slots if rivals else 1, self._use)
         self._refused = False
+        # the task that this stage's thread waits for
+        self._awaited: Task | None = None
 
     def pull(self) -> Pulled:
         while True:
+            self.check()
             if self._mender.ready:
                 return self._mender.next()
             if self._failed is not None:
@@ -81,8 +84,11 @@ class SegmentStage(Stage):
             waited = not item.done()
             if waited:
                 began = time.perf_counter()
+                self._awaited = item
                 try:
+                    self.check()
                     self._wait(item, self)
+                    self.check()
                 except BaseException:
                     self._pending.appendleft((item, state, reserved))  # Ctrl-C: the row is not lost
                     raise
@@ -144,7 +150,8 @@ class SegmentStage(Stage):
         busy = sum(seconds)
         stats.busy += busy
         stats.cpu += sum(report.cpu)
-        for op, spent, used in zip(stats.ops, seconds, report.cpu, strict=False):
+        for op, kept, spent, used in zip(stats.ops, report.kept, seconds, report.cpu, strict=False):
+            op.kept += kept
             op.busy += spent
             op.cpu += used
             op.rows += rows_in
@@ -210,6 +217,13 @@ class SegmentStage(Stage):
     def _stand_at(self, epoch: State) -> None:
         self._after = epoch
         self._mender.forget(epoch)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        awaited = self._awaited
+        if awaited is not None:
+            awaited.abandon()
+        self.up.interrupt()
 
     def close(self) -> None:
         for item, _, reserved in self._pending:

@@ -24,6 +24,11 @@ class _Several(Stage):
     def ready(self) -> bool:
         return all(up.ready() for up in self.ups)
 
+    def interrupt(self) -> None:
+        super().interrupt()
+        for up in self.ups:
+            up.interrupt()
+
     def close(self) -> None:
         for up in self.ups:
             up.close()

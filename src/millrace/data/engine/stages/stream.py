@@ -57,6 +57,7 @@ class StreamStage(Stage):
         return iterator
 
     def pull(self) -> Pulled:
+        self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
             return DONE
         if self._failed is not None:
