@@ -33,21 +33,35 @@ def test_any_runs(handles: Handles, tmp_path: Path, size: int, count: int) -> No
     (tmp_path / "a").write_bytes(DATA)
     starts = np.random.default_rng(count).integers(0, len(DATA) - size, count)
     starts[0] = len(DATA) - size  # up to the last byte
-    data, places = gather(handles, str(tmp_path / "a"), starts, starts + size)
-    assert [data[a : a + size] for a in places.tolist()] == [DATA[a : a + size] for a in starts.tolist()]
+    block = gather(handles, str(tmp_path / "a"), starts, starts + size, np.arange(count))
+    wanted = [DATA[a : a + size] for a in starts.tolist()]
+    assert block.pieces() == wanted
+    assert [block.data[a:b] for a, b in zip(block.starts.tolist(), block.stops.tolist())] == wanted
+
+
+@pytest.mark.parametrize("order", ["as they lie", "shuffled", "every other"])
+def test_lines_of_a_block(handles: Handles, tmp_path: Path, order: str) -> None:
+    lines = [f"line {n}".encode() for n in range(40)]
+    (tmp_path / "a").write_bytes(b"\n".join(lines))
+    stops = np.cumsum([len(line) + 1 for line in lines]) - 1
+    starts = stops - [len(line) for line in lines]
+    rows = {"as they lie": np.arange(40), "shuffled": np.random.default_rng(1).permutation(40)}.get(order)
+    rows = np.arange(0, 40, 2) if rows is None else rows
+    block = gather(handles, str(tmp_path / "a"), starts[rows], stops[rows], rows)
+    assert block.joined() == b"\n".join(lines[n] for n in rows.tolist())
 
 
 def test_an_empty_run_at_the_start_of_the_file(handles: Handles, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 10)
     zeros = np.zeros(9, np.int64)
-    assert handles.cut(str(tmp_path / "a"), zeros, zeros) == b""
+    assert b"".join(handles.cut(str(tmp_path / "a"), zeros, zeros)) == b""
 
 
 def test_a_file_cut_while_in_use(handles: Handles, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(DATA)
     starts = np.arange(0, len(DATA) - 10, 300)[::-1].copy()
-    assert len(handles.cut(str(path), starts, starts + 10)) == 10 * len(starts)
+    assert len(b"".join(handles.cut(str(path), starts, starts + 10))) == 10 * len(starts)
     os.truncate(path, 1000)
     with pytest.raises(FormatError, match="ends at byte 1000: it was cut while in use"):
         handles.cut(str(path), starts, starts + 10)
@@ -60,7 +74,8 @@ def test_a_file_that_grew_while_in_use(handles: Handles, tmp_path: Path) -> None
     handles.cut(str(path), starts, starts + 1)
     path.write_bytes(DATA * 2)
     starts += len(DATA)
-    assert handles.cut(str(path), starts, starts + 1) == bytes(DATA[at - len(DATA)] for at in starts.tolist())
+    wanted = bytes(DATA[at - len(DATA)] for at in starts.tolist())
+    assert b"".join(handles.cut(str(path), starts, starts + 1)) == wanted
 
 
 def test_more_files_than_are_kept_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,13 +91,13 @@ class Lines:
         try:
             texts = block.joined().decode().split("\n")
         except UnicodeDecodeError:
-            raise _bad_line(block, block.pieces(), self.keep_blank and not self.blank_together) from None
+            raise _bad_line(block, self.keep_blank and not self.blank_together) from None
         return {self.column: text_column([text.strip() for text in texts] if self.strip else texts)}
 
 
-def _bad_line(block: Block, pieces: list[bytes], all_counted: bool) -> Exception:
+def _bad_line(block: Block, all_counted: bool) -> Exception:
     counted = "" if all_counted else " (empty lines are not counted)"
-    for row, piece in enumerate(pieces):
+    for row, piece in enumerate(block.pieces()):
         try:
             piece.decode()
         except UnicodeDecodeError as error:

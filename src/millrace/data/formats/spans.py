@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 import threading
@@ -25,7 +26,6 @@ Opener = Callable[[str], int]
 GAP = 4096
 # Many small runs are cut out of a map of the file: a read for each would cost more than the bytes.
 SMALL_RUN, MANY_RUNS = 16 << 10, 8
-PAGE = mmap.PAGESIZE
 MOST_OPEN = 128
 NEWLINE = 10
 
@@ -49,17 +49,25 @@ class Spans:
 class Block:
     """Some rows of one file: their bytes, where each lies in them, and their numbers in the file."""
 
-    data: bytes
+    # None where the rows were read one by one
+    whole: bytes | None
     starts: Ints
     stops: Ints
     path: str
     rows: Ints
+    parts: list[bytes] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
 
+    @functools.cached_property
+    def data(self) -> bytes:
+        return b"".join(self.parts or ()) if self.whole is None else self.whole
+
     def pieces(self) -> list[bytes]:
         """The bytes of each row."""
+        if self.parts is not None:
+            return self.parts
         data = self.data
         return [data[a:b] for a, b in zip(self.starts.tolist(), self.stops.tolist())]
 
@@ -73,7 +81,7 @@ class Block:
         b'ab\\ncd'
         """
         starts, stops = self.starts, self.stops
-        if len(starts) and bool((starts[1:] - stops[:-1] == 1).all()):
+        if self.parts is None and len(starts) and bool((starts[1:] - stops[:-1] == 1).all()):
             between = np.frombuffer(self.data, np.uint8)[stops[:-1]]
             if bool((between == NEWLINE).all()):
                 return self.data[int(starts[0]) : int(stops[-1])]
@@ -121,29 +129,31 @@ class Handles:
                 self._open[path] = _open(path) if opener is None else opener(path)
             return self._open.get(path)
 
-    def cut(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> bytes:
-        """The bytes of many small runs, one after the other.
+    def cut(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> list[bytes]:
+        """The bytes of each of many small runs.
 
         >>> with open("t.txt", "w") as file:
         ...     _ = file.write("hello")
         >>> handles = Handles()
         >>> handles.cut("t.txt", np.array([3, 0]), np.array([5, 1]))
-        b'loh'
+        [b'lo', b'h']
         >>> handles.close()
         """
         number = self._number(path, opener)
         if number is None or len(low) < MANY_RUNS or int((high - low).max()) > SMALL_RUN:
-            return b"".join([self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())])
+            return [self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
         size, most = os.fstat(number).st_size, int(high.max())
         if most > size:
             raise FormatError(f"{path} ends at byte {size}: it was cut while in use", file=path)
         found = self._maps.get(path)
         if found is None or len(found) < most:
             found = self._maps[path] = mmap.mmap(number, size, prot=mmap.PROT_READ)
-        # One byte of each page, in the order of the file and without the GIL: others work while a disk is slow.
-        pages = np.unique(np.concatenate((low // PAGE, np.maximum(high - 1, low) // PAGE))) * PAGE
-        np.frombuffer(found, np.uint8).take(pages[pages < size])
-        return b"".join([found[a:b] for a, b in zip(low.tolist(), high.tolist())])
+        # The first and the last byte of each, in the order of the file and without the GIL: others work while a disk is
+        # slow. A run is so small that these two touch all its pages but a few.
+        raw = np.frombuffer(found, np.uint8)
+        raw.take(np.sort(low[low < size]))
+        raw.take(np.maximum(high - 1, 0))
+        return [found[a:b] for a, b in zip(low.tolist(), high.tolist())]
 
     def close(self) -> None:
         with self._turn:
@@ -184,19 +194,24 @@ def cut_out(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.
 
 
 def gather(
-    handles: Handles, path: str, starts: Ints, stops: Ints, opener: Opener | None = None
-) -> tuple[bytes, Ints]:
-    """The bytes of these spans, in runs of neighbours, and where each span begins in them."""
+    handles: Handles, path: str, starts: Ints, stops: Ints, rows: Ints, opener: Opener | None = None
+) -> Block:
+    """The rows with these numbers, which lie at these spans of a file, read in runs of neighbours."""
     if not len(starts):
-        return b"", starts
+        return Block(b"", starts, stops, path, rows)
     apart = starts[1:] - stops[:-1]
     ends = np.flatnonzero((apart < 0) | (apart > GAP))
     if not len(ends):
         first = int(starts[0])
-        return handles.read(path, first, int(stops[-1]), opener), starts - first
+        data = handles.read(path, first, int(stops[-1]), opener)
+        return Block(data, starts - first, stops - first, path, rows)
     firsts = np.concatenate(([0], ends + 1))
     lasts = np.append(ends, len(starts) - 1)
     low, high = starts[firsts], stops[lasts]
     sizes = high - low
     moved = np.cumsum(sizes) - sizes - low
-    return handles.cut(path, low, high, opener), starts + np.repeat(moved, lasts - firsts + 1)
+    places = starts + np.repeat(moved, lasts - firsts + 1)
+    runs = handles.cut(path, low, high, opener)
+    alone = len(runs) == len(starts)
+    whole, parts = (None, runs) if alone else (b"".join(runs), None)
+    return Block(whole, places, places + (stops - starts), path, rows, parts)

@@ -132,8 +132,7 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
         while at < len(spans):
             end = max(at + 1, int(np.searchsorted(spans.stops, spans.starts[at] + STEP, "right")))
             starts, stops = spans.starts[at:end], spans.stops[at:end]
-            data, places = gather(handles, name, starts, stops)
-            block = Block(data, places, places + (stops - starts), name, np.arange(at, end))
+            block = gather(handles, name, starts, stops, np.arange(at, end))
             check_records(block)
             yield from (piece[:-TAIL] for piece in block.pieces())
             at = end

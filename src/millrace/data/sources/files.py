@@ -239,9 +239,9 @@ class FilesReader:
         made: dict[str, Column] = {}
         for (path, form), spans in zip(self.parts[number], self.spans[number]):
             starts, stops = spans.starts[rows], spans.stops[rows]
-            data, places = gather(self.handles, path, starts, stops, getattr(form, "opener", None))
+            block = gather(self.handles, path, starts, stops, rows, getattr(form, "opener", None))
             try:
-                made |= form.rows(Block(data, places, places + (stops - starts), path, rows))
+                made |= form.rows(block)
             except FormatError as error:
                 if hasattr(error, "row_index"):
                     error.row_index += base

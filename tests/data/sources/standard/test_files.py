@@ -84,8 +84,8 @@ def test_gather_in_any_order(tmp_path: Path) -> None:
     path.write_bytes(data)
     starts = np.array([0, 10, 3 * GAP, 5, 5, 9])
     handles = Handles()
-    got, places = gather(handles, str(path), starts, starts + 4)
-    assert [got[p : p + 4] for p in places.tolist()] == [data[s : s + 4] for s in starts.tolist()]
+    block = gather(handles, str(path), starts, starts + 4, np.arange(len(starts)))
+    assert block.pieces() == [data[s : s + 4] for s in starts.tolist()]
     with pytest.raises(FormatError, match="was cut while in use"):
         handles.read(str(path), len(data) - 1, len(data) + 1)
     handles.close()

@@ -37,7 +37,7 @@ LEAST_ROWS = 4096
 # Larger batches of heavy rows are made by all workers together: one alone would take too long, and hold too much.
 MOST_ROWS = 256
 CHUNK_BYTES = 1 << 20
-LIGHT_ROWS = 512
+LIGHT_ROWS = 2048
 HEAVY_ROWS = 8
 
 
