@@ -31,7 +31,6 @@ from millrace.data.formats.spans import Block, Handles, Spans, gather
 
 from .arguments import check_shard_options
 from .file_order import MODES, FileSampler
-from .read_ahead import ReadAhead
 
 __all__ = [
     "FilesDataset",
@@ -175,11 +174,6 @@ class FilesSource(SourceTraits):
         """Rows of each file."""
         return [len(found[0]) for found in self.spans()]
 
-    def row_bytes(self) -> int:
-        """What a row takes in its file, on average."""
-        total = sum(int(s.stops[-1]) for found in self.spans() for s in found if len(s))
-        return total // max(1, sum(self.sizes()))
-
     def size(self) -> int:
         size = sum(self.sizes())
         if not size:
@@ -221,9 +215,8 @@ class FilesReader:
         self.ends = np.cumsum(source.sizes())
         self.names = list(source.schema())
         self.handles = Handles()
-        self.read = ReadAhead(self._rows, sum(source.sizes()), source.row_bytes())
 
-    def _rows(self, indices: Indices) -> dict[str, Column]:
+    def read(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")
         if not len(numbers) or numbers.min() == numbers.max():
             return self._file(int(numbers[0]) if len(numbers) else 0, indices)
