@@ -239,7 +239,7 @@ def test_csv(tmp_path):
     assert read_table(path) == {"a": ["1", "2"], "b c": ['x, "y"\nz', "é"]}
     for text, message in [
         ("", "no first line"), ("a,a\n1,2\n", "one name"), ("a,b\n1\n", "line 2 has 1 fields"),
-        ('a\n"x', "no CSV"), ("a\n\udcff", "no CSV"),
+        ('a\n"x', "not a CSV"), ("a\n\udcff", "not a CSV"),
     ]:  # fmt: skip
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
         with pytest.raises(FormatError, match=message):

@@ -174,6 +174,11 @@ class FilesSource(SourceTraits):
         """Rows of each file."""
         return [len(found[0]) for found in self.spans()]
 
+    def row_bytes(self) -> int:
+        """What a row takes in its file, on average."""
+        total = sum(int(s.stops[-1]) for found in self.spans() for s in found if len(s))
+        return total // max(1, sum(self.sizes()))
+
     def size(self) -> int:
         size = sum(self.sizes())
         if not size:
