@@ -299,7 +299,7 @@ def test_any_damage_ends_well(name: str, tmp_path: Path, no_leaks: None) -> None
         ({"num_shards": 2, "shard_id": 2}, ValueError),
         ({"cache": object()}, TypeError),
     ],
-    ids=str,
+    ids=lambda given: " ".join(given) if isinstance(given, dict) else "",
 )
 def test_wrong_arguments(case: Case, wrong: dict[str, Any], kind: Any) -> None:
     if not set(wrong) <= set(case.takes):
