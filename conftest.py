@@ -35,9 +35,11 @@ def pytest_ignore_collect(collection_path):
 
 @pytest.fixture(autouse=True)
 def isolated_settings():
-    """Put back whatever a test changes in the settings."""
+    """Put back whatever a test changes in the settings, and let warnings that come once come again."""
     settings = importlib.import_module("millrace.core.settings")
     saved = settings.snapshot()
+    # what is said once is said once in a process: a test must not depend on what others heard
+    importlib.import_module("millrace.core.log").say_again()
     yield
     settings.restore(saved)
 

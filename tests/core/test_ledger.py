@@ -39,6 +39,7 @@ def test_json_and_pickle():
             "file": "f.bin",
             "column": "image",
             "action": "skip",
+            "replacement": None,
         }
     ]
     assert pickle.loads(pickle.dumps(ledger.entries())) == ledger.entries()

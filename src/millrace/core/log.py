@@ -12,7 +12,7 @@ import os
 import threading
 import warnings
 
-__all__ = ["LEVELS", "configure", "get_logger", "keep_warnings", "kept_warnings", "warn_once"]
+__all__ = ["LEVELS", "configure", "get_logger", "keep_warnings", "kept_warnings", "say_again", "warn_once"]
 
 LEVELS = {
     "0": logging.DEBUG,
@@ -60,6 +60,12 @@ def configure(environ: dict[str, str] | None = None) -> None:
         module = _SUBMODULES.get(name, name)
         if text in LEVELS:
             logging.getLogger(f"millrace.{module}" if module else "millrace").setLevel(LEVELS[text])
+
+
+def say_again() -> None:
+    """Forget what was said once: the next warning of every kind is given again."""
+    with _lock:
+        _said.clear()
 
 
 def warn_once(key: str, message: str, stacklevel: int = 3) -> None:

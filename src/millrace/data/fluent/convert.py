@@ -46,7 +46,8 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray:
-            return settled(narrow(value) if value.dtype.kind in "US" else value)
+            # bytes stay as wide as they came: a zero at their end is part of them
+            return settled(narrow(value) if value.dtype.kind == "U" else value)
         return _inside(value, settled)
 
     return convert

@@ -32,7 +32,7 @@ from millrace.core.rng import is_generator
 from millrace.data.transforms.base import Transform
 
 from .bytecode import code_bytes, uses
-from .plain import MOST_BYTES, NotPlain, path_of, plain_bytes
+from .plain import MOST_BYTES, NotPlain, module_of, path_of, plain_bytes
 
 __all__ = ["Leaf", "is_library", "leaves_of"]
 
@@ -129,7 +129,7 @@ class _Taker:
         """The methods and plain attributes of a user's class and of the user's classes above it."""
         parts: list[bytes] = []
         for part in kind.__mro__:
-            if is_library(part.__module__):
+            if is_library(module_of(part)):
                 continue
             for name, member in sorted(vars(part).items()):
                 member = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
@@ -218,7 +218,7 @@ class _Taker:
     def _object(self, path: str, value: Any, words: str) -> None:
         kind = type(value)
         self.add(path, words or f"its class is {kind.__name__}", path_of(kind))
-        theirs = is_library(kind.__module__)
+        theirs = is_library(module_of(kind))
         if not theirs:
             self._class_code(path, kind)
         if self.shallow and self._depth > 1:
@@ -274,7 +274,7 @@ def _is_machinery(value: Any) -> bool:
     """An object of the standard library that holds no data of the user's, such as a logger."""
     kind = type(value)
     return (
-        kind.__module__.partition(".")[0] in sys.stdlib_module_names
+        module_of(kind).partition(".")[0] in sys.stdlib_module_names
         and hasattr(value, "__dict__")
         and not isinstance(value, (dict, list, tuple, set, frozenset, types.FunctionType, functools.partial))
     )

@@ -23,9 +23,18 @@ class NotPlain(Exception):
     """There is more to this value than its bytes."""
 
 
+def module_of(kind: Any) -> str:
+    """The module that a class or function says it is from; one that was made by hand may say nothing.
+
+    >>> module_of(int), module_of(type("X", (), {"__module__": None}))
+    ('builtins', '')
+    """
+    return getattr(kind, "__module__", None) or ""
+
+
 def path_of(kind: Any) -> bytes:
     """Where a class or a function of C code is found; the main script has one name, in workers too."""
-    module = getattr(kind, "__module__", None) or ""
+    module = module_of(kind)
     name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", "")
     return f"{'__main__' if module == '__mp_main__' else module}.{name}".encode()
 
