@@ -36,6 +36,7 @@ __all__ = [
     "check_columns",
     "check_type",
     "checked",
+    "named",
 ]
 
 INT32_MAX = 2**31 - 1
@@ -229,14 +230,17 @@ class _Checker:
         }
         return {name: parameter for name, parameter in made.items() if parameter.checks_something}
 
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name; an error that names the function where it does not take them."""
+        try:
+            return self.signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
+
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self.parameters is None:
             self.parameters = self._resolve()
-        try:
-            given = self.signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
-        for name, value in given.items():
+        for name, value in self.bind(args, kwargs).items():
             parameter = self.parameters.get(name)
             if parameter is not None:
                 parameter.check(value)
@@ -273,6 +277,27 @@ but got <class 'bool'>.
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         checker.check(args, kwargs)
+        return function(*args, **kwargs)
+
+    return typing.cast(F, wrapper)
+
+
+def named(function: F) -> F:
+    """Only the names of arguments are checked, for a function that checks their values in its own words.
+
+    >>> @named
+    ... def take(count=1):
+    ...     return count
+    >>> take(cuont=3)
+    Traceback (most recent call last):
+    ...
+    millrace.core.errors.ArgumentTypeError: take() got an unexpected keyword argument 'cuont'; did you mean 'count'?
+    """
+    checker = _Checker(typing.cast(types.FunctionType, function))
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        checker.bind(args, kwargs)
         return function(*args, **kwargs)
 
     return typing.cast(F, wrapper)

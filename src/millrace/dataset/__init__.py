@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millrace.core.batch_info import BatchInfo
 from millrace.core.lazy import lazy
@@ -30,6 +30,7 @@ from millrace.data.sources.padded import PaddedDataset
 from millrace.data.sources.random_data import RandomDataset
 
 from . import config, debug, transforms, vision
+from ._next_release import NEXT_RELEASE as _NEXT_RELEASE
 
 if TYPE_CHECKING:
     from millrace.data.sources.adapters.hugging_face import HuggingFaceDataset
@@ -177,7 +178,13 @@ _PLACES = {
     "WIDERFaceDataset": "millrace.data.sources.vision.wider_face",
 }
 
-__getattr__ = lazy(__name__, _PLACES)
+_find = lazy(__name__, _PLACES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEXT_RELEASE:
+        raise AttributeError(_NEXT_RELEASE[name])
+    return _find(name)
 
 
 def __dir__() -> list[str]:

@@ -151,3 +151,18 @@ def test_a_renamed_column_that_nobody_reads_is_no_error():
 def test_rows_without_text_are_text(kind):
     data = ds.NumpySlicesDataset({"x": np.zeros((2, 0), f"{kind}3")}, shuffle=False)
     assert [row["x"].dtype for row in data.create_dict_iterator(1, True)] == [np.dtype(f"{kind}1")] * 2
+
+
+def test_an_unknown_column_renamed_after_flat_map_is_named():
+    data = numbers().flat_map(lambda x: ds.NumpySlicesDataset({"y": [1]}, shuffle=False))
+    with pytest.raises(RuntimeError, match=r"renamed does not exist. Got 'other'; the columns are \['y'\]"):
+        list(data.rename("other", "w").create_dict_iterator(1, True))
+
+
+@pytest.mark.parametrize("rows", [{"a": []}, ([], [])])
+def test_no_rows_in_columns_is_an_error(rows):
+    data = ds.NumpySlicesDataset(rows)
+    with pytest.raises(RuntimeError, match="data row of input source must not be 0"):
+        data.get_dataset_size()
+    with pytest.raises(RuntimeError, match="data row of input source must not be 0"):
+        list(data.create_tuple_iterator(num_epochs=1))

@@ -142,7 +142,7 @@ def test_batch_size_and_repeat_count_are_those_of_the_topmost_op(build, batch, r
 def test_explain_names_ops_columns_rows_and_the_users_line():
     text = num(10).map(abs).batch(4).explain("as written")
     assert [
-        word for word in ("Batch(batch_size=4", "Map(", "abs", "3 rows", "10 rows") if word not in text
+        word for word in ("Batch(batch_size=4", "Map(", "abs", "3 batches", "10 rows") if word not in text
     ] == []
     assert "test_queries.py:" in text
     with pytest.raises(RuntimeError, match="there is no pass 'x'; the passes are"):
@@ -151,7 +151,7 @@ def test_explain_names_ops_columns_rows_and_the_users_line():
 
 def test_repr_says_what_it_is():
     assert repr(num(3)).startswith("<NumpySlicesDataset: 3 rows · a: int64[]")
-    assert repr(num(3).batch(2)).startswith("<Batch: 2 rows · a: int64[?]")
+    assert repr(num(3).batch(2)).startswith("<Batch: 2 batches · a: int64[?]")
 
 
 def test_report_needs_a_run():
@@ -208,3 +208,17 @@ def test_a_file_that_holds_no_pipeline(tmp_path, text):
 
 def test_streams_are_counted_by_running():
     assert len(stream(range(5)).batch(2)) == 3
+
+
+def test_explain_counts_batches_and_shows_itself_in_notebooks():
+    told = num(4).map(abs).batch(3).repeat(2).explain("as written")
+    assert isinstance(told, str)
+    assert [line.split(" · ")[0].strip(" │") for line in told.splitlines()[1::2]] == [
+        "4 batches",
+        "2 batches",
+        "4 rows",
+        "4 rows",
+    ]
+    shown = told._repr_html_()
+    assert "<b>Batch</b>(batch_size=3)" in shown
+    assert "1 row ·" in num(1).explain()

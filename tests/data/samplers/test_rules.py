@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import millrace.dataset as ds
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.data.samplers import (
     BuiltinSampler,
@@ -353,3 +354,20 @@ def test_a_child_must_be_a_sampler_and_not_the_parent():
         sampler.add_child(sampler)
     sampler.add_child(None)
     assert sampler.get_child() is None
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ds.DistributedSampler(2, 0, shufle=False), r"DistributedSampler\(\).*'shufle'.*'shuffle'"),
+        (lambda: ds.PKSampler(num_vals=2), r"PKSampler\(\).*'num_vals'.*'num_val'"),
+        (lambda: ds.RandomSampler(replace=True), r"RandomSampler\(\).*'replace'.*'replacement'"),
+        (lambda: ds.SequentialSampler(start=1), r"SequentialSampler\(\).*'start'.*'start_index'"),
+        (lambda: ds.SubsetRandomSampler(index=[1]), r"SubsetRandomSampler\(\).*'index'.*'indices'"),
+        (lambda: ds.WeightedRandomSampler(weight=[1]), r"WeightedRandomSampler\(\).*'weight'.*'weights'"),
+        (lambda: ds.IterSampler(samplers=[1]), r"IterSampler\(\).*'samplers'.*'sampler'"),
+    ],
+)
+def test_a_misspelt_argument_names_the_sampler_and_the_right_one(make, words):
+    with pytest.raises(TypeError, match=words):
+        make()

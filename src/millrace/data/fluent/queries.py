@@ -13,7 +13,7 @@ from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentValueError
 from millrace.data.monitor.report import Report
 from millrace.data.plan import ops
-from millrace.data.plan.explain import explain
+from millrace.data.plan.explain import Explanation, explain
 from millrace.data.plan.node import Node, rewrite, schema_of
 from millrace.data.plan.serialise import to_json
 
@@ -235,15 +235,15 @@ class Queries(DatasetBase):
             Path(filename).write_text(json.dumps(made, separators=(",", ":")), encoding="utf-8")
         return made
 
-    def explain(self, after: str | None = None) -> str:
-        """The plan as a text tree: what runs where, over which columns, how many rows.
+    def explain(self, after: str | None = None) -> Explanation:
+        """The plan as a text tree: what runs where, over which columns, how many rows or batches.
 
         ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "place",
         "fuse rows", "join transforms", "gather rows"); without it, the plan that would run.
 
         >>> import millrace.dataset as ds
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])
-        1 rows
+        1 batch
         """
         return explain(self._plan(), after)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from typing import Any
 
 from millrace.core.errors import PlanError
@@ -11,17 +13,35 @@ from millrace.data.transforms.base import name_of
 
 from .bind import Plan, after
 from .node import INFINITE, UNKNOWN, Node, Size, schema_of, size_of
-from .ops import Filter, Map, Read
+from .ops import Filter, FlatMap, Map, Read
 from .physical import Segment
 
-__all__ = ["describe", "explain"]
+__all__ = ["Explanation", "describe", "explain"]
 
 
-def explain(plan: Plan, after_pass: str | None = None) -> str:
+class Explanation(str):
+    """The tree as text; a notebook shows it as a tree too, with the ops in bold and the places in grey."""
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for line in self.splitlines():
+            found = _LINE.fullmatch(line)
+            assert found is not None  # every part may be empty
+            lead, name, rest, where = (html.escape(part or "") for part in found.groups())
+            shown = f"<b>{name}</b>" if name and " · " not in line else name
+            lines.append(f'{lead}{shown}{rest}<span style="opacity:.6">{where}</span>')
+        return '<pre style="line-height:1.35">' + "\n".join(lines) + "</pre>"
+
+
+# branches, the name of an op, its details, and where the user wrote it
+_LINE = re.compile(r"([│├└─ -]*)([\w +]*)(.*?)(  \[[^\]]*\])?")
+
+
+def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
     """The tree after a pass (the last by default), sources at the bottom."""
     lines: list[str] = []
     _draw(after(plan, after_pass), "", "", lines)
-    return "\n".join(lines)
+    return Explanation("\n".join(lines))
 
 
 def describe(op: Node) -> str:
@@ -39,10 +59,10 @@ def describe(op: Node) -> str:
 def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
     columns = _columns(node)
     lines.append(f"{lead}{node.label}{_details(node)}")
-    lines.append(f"{below}{'│ ' if node.inputs else '  '}  {_size(size_of(node))} · {columns}{_where(node)}")
+    size, bar = _size(size_of(node), _gives_batches(node)), "│ " if node.inputs else "  "
+    lines.append(f"{below}{bar}  {size} · {columns}{_where(node)}")
     if isinstance(node, Segment):
         for op in reversed(node.ops):
-            bar = "│ " if node.inputs else "  "
             lines.append(f"{below}{bar}  - {op.label}{_details(op)}{_where(op)}")
     last = len(node.inputs) - 1
     for i, child in enumerate(node.inputs):
@@ -58,10 +78,18 @@ def _columns(node: Node) -> str:
     return "columns not known yet" if schema is None else ", ".join(f"{k}: {v}" for k, v in schema.items())
 
 
-def _size(size: Size) -> str:
+def _gives_batches(node: Node) -> bool:
+    """Whether what leaves it are batches: it makes them, or what comes in are batches and it makes no rows of them."""
+    if any(op.batches for op in (node, *node.parts)):
+        return True
+    return not isinstance(node, FlatMap) and any(map(_gives_batches, node.inputs))
+
+
+def _size(size: Size, batches: bool) -> str:
+    one, several = ("batch", "batches") if batches else ("row", "rows")
     if size is UNKNOWN:
-        return "? rows"
-    return "endless" if size == INFINITE else f"{size} rows"
+        return f"? {several}"
+    return f"endless {several}" if size == INFINITE else f"{size} {one if size == 1 else several}"
 
 
 def _where(node: Node) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import Composed, Order, RangeOrder
 from millrace.core.rng import Permutation
@@ -35,6 +36,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         "num_shards", "shard_id", "shuffle", "num_samples", "offset", "even_dist",
     )  # fmt: skip
 
+    @named
     def __init__(
         self,
         num_shards: int,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError
 
 from .base import BuiltinSampler, Sampler
@@ -27,6 +28,7 @@ class IterSampler(Sampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("sampler", "num_samples")
 
+    @named
     def __init__(self, sampler: Iterable[Any], num_samples: int | None = None) -> None:
         if num_samples is None and hasattr(sampler, "__len__"):
             num_samples = len(cast(Sized, sampler))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import Composed, Indices, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
@@ -32,6 +33,7 @@ class PKSampler(BuiltinSampler, ours=True):
     _fields: ClassVar[tuple[str, ...]] = ("num_val", "num_samples", "shuffle", "class_column")
     _needs_labels: ClassVar[bool] = True
 
+    @named
     def __init__(
         self,
         num_val: int,

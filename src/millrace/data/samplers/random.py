@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import Composed, Indices, Order, RangeOrder
 from millrace.core.rng import Draws, Permutation
@@ -30,6 +31,7 @@ class RandomSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("replacement", "num_samples", "shuffle", "fixed_key")
 
+    @named
     def __init__(
         self,
         replacement: bool = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import ClassVar
 
+from millrace.core.args import named
 from millrace.core.errors import PlanError
 from millrace.core.order import Order, RangeOrder
 
@@ -23,6 +24,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("start_index", "num_samples")
 
+    @named
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         if start_index is not None:
             check_integer(start_index, "start_index")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import ArrayOrder, Composed, Order
 from millrace.core.rng import Permutation
@@ -27,6 +28,7 @@ class SubsetSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("indices", "num_samples")
 
+    @named
     def __init__(self, indices: Iterable[int] | int, num_samples: int | None = None) -> None:
         self.indices = _as_indices(indices)
         super().__init__(num_samples)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from millrace.core.args import named
 from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import ArrayOrder, Indices, Order
 from millrace.core.shuffle import Shuffle
@@ -33,6 +34,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("weights", "num_samples", "replacement")
 
+    @named
     def __init__(
         self, weights: list[float], num_samples: int | None = None, replacement: bool = True
     ) -> None:

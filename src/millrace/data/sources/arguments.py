@@ -10,8 +10,11 @@ from millrace.core.log import warn_once
 from millrace.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
 from millrace.data.samplers.iterable import as_sampler
 
-__all__ = ["check_sampler_alone", "check_shard_options", "check_shards", "choose_sampler"]
+__all__ = ["EMPTY", "check_sampler_alone", "check_shard_options", "check_shards", "choose_sampler"]
 
+
+# Said by every source of a user's own rows that has none.
+EMPTY = "GeneratorNode: data row of input source must not be 0, got: 0"
 
 WHY_NOT_SHUFFLE = (
     "It is contradictory: the sampler already fixes the order. Leave shuffle out, or shuffle what comes out with "

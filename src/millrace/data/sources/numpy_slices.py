@@ -16,7 +16,7 @@ from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import Samples, Workers
 from millrace.data.fluent.source import SourceDataset
 
-from .arguments import check_shards, choose_sampler
+from .arguments import EMPTY, check_shards, choose_sampler
 
 __all__ = ["ArraySource", "NumpySlicesDataset"]
 
@@ -39,7 +39,10 @@ class ArraySource(SourceTraits):
         return Schema(kinds | {n: ColumnType(a.dtype, a.shape[1:]) for n, a in known.items()})
 
     def size(self) -> int:
-        return len(next(iter(self.arrays.values())))
+        size = len(next(iter(self.arrays.values())))
+        if size == 0:
+            raise PlanError(EMPTY)
+        return size
 
     def open(self) -> ArraySource:
         return self

@@ -20,6 +20,8 @@ from millrace.core.rng import Draws, rng_place, with_rng
 from millrace.core.schema import Schema
 from millrace.core.traits import SourceTraits
 
+from .arguments import EMPTY
+
 __all__ = ["UserSource", "can_be_read_once", "is_random_access"]
 
 # Rows read at once when only their labels are wanted.
@@ -175,7 +177,7 @@ class UserSource(SourceTraits):
             raise PlanError("Attempt to construct a random access dataset, '__len__' method is required!")
         size = len(self.source)
         if size == 0:
-            raise PlanError("GeneratorNode: data row of input source must not be 0, got: 0")
+            raise PlanError(EMPTY)
         return size
 
     @property
