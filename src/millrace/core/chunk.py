@@ -169,7 +169,7 @@ def as_value(value: Any) -> Any:
             array = np.asarray(value)
         except ValueError:
             raise TypeError(
-                f"a {kind.__name__} of values with different shapes is no array; "
+                f"a {kind.__name__} of values with different shapes is not an array; "
                 "return one column per shape, or pad them to one shape"
             ) from None
         return _from_objects(array) if array.dtype.kind == "O" else array
@@ -209,7 +209,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.astype(np.bytes_)
     kinds = sorted({type(item).__name__ for item in flat}) or ["nothing"]
     raise TypeError(
-        f"an array of Python objects ({', '.join(kinds)}) is no column value; "
+        f"an array of Python objects ({', '.join(kinds)}) is not a column value; "
         "give it a number or text dtype, or return a dict"
     )
 

@@ -147,7 +147,9 @@ MORE = [
     Other(r"^T\.TypeCast\(.*\(octets\)$", "bytes become text"),
     Other(r"^T\.PadEnd\(\[None", "None keeps a dimension"),
     Other(r"^T\.Slice\(slice", "a slice as in Python"),
-    Other(r"^V\.Decode\(\)\(damaged\.jpg\)$", "MindSpore decodes it too, unless another broken file came before"),
+    Other(
+        r"^V\.Decode\(\)\(damaged\.jpg\)$", "MindSpore decodes it too, unless another broken file came before"
+    ),
 ]
 
 

@@ -175,7 +175,7 @@ _VALUES: dict[str, Any] = {
 
 def _call(function: Any, arguments: Any) -> Any:
     if not isinstance(function, _Name):
-        raise ValueError("it calls something that is no name")
+        raise ValueError("it calls something that is not a name")
     module, _, attribute = function.partition(" ")
     if module in ("numpy.core.multiarray", "numpy._core.multiarray") and attribute == "_reconstruct":
         return _Array("ndarray")
@@ -205,5 +205,5 @@ def read_cifar(
     try:
         columns = {name: np.array(values, np.int64) for name, values in found.items()}
     except (TypeError, ValueError, OverflowError):
-        raise FormatError("not a valid CIFAR file: labels that are no numbers", file=str(paths[0])) from None
+        raise FormatError("not a valid CIFAR file: its labels are not numbers", file=str(paths[0])) from None
     return np.concatenate(images), columns

@@ -40,7 +40,7 @@ def parse_example(data: bytes, file: str = "", row: int = 0) -> dict[str, Featur
                         if len(found) > _MAX_FEATURES:
                             raise _Bad(f"more than {_MAX_FEATURES} features")
     except (_Bad, UnicodeDecodeError) as error:
-        raise FormatError(f"the record is no Example: {error}", file=file or None, row=row) from None
+        raise FormatError(f"the record is not an Example: {error}", file=file or None, row=row) from None
     return found
 
 

@@ -226,7 +226,7 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
     if size < 0 or (size % each and not cut):
         raise FormatError(
-            f"{max(size, 0)} bytes are no whole number of records of {each}: cut short?", file=path
+            f"{max(size, 0)} bytes are not a whole number of records of {each}: cut short?", file=path
         )
     if size // each == 0:
         return np.zeros((0, *shape), np.uint8)

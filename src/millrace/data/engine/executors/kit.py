@@ -88,7 +88,7 @@ def _open(fd: int) -> tuple[Any, slab.Bytes8, int]:
     data = slab.map_fd(fd, slab.read_size(fd), private=True)
     magic, length = _HEAD.unpack_from(data.data)
     if magic != _MAGIC:
-        raise PlanError("the worker was given something that is no kit")
+        raise PlanError("the worker was given something that is not a kit")
     head = json.loads(bytes(data[_HEAD.size : _HEAD.size + length]))
     return head, data, -(-(_HEAD.size + length) // _ALIGN) * _ALIGN
 

@@ -82,7 +82,7 @@ def original_class(number: str, module: str, name: str) -> type:
         for part in name.split("."):
             found = getattr(found, part)
     if not isinstance(found, type):
-        raise pickle.UnpicklingError(f"{module}.{name} is no class here")
+        raise pickle.UnpicklingError(f"{module}.{name} is not a class here")
     return found
 
 

@@ -46,5 +46,5 @@ def step_for(kind: type[Node]) -> Callable[[M], M]:
 def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> Step:
     make = _STEPS.get(type(node))
     if make is None:
-        raise PlanError(f"{node.label} is no row-wise op: no step is entered for it with @step_for")
+        raise PlanError(f"{node.label} is not a row-wise op: no step is entered for it with @step_for")
     return make(node, seed, settings, aligned)

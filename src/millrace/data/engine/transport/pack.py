@@ -188,7 +188,7 @@ class _Source:
         count = 1
         for length in shape:
             if not isinstance(length, int) or length < 0:
-                raise ValueError(f"{list(shape)} is no shape")
+                raise ValueError(f"{list(shape)} is not a shape")
             count *= length
         if not count:
             return np.empty(shape, dtype)
@@ -199,7 +199,7 @@ class _Source:
 def _raw_type(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
     if dtype.kind not in _RAW_KINDS or not dtype.itemsize:
-        raise ValueError(f"{text!r} is no type of raw values")
+        raise ValueError(f"{text!r} is not a type of raw values")
     return dtype
 
 
@@ -225,7 +225,7 @@ def _unpack_column(source: _Source, entry: list[Any], rows: int, objects: Object
                 column=entry[0],
             ) from error
         if not isinstance(column, (list, np.ndarray)):
-            raise ValueError(f"a {type(column).__name__} is no column")
+            raise ValueError(f"a {type(column).__name__} is not a column")
         return column
     raise ValueError(f"a column of kind {kind!r} is not accepted here")
 

@@ -179,10 +179,14 @@ def parse_header(fd: int, file: str, size: int | None = None) -> Header:
 def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
     """The header at the front of a file of this size; as much of the front as the header takes is needed."""
     if size < 8:
-        raise FormatError(f"no MindRecord file: {size} bytes, a header has at least 8", file=file)
+        raise FormatError(
+            f"this is not a MindRecord file: it has {size} bytes, and a header has at least 8", file=file
+        )
     length = int.from_bytes(front[:8], "little")
     if length > MAX_HEADER or 8 + length > size:
-        text = f"no MindRecord file, or cut short: the header claims {length} bytes, the file has {size}"
+        text = (
+            f"this is not a MindRecord file, or it is cut short: the header claims {length} bytes of {size}"
+        )
         raise FormatError(text, file=file)
     text_bytes = front[8 : 8 + length]
     try:
