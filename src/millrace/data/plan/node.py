@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,10 +140,6 @@ class Node:
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
         return None
-
-    def over(self: N, columns: Collection[str]) -> N:
-        """Itself, over an input that kept only these columns: what it says about the others is left out."""
-        return self
 
     def order_step(self) -> OrderStep | None:
         """What it does to the order of rows, where that is arithmetic on row numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import PlanError
@@ -187,13 +187,6 @@ class Rename(Node):
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         back = dict(zip(self.output_columns, self.input_columns, strict=True))
         return {back.get(name, name) for name in needed}
-
-    def over(self, columns: Collection[str]) -> Rename:
-        pairs = zip(self.input_columns, self.output_columns, strict=True)
-        kept = [(old, new) for old, new in pairs if old in columns]
-        return self.replace(
-            input_columns=tuple(old for old, _ in kept), output_columns=tuple(new for _, new in kept)
-        )
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         before = inputs[0]

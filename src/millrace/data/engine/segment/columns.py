@@ -33,14 +33,8 @@ class RenameStep:
         self.names = dict(zip(op.input_columns, op.output_columns, strict=True))
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
-        missing = [n for n in self.names if n not in chunk.columns]
-        if missing and chunk.columns:  # after a flat_map the columns are known only now
-            raise PlanError(
-                "Invalid column, column to be renamed does not exist."
-                f" Got {missing[0]!r}; the columns are {list(chunk.columns)}."
-            )
         taken = [n for n in self.names.values() if n in chunk.columns and n not in self.names]
-        if taken:
+        if taken:  # after a flat_map the columns are known only now
             raise PlanError(
                 "Invalid column, rename operation does not support rename one column name into another already exist "
                 f"column name, existing column name is: {taken[0]}. The columns are {list(chunk.columns)}."

@@ -24,10 +24,7 @@ def _prune(node: Node, needed: set[str] | None) -> Node:
         return node if len(kept) in (0, len(columns)) else node.replace(columns=kept)
     below = _needed_below(node, needed)
     inputs = tuple(_prune(child, below) for child in node.inputs)
-    if inputs == node.inputs:
-        return node
-    left = schema_of(inputs[0])
-    return node.replace(inputs=inputs).over(left) if left is not None else node.replace(inputs=inputs)
+    return node.replace(inputs=inputs) if inputs != node.inputs else node
 
 
 def _needed_below(node: Node, needed: set[str] | None) -> set[str] | None:
