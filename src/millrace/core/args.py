@@ -28,6 +28,7 @@ __all__ = [
     "INT32_MAX",
     "INT64_MAX",
     "UINT32_MAX",
+    "Checker",
     "ColumnNames",
     "Columns",
     "Each",
@@ -210,19 +211,32 @@ class _Parameter:
             rule.check(self.name, value)
 
 
-class _Checker:
-    """The checks of one function; annotations are resolved on the first call, not at import."""
+class Checker:
+    """The checks of one function; annotations are resolved on the first call, not at import.
 
-    def __init__(self, function: types.FunctionType) -> None:
-        self.function = function
-        self.signature = inspect.signature(function)
+    A function whose parameters are put together from several declarations gives its signature, and the parameters
+    that are declared elsewhere as ``others``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: inspect.Signature | None = None,
+        others: type | None = None,
+    ) -> None:
+        self.function = typing.cast(types.FunctionType, function)
+        self.signature = signature or inspect.signature(function)
+        self.others = others
         self.parameters: dict[str, _Parameter] | None = None
 
     def _resolve(self) -> dict[str, _Parameter]:
         # the return type may name a class that only type checkers import
-        taken = {n: a for n, a in self.function.__annotations__.items() if n != "return"}
+        written = self.function.__annotations__
+        taken = {n: written[n] for n in self.signature.parameters if n in written}
         holder = types.SimpleNamespace(__annotations__=taken)
         hints = typing.get_type_hints(holder, globalns=self.function.__globals__, include_extras=True)
+        if self.others is not None:
+            hints = typing.get_type_hints(self.others, include_extras=True) | hints
         made = {
             name: _Parameter(name, hints[name], parameter.default)
             for name, parameter in self.signature.parameters.items()
@@ -272,7 +286,7 @@ def checked(function: F) -> F:
     millrace.core.errors.ArgumentTypeError: Argument count with value True is not of type (<class 'int'>,), \
 but got <class 'bool'>.
     """
-    checker = _Checker(typing.cast(types.FunctionType, function))
+    checker = Checker(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

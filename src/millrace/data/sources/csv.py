@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
-from millrace.core.args import check_type, checked
+from millrace.core.args import check_type
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.schema import ColumnType
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.csv_rows import CsvRows, header_of
+from millrace.data.sources.shared import TextOptions, takes
 
 from .file_checks import IsFiles
-from .files import FilesDataset, Mode, find_files
-from .images import INT32, TEXT, Cache, NumSamples, NumWorkers, kind
+from .files import FilesDataset, find_files
+from .images import INT32, TEXT, kind
 
 __all__ = ["CSVDataset"]
 
@@ -32,19 +33,15 @@ class CSVDataset(FilesDataset):
     ['red, or so', 'blue']
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_files: Annotated[Any, IsFiles()],
         field_delim: str | None = ",",
         column_defaults: Any = None,
         column_names: Any = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[TextOptions],
     ) -> None:
         field_delim = "," if field_delim is None else field_delim
         if field_delim in ('"', "\r", "\n", "") or len(field_delim) > 1:
@@ -65,7 +62,7 @@ class CSVDataset(FilesDataset):
                 "CSVDataset: 'column_names' : Invalid parameter, duplicate column names are not allowed: "
                 f"{twice} ({dataset_files[0]})"
             )
-        self._open_each(dataset_files, form, columns, locals())
+        self._open_each(dataset_files, form, columns, locals(), shared)
 
 
 def _types(defaults: Any) -> list[type]:

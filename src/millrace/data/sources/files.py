@@ -289,11 +289,12 @@ class FilesDataset(SourceDataset):
         parts: Sequence[Part],
         columns: Mapping[str, ColumnType],
         given: Mapping[str, Any],
+        shared: Mapping[str, Any],
         by_files: bool = False,
     ) -> None:
-        """``given`` holds the constructor's arguments, as ``locals()`` has them."""
+        """``given`` holds the constructor's own arguments, as ``locals()`` has them, ``shared`` those that all take."""
         taken = inspect.signature(type(self)).parameters
-        options = {name: given.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
+        options = {name: shared.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
         num_shards, shard_id = options["num_shards"], options["shard_id"]
         check_shard_options(num_shards, shard_id)
         mode = options["shuffle"]
@@ -313,13 +314,18 @@ class FilesDataset(SourceDataset):
         sampler = FileSampler(
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
-        self._start(source, sampler, given.get("num_parallel_workers"))
+        self._start(source, sampler, shared.get("num_parallel_workers"))
 
     def _open_each(
-        self, paths: Sequence[str], form: Format, columns: Mapping[str, ColumnType], given: Mapping[str, Any]
+        self,
+        paths: Sequence[str],
+        form: Format,
+        columns: Mapping[str, ColumnType],
+        given: Mapping[str, Any],
+        shared: Mapping[str, Any],
     ) -> None:
         """Files of one format."""
-        self._open_files([[(path, form)] for path in paths], columns, given)
+        self._open_files([[(path, form)] for path in paths], columns, given, shared)
 
 
 def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:

@@ -206,19 +206,17 @@ class TableDataset(SourceDataset):
         REBUILD[cls.__name__] = partial(_rebuild, cls)
 
     def _open(
-        self,
-        make: partial[Table],
-        columns: Mapping[str, ColumnType],
-        picks: tuple[int | None, bool | None, Any, int | None, int | None],
-        num_parallel_workers: int | None,
-        heavy: bool | None = False,
+        self, make: partial[Table], columns: Mapping[str, ColumnType], given: Mapping[str, Any]
     ) -> None:
-        num_samples, shuffle, sampler, num_shards, shard_id = picks
+        """``given`` holds the shared arguments of the constructor, and may hold its others."""
+        names = ("num_samples", "shuffle", "num_shards", "shard_id")
+        num_samples, shuffle, num_shards, shard_id = (given[name] for name in names)
+        sampler = given.get("sampler")
         check_sampler_alone(sampler, num_samples, shuffle, num_shards, shard_id)
         check_shard_options(num_shards, shard_id)
         chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
-        source = TableSource(type(self).__name__, make, columns, bool(heavy))
-        self._start(source, chosen, num_parallel_workers)
+        source = TableSource(type(self).__name__, make, columns, heavy=bool(given.get("decode")))
+        self._start(source, chosen, given["num_parallel_workers"])
 
 
 def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:

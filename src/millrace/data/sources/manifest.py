@@ -61,8 +61,7 @@ class ManifestDataset(TableDataset):
             _table, dataset_file=dataset_file, usage=usage, class_indexing=class_indexing, decode=bool(decode)
         )
         columns = {"image": image(decode), "label": kind(np.int32)}
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers, decode)
+        self._open(make, columns, locals())
 
 
 def _check_file(path: Any) -> None:

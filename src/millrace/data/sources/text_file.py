@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
-from millrace.core.args import checked
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.lines import Lines
+from millrace.data.sources.shared import TextOptions, takes
 
 from .file_checks import IsFiles
-from .files import FilesDataset, Mode, find_files, texts
-from .images import Cache, NumSamples, NumWorkers
+from .files import FilesDataset, find_files, texts
 
 __all__ = ["TextFileDataset"]
 
@@ -27,16 +26,9 @@ class TextFileDataset(FilesDataset):
     ['Be happy every day.', 'End of file.']
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
-        self,
-        dataset_files: Annotated[Any, IsFiles()],
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_files: Annotated[Any, IsFiles()], *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
         dataset_files = sorted(find_files(dataset_files))
-        self._open_each(dataset_files, Lines("text"), texts("text"), locals())
+        self._open_each(dataset_files, Lines("text"), texts("text"), locals(), shared)

@@ -122,7 +122,8 @@ class TFRecordDataset(FilesDataset):
             _check_shards(len(dataset_files), num_shards or 1, compression_type and num_samples)
         form = ExampleRows({}, compression_type or "")
         given = locals() | {"schema": schema if isinstance(schema, str) else None}
-        self._open_files([[(path, form)] for path in dataset_files], {}, given, by_files=not shard_equal_rows)
+        parts = [[(path, form)] for path in dataset_files]
+        self._open_files(parts, {}, given, given, by_files=not shard_equal_rows)
         source = self._source
         source.described, source.wanted = described, list(columns_list) if columns_list else None  # type: ignore[attr-defined]
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import Columns, as_list, checked
+from millrace.core.args import Columns, as_list
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType
 from millrace.data.formats.images import Part
-from millrace.data.sources.images import NumSamples, NumWorkers, Table, TableDataset
+from millrace.data.sources.images import Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["HuggingFaceDataset"]
 
@@ -43,17 +44,9 @@ class HuggingFaceDataset(TableDataset):
     [1, 2]
     """
 
-    @checked
+    @takes(RowOptions, without=("cache",))
     def __init__(
-        self,
-        dataset: Any,
-        columns: Columns | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        self, dataset: Any, columns: Columns | None = None, *_: Any, **shared: Unpack[RowOptions]
     ) -> None:
         for needed in ("with_format", "column_names", "__len__", "__getitem__"):
             if not hasattr(dataset, needed):
@@ -68,8 +61,7 @@ class HuggingFaceDataset(TableDataset):
                     f"there is no column {name!r}, the columns are {dataset.column_names}."
                 )
         make = partial(_table, dataset=dataset, columns=names)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {name: ColumnType() for name in names}, picks, num_parallel_workers)
+        self._open(make, {name: ColumnType() for name in names}, shared)
 
 
 def _table(dataset: Any, columns: list[str]) -> Table:

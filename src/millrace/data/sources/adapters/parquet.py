@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import Columns, Each, as_list, checked
+from millrace.core.args import Columns, Each, as_list
 from millrace.core.chunk import Column
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType
 from millrace.data.formats.arrow import ArrowRows
 from millrace.data.formats.images import Part
-from millrace.data.sources.images import NumSamples, NumWorkers, Table, TableDataset, check_there
+from millrace.data.sources.images import Table, TableDataset, check_there
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["ParquetDataset"]
 
@@ -34,25 +35,20 @@ class ParquetDataset(TableDataset):
     [1, 2]
     """
 
-    @checked
+    @takes(RowOptions, without=("cache",))
     def __init__(
         self,
         dataset_files: Annotated[str | list[Any], Each(str)],
         columns: Columns | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         files = as_list(dataset_files) or []
         for path in files:
             check_there(path)
         names = as_list(columns) or ArrowRows(files[:1], None).names
         make = partial(_table, dataset_files=files, columns=names)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {name: ColumnType() for name in names}, picks, num_parallel_workers)
+        self._open(make, {name: ColumnType() for name in names}, shared)
 
 
 def _table(dataset_files: list[str], columns: list[str]) -> Table:

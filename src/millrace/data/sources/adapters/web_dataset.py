@@ -67,8 +67,7 @@ class WebDataset(TableDataset):
             check_there(path)
         names = as_list(columns) or _first(files)
         make = partial(_table, dataset_files=files, columns=names, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {name: _kind(name, decode) for name in names}, picks, num_parallel_workers, decode)
+        self._open(make, {name: _kind(name, decode) for name in names}, locals())
 
 
 def _expand(path: str) -> list[str]:

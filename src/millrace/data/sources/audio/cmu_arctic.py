@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    TEXT,
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import TEXT, UINT32, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["CMUArcticDataset"]
 
@@ -47,7 +38,7 @@ class CMUArcticDataset(TableDataset):
     ['a0001']
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -72,21 +63,12 @@ class CMUArcticDataset(TableDataset):
             "slt",
         ]
         | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, name=name or "aew")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
-            make,
-            {"waveform": WAVE, "sample_rate": UINT32, "transcript": TEXT, "utterance_id": TEXT},
-            picks,
-            num_parallel_workers,
+            make, {"waveform": WAVE, "sample_rate": UINT32, "transcript": TEXT, "utterance_id": TEXT}, shared
         )
 
 

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in, folders_in
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    TEXT,
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import TEXT, UINT32, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["GTZANDataset"]
 
@@ -43,24 +34,16 @@ class GTZANDataset(TableDataset):
     ['blues']
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "valid", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make, {"waveform": WAVE, "sample_rate": UINT32, "label": TEXT}, picks, num_parallel_workers
-        )
+        self._open(make, {"waveform": WAVE, "sample_rate": UINT32, "label": TEXT}, shared)
 
 
 def _table(dataset_dir: str, usage: str) -> Table:

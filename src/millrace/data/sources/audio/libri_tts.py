@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, folders_in, lines_of
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    TEXT,
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import TEXT, UINT32, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["LibriTTSDataset"]
 
@@ -45,7 +36,7 @@ class LibriTTSDataset(TableDataset):
     ['Number one!']
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -60,20 +51,14 @@ class LibriTTSDataset(TableDataset):
             "all",
         ]
         | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         texts = dict.fromkeys(("original_text", "normalized_text"), TEXT)
         numbers = dict.fromkeys(("speaker_id", "chapter_id"), UINT32)
         columns = {"waveform": WAVE, "sample_rate": UINT32} | texts | numbers | {"utterance_id": TEXT}
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers)
+        self._open(make, columns, shared)
 
 
 _ALL = [b"dev-clean", b"dev-other", b"test-clean", b"test-other", b"train-clean-100", b"train-clean-360"]

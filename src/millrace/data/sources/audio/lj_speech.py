@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    INT32,
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import INT32, TEXT, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["LJSpeechDataset"]
 
@@ -45,22 +36,11 @@ class LJSpeechDataset(TableDataset):
     ['In 1831']
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(RowOptions)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[RowOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir)
         texts = {"transcription": TEXT, "normalized_transcription": TEXT}
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, picks, num_parallel_workers)
+        self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, shared)
 
 
 def _table(dataset_dir: str) -> Table:

@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in, folders_in, lines_of
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    INT32,
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import INT32, TEXT, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["SpeechCommandsDataset"]
 
@@ -45,18 +36,13 @@ class SpeechCommandsDataset(TableDataset):
     [('cat', '0a7c2a8d')]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "valid", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         columns = {
@@ -66,8 +52,7 @@ class SpeechCommandsDataset(TableDataset):
             "speaker_id": TEXT,
             "utterance_number": INT32,
         }
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers)
+        self._open(make, columns, shared)
 
 
 _LISTS = {"test": ["testing"], "valid": ["validation"], "train": ["testing", "validation"], "all": []}

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import OneOf, check_type, checked
+from millrace.core.args import OneOf, check_type
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import files_in, lines_of
 from millrace.data.formats.wav import read_sphere
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    INT32,
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import INT32, TEXT, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["TedliumDataset"]
 
@@ -48,20 +40,15 @@ class TedliumDataset(TableDataset):
     [((1, 8), 'good morning')]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         release: Literal["release1", "release2", "release3"],
         usage: Any = None,
         extensions: str | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         if usage is not None:
             check_type(usage, (str,), "usage")
@@ -71,8 +58,7 @@ class TedliumDataset(TableDataset):
         given: dict[str, Any] = {"dataset_dir": dataset_dir, "release": release, "usage": usage or "all"}
         make = partial(_table, **given, extensions=extensions or ".sph")
         texts = dict.fromkeys(("transcript", "talk_id", "speaker_id", "identifier"), TEXT)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, picks, num_parallel_workers)
+        self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, shared)
 
 
 def _table(dataset_dir: str, release: str, usage: str, extensions: str) -> Table:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in
 from millrace.data.sources.audio.waves import WAVE, WaveTable
-from millrace.data.sources.images import (
-    INT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import INT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["YesNoDataset"]
 
@@ -38,26 +29,10 @@ class YesNoDataset(TableDataset):
     [[0, 0, 0, 1, 0, 0, 0, 1]]
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(RowOptions)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[RowOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make,
-            {"waveform": WAVE, "sample_rate": INT32, "label": kind("int32", 8)},
-            picks,
-            num_parallel_workers,
-        )
+        self._open(make, {"waveform": WAVE, "sample_rate": INT32, "label": kind("int32", 8)}, shared)
 
 
 def _table(dataset_dir: str) -> Table:

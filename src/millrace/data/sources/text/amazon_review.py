@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.args import checked
+from typing import Any, Unpack
+
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.csv_rows import CsvRows
-from millrace.data.sources.files import FilesDataset, Mode, TrainTest, by_usage, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, TrainTest, by_usage, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["AmazonReviewDataset"]
 
@@ -23,17 +25,9 @@ class AmazonReviewDataset(FilesDataset):
     ['Great CD']
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        usage: TrainTest = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
         files = by_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
         self._open_each(
@@ -41,4 +35,5 @@ class AmazonReviewDataset(FilesDataset):
             CsvRows(["label", "title", "content"], [str] * 3),
             texts("label", "title", "content"),
             locals(),
+            shared,
         )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
-from millrace.core.args import checked
 from millrace.core.errors import ArgumentValueError
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.json_lines import JsonLines
 from millrace.data.sources.file_checks import IsFiles
-from millrace.data.sources.files import FilesDataset, Mode, find_files
-from millrace.data.sources.images import TEXT, UINT32, Cache, NumSamples, NumWorkers, kind
+from millrace.data.sources.files import FilesDataset, find_files
+from millrace.data.sources.images import TEXT, UINT32, kind
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["CLUEDataset"]
 
@@ -47,18 +47,14 @@ class CLUEDataset(FilesDataset):
     ['two']
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_files: Annotated[Any, IsFiles()],
         task: Any = "AFQMC",
         usage: Any = "train",
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[TextOptions],
     ) -> None:
         if task not in TASKS:
             raise ArgumentValueError("task should be 'AFQMC', 'TNEWS', 'IFLYTEK', 'CMNLI', 'WSC' or 'CSL'.")
@@ -72,4 +68,4 @@ class CLUEDataset(FilesDataset):
             columns["id"] = UINT32
         columns = dict(sorted(columns.items()))
         form = JsonLines({name: INSIDE.get(name, (name,)) for name in columns})
-        self._open_each(dataset_files, form, columns, locals())
+        self._open_each(dataset_files, form, columns, locals(), shared)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any, Unpack
 
-from millrace.core.args import checked
 from millrace.data.formats.lines import Lines
-from millrace.data.sources.files import FilesDataset, Mode, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["EnWik9Dataset"]
 
@@ -21,16 +22,7 @@ class EnWik9Dataset(FilesDataset):
     2
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = True,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(TextOptions, shuffle=True)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[TextOptions]) -> None:
         files = [os.path.join(dataset_dir, "enwik9")]
-        self._open_each(files, Lines("text", keep_blank=True), texts("text"), locals())
+        self._open_each(files, Lines("text", keep_blank=True), texts("text"), locals(), shared)

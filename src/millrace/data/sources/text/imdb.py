@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import PlanError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in
 from millrace.data.formats.progress import progress
 from millrace.data.formats.text_files import FileTexts
 from millrace.data.sources.files import TrainTest
-from millrace.data.sources.images import (
-    INT32,
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-)
+from millrace.data.sources.images import INT32, TEXT, Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["IMDBDataset"]
 
@@ -41,23 +32,13 @@ class IMDBDataset(TableDataset):
     ['a pos film', 'a neg film']
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        usage: TrainTest = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[RowOptions]
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         columns = {"text": TEXT, "label": INT32}
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers)
+        self._open(make, columns, shared)
 
 
 def _table(dataset_dir: str, usage: str) -> Table:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
-from millrace.core.args import checked
 from millrace.core.shuffle import Shuffle
 from millrace.data.sources.file_checks import IsPair
-from millrace.data.sources.files import FilesDataset, Mode, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import CorpusOptions, takes
 
 from .ted import talks
 
@@ -34,7 +34,7 @@ class IWSLT2016Dataset(FilesDataset):
     ['Good morning.']
     """
 
-    @checked
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -42,16 +42,12 @@ class IWSLT2016Dataset(FilesDataset):
         language_pair: Annotated[Any, PAIRS] = None,
         valid_set: Sets = None,
         test_set: Sets = None,
-        num_samples: NumSamples = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        num_parallel_workers: NumWorkers = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[CorpusOptions],
     ) -> None:
         one, two = language_pair or ("de", "en")
         folder = os.path.join(dataset_dir, "texts", one, two, f"{one}-{two}")
         parts = talks(
             folder, "16", usage, one, two, {"valid": valid_set or "tst2013", "test": test_set or "tst2014"}
         )
-        self._open_files(parts, texts("text", "translation"), locals())
+        self._open_files(parts, texts("text", "translation"), locals(), shared)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
-from millrace.core.args import check_type, checked
+from millrace.core.args import check_type
 from millrace.core.errors import ArgumentValueError
 from millrace.data.formats.lines import Lines
 from millrace.data.sources.files import FilesDataset, by_usage, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["Multi30kDataset"]
 
@@ -49,21 +50,17 @@ class Multi30kDataset(FilesDataset):
     ['Two men.']
     """
 
-    @checked
+    @takes(RowOptions, without=("sampler",))
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "valid", "all"] | None = None,
         language_pair: Annotated[Any, _Pair()] = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         one, two = language_pair or ("en", "de")
         stems = by_usage(dataset_dir, usage, FILES)
         forms = (Lines("text", paired=True), Lines("translation", paired=True))
         parts = [[(f"{stem}.{one}", forms[0]), (f"{stem}.{two}", forms[1])] for stem in stems]
-        self._open_files(parts, texts("text", "translation"), locals())
+        self._open_files(parts, texts("text", "translation"), locals(), shared)

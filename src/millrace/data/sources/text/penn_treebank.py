@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.args import checked
+from typing import Any, Unpack
+
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.lines import Lines
-from millrace.data.sources.files import FilesDataset, Mode, TrainValidTest, by_usage, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["PennTreebankDataset"]
 
@@ -25,17 +27,9 @@ class PennTreebankDataset(FilesDataset):
     ["no it was n't black monday"]
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        usage: TrainValidTest = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
         files = by_usage(dataset_dir, usage, FILES)
-        self._open_each(files, Lines("text"), texts("text"), locals())
+        self._open_each(files, Lines("text"), texts("text"), locals(), shared)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.args import checked
+from typing import Any, Unpack
+
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.csv_rows import CsvRows
-from millrace.data.sources.files import FilesDataset, Mode, TrainTest, by_usage, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, TrainTest, by_usage, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import CorpusOptions, takes
 
 __all__ = ["SogouNewsDataset"]
 
@@ -23,17 +25,9 @@ class SogouNewsDataset(FilesDataset):
     ['shou ji']
     """
 
-    @checked
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        usage: TrainTest = None,
-        num_samples: NumSamples = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        num_parallel_workers: NumWorkers = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[CorpusOptions]
     ) -> None:
         files = by_usage(dataset_dir, usage, {"train": "train.csv", "test": "test.csv"})
         self._open_each(
@@ -41,4 +35,5 @@ class SogouNewsDataset(FilesDataset):
             CsvRows(["index", "title", "content"], [str] * 3),
             texts("index", "title", "content"),
             locals(),
+            shared,
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
 from millrace.core.errors import PlanError
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.squad import SquadFile
-from millrace.data.sources.files import FilesDataset, Mode, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers, kind
+from millrace.data.sources.files import FilesDataset, texts
+from millrace.data.sources.images import Folder, kind
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["SQuADDataset"]
 
@@ -28,22 +28,20 @@ class SQuADDataset(FilesDataset):
     [[2]]
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "dev", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[TextOptions],
     ) -> None:
         wanted = ("train", "dev") if usage in (None, "all") else (usage,)
         columns = texts("context", "question") | texts("text", shape=(None,))
         columns["answer_start"] = kind("uint32", None)
-        self._open_each([_file(dataset_dir, str(name)) for name in wanted], SquadFile(), columns, locals())
+        self._open_each(
+            [_file(dataset_dir, str(name)) for name in wanted], SquadFile(), columns, locals(), shared
+        )
 
 
 def _file(folder: str, usage: str) -> str:

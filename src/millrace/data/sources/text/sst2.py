@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.csv_rows import CsvRows
-from millrace.data.sources.files import FilesDataset, Mode, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["SST2Dataset"]
 
@@ -26,19 +26,15 @@ class SST2Dataset(FilesDataset):
     ['1']
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "dev"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[TextOptions],
     ) -> None:
         columns: list[str | None] = [None, "sentence"] if usage == "test" else ["sentence", "label"]
         form = CsvRows(columns, [str, str], delimiter="\t", skip=1)
         files = [os.path.join(dataset_dir, f"{usage or 'train'}.tsv")]
-        self._open_each(files, form, texts(*filter(None, columns)), locals())
+        self._open_each(files, form, texts(*filter(None, columns)), locals(), shared)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.args import checked
+from typing import Any, Unpack
+
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.lines import Groups
-from millrace.data.sources.files import FilesDataset, Mode, TrainValidTest, by_usage, texts
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers
+from millrace.data.sources.files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace.data.sources.images import Folder
+from millrace.data.sources.shared import CorpusOptions, takes
 
 __all__ = ["UDPOSDataset"]
 
@@ -30,17 +32,9 @@ class UDPOSDataset(FilesDataset):
     [['PROPN', 'PUNCT']]
     """
 
-    @checked
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        usage: TrainValidTest = None,
-        num_samples: NumSamples = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        num_parallel_workers: NumWorkers = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[CorpusOptions]
     ) -> None:
         files = by_usage(dataset_dir, usage, FILES)
-        self._open_each(files, Groups(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals())
+        self._open_each(files, Groups(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals(), shared)

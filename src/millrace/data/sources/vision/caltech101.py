@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import EachRow, Stored
 from millrace.data.formats.listing import FileList, files_in, folders_in
 from millrace.data.formats.mat import read_mat
-from millrace.data.sources.images import (
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    kind,
-    pictures,
-)
+from millrace.data.sources.images import Folder, Table, TableDataset, image, kind, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["Caltech101Dataset"]
 
@@ -38,24 +29,20 @@ class Caltech101Dataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(PictureOptions, without=("cache",), num_parallel_workers=1, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         target_type: Literal["category", "annotation", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = 1,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         wanted = _COLUMNS[target_type or "category"]
         make = partial(_table, dataset_dir=dataset_dir, target_type=target_type or "category", decode=decode)
-        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode)} | wanted, picks, workers, decode)
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": image(decode)} | wanted, shared)
 
 
 _CATEGORY, _OUTLINE = {"category": kind("int64")}, {"annotation": kind("float64", 2, None)}

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
-from millrace.data.sources.images import (
-    INT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    class_folders,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import INT32, Folder, Table, TableDataset, class_folders, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["Caltech256Dataset"]
 
@@ -34,22 +23,11 @@ class Caltech256Dataset(TableDataset):
     [0]
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(PictureOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+        decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": INT32}, shared)
 
 
 def _table(dataset_dir: str, decode: bool | None) -> Table:

@@ -71,10 +71,7 @@ class CelebADataset(TableDataset):
             "extensions": extensions or [],
         }
         make = partial(_table, **given, decode=decode, decrypt=decrypt)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make, {"image": image(decode), "attr": kind("uint32", None)}, picks, num_parallel_workers, decode
-        )
+        self._open(make, {"image": image(decode), "attr": kind("uint32", None)}, locals())
 
 
 _PARTS = {"train": "0", "valid": "1", "test": "2"}

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 from millrace.data.sources.vision.cifar_files import cifar_table
 
 __all__ = ["Cifar10Dataset"]
@@ -34,22 +25,16 @@ class Cifar10Dataset(TableDataset):
     [((32, 32, 3), 3), ((32, 32, 3), 8)]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, picks, num_parallel_workers)
+        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, shared)
 
 
 _TRAIN = [f"data_batch_{number}" for number in range(1, 6)]

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 from millrace.data.sources.vision.cifar_files import cifar_table
 
 __all__ = ["Cifar100Dataset"]
@@ -35,26 +26,17 @@ class Cifar100Dataset(TableDataset):
     [(3, 31)]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
-            make,
-            {"image": kind("uint8", 32, 32, 3), "coarse_label": UINT32, "fine_label": UINT32},
-            picks,
-            num_parallel_workers,
+            make, {"image": kind("uint8", 32, 32, 3), "coarse_label": UINT32, "fine_label": UINT32}, shared
         )
 
 

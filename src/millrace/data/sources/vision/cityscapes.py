@@ -5,25 +5,16 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import OneOf, checked
+from millrace.core.args import OneOf
 from millrace.data.formats.annotations import read_json
 from millrace.data.formats.images import EachRow
 from millrace.data.formats.listing import FileList, files_in, folders_in
-from millrace.data.sources.images import (
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import TEXT, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["CityscapesDataset"]
 
@@ -42,22 +33,17 @@ class CityscapesDataset(TableDataset):
     ['{"objects":[]}']
     """
 
-    @checked
+    @takes(PictureOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: str = "train",
         quality_mode: Literal["fine", "coarse"] = "fine",
         task: Literal["instance", "semantic", "polygon", "color"] = "instance",
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         OneOf("train", *(("test",) if quality_mode == "fine" else ("train_extra",)), "val", "all").check(
             "usage", usage
         )
@@ -68,13 +54,8 @@ class CityscapesDataset(TableDataset):
             "task": task,
         }
         make = partial(_table, **given, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
-            make,
-            {"image": image(decode), "task": TEXT if task == "polygon" else image(decode)},
-            picks,
-            num_parallel_workers,
-            decode,
+            make, {"image": image(decode), "task": TEXT if task == "polygon" else image(decode)}, shared
         )
 
 

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from millrace.core.args import checked
 from millrace.core.errors import ArgumentValueError
 from millrace.data.samplers import PKSampler
-from millrace.data.sources.images import (
-    TEXT,
-    Cache,
-    Decrypt,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    TableDataset,
-    check_there,
-    image,
-)
+from millrace.data.sources.images import TEXT, Decrypt, Folder, TableDataset, check_there, image
+from millrace.data.sources.shared import PictureOptions, takes
 from millrace.data.sources.vision.coco_annotations import COLUMNS, coco_table
 
 __all__ = ["CocoDataset"]
@@ -44,32 +34,26 @@ class CocoDataset(TableDataset):
     [[[0.0, 1.0, 2.0, 3.0]]]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         annotation_file: str,
         task: str = "Detection",
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
         extra_metadata: bool = False,
         decrypt: Decrypt = None,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         check_there(annotation_file)
         if task not in COLUMNS:
             raise ArgumentValueError(f"Invalid task type: {task}.")
-        if isinstance(sampler, PKSampler):
+        if isinstance(shared["sampler"], PKSampler):
             raise ArgumentValueError("CocoDataset doesn't support PKSampler.")
         given: dict[str, Any] = {"dataset_dir": dataset_dir, "annotation_file": annotation_file, "task": task}
         make = partial(coco_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         columns = (
             {"image": image(decode)} | COLUMNS[task] | ({"_meta-filename": TEXT} if extra_metadata else {})
         )
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers, decode)
+        self._open(make, columns, shared)

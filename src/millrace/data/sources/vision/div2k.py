@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
-from millrace.core.args import OneOf, checked
+from millrace.core.args import OneOf
 from millrace.core.errors import ArgumentValueError
 from millrace.data.formats.listing import FileList, files_in
-from millrace.data.sources.images import (
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["DIV2KDataset"]
 
@@ -36,22 +28,17 @@ class DIV2KDataset(TableDataset):
     [(3,)]
     """
 
-    @checked
+    @takes(PictureOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "valid", "all"] = "train",
         downgrade: Literal["bicubic", "unknown", "mild", "difficult", "wild"] = "bicubic",
         scale: Annotated[int, OneOf(2, 3, 4, 8)] = 2,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         if scale == 8 and downgrade != "bicubic":
             raise ArgumentValueError("DIV2KNode: scale equal to 8 is allowed only in bicubic downgrade.")
         if downgrade in ("mild", "difficult", "wild") and scale != 4:
@@ -63,10 +50,7 @@ class DIV2KDataset(TableDataset):
             "scale": scale,
         }
         make = partial(_table, **given, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make, {"hr_image": image(decode), "lr_image": image(decode)}, picks, num_parallel_workers, decode
-        )
+        self._open(make, {"hr_image": image(decode), "lr_image": image(decode)}, shared)
 
 
 def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: bool | None) -> Table:

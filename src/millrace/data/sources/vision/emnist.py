@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers, Table, TableDataset
+from millrace.data.sources.images import Folder, Table, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 from millrace.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 
 __all__ = ["EMnistDataset"]
@@ -25,23 +25,17 @@ class EMnistDataset(TableDataset):
     [26]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         name: Literal["byclass", "bymerge", "balanced", "letters", "digits", "mnist"],
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, name=name, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, IDX_COLUMNS, picks, num_parallel_workers)
+        self._open(make, IDX_COLUMNS, shared)
 
 
 def _table(dataset_dir: str, name: str, usage: str) -> Table:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import INT32_MAX, Range, check_type, checked
+from millrace.core.args import INT32_MAX, Range, check_type
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentValueError
 from millrace.core.order import Indices
 from millrace.core.rng import Draws
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    NumSamples,
-    NumWorkers,
-    Part,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Part, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["FakeImageDataset"]
 
@@ -37,20 +29,15 @@ class FakeImageDataset(TableDataset):
     [(4, 5, 3), (4, 5, 3), (4, 5, 3)]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         num_images: Positive = 1000,
         image_size: list[Any] | tuple[Any, ...] = (224, 224, 3),
         num_classes: Positive = 10,
         base_seed: int = 0,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         if len(image_size) != 3:
             raise ArgumentValueError(
@@ -65,9 +52,8 @@ class FakeImageDataset(TableDataset):
             "num_classes": num_classes,
         }
         make = partial(_table, **given, base_seed=base_seed)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
         columns = {"image": kind("uint8", *image_size), "label": UINT32}
-        self._open(make, columns, picks, num_parallel_workers)
+        self._open(make, columns, shared)
 
 
 def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> Table:

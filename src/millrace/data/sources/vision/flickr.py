@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
-from millrace.data.sources.images import (
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    check_there,
-    image,
-    kind,
-    pictures,
-)
+from millrace.data.sources.images import Folder, Table, TableDataset, check_there, image, kind, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["FlickrDataset"]
 
@@ -40,30 +29,14 @@ class FlickrDataset(TableDataset):
     [['A dog .', 'A cat .']]
     """
 
-    @checked
+    @takes(PictureOptions)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        annotation_file: str,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, annotation_file: str, *_: Any, **shared: Unpack[PictureOptions]
     ) -> None:
+        decode = shared["decode"]
         check_there(annotation_file)
         make = partial(_table, dataset_dir=dataset_dir, annotation_file=annotation_file, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make,
-            {"image": image(decode), "annotation": kind("str", None)},
-            picks,
-            num_parallel_workers,
-            decode,
-        )
+        self._open(make, {"image": image(decode), "annotation": kind("str", None)}, shared)
 
 
 def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.mat import read_mat
-from millrace.data.sources.images import (
-    UINT32,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    check_there,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, check_there, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["Flowers102Dataset"]
 
@@ -45,28 +35,24 @@ class Flowers102Dataset(TableDataset):
     [76]
     """
 
-    @checked
+    @takes(PictureOptions, without=("cache",), num_parallel_workers=1, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         task: Literal["Classification", "Segmentation"] | None = "Classification",
         usage: Literal["train", "valid", "test", "all"] | None = "all",
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = 1,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         for name in ("imagelabels.mat", "setid.mat"):
             check_there(os.path.join(dataset_dir, name))
         usage, task = usage or "all", task or "Classification"
         make = partial(_table, dataset_dir=dataset_dir, task=task, usage=usage, decode=decode)
         outline = {"segmentation": image(decode)} if task == "Segmentation" else {}
-        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode)} | outline | {"label": UINT32}, picks, workers, decode)
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": image(decode)} | outline | {"label": UINT32}, shared)
 
 
 _PARTS = {"train": ["trnid"], "test": ["tstid"], "valid": ["valid"], "all": ["trnid", "tstid", "valid"]}

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
-from millrace.data.sources.images import (
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import TEXT, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["Food101Dataset"]
 
@@ -40,23 +30,17 @@ class Food101Dataset(TableDataset):
     ['waffles']
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": TEXT}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": TEXT}, shared)
 
 
 def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:

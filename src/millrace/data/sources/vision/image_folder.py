@@ -71,8 +71,7 @@ class ImageFolderDataset(TableDataset):
             decode=decode,
             decrypt=decrypt,
         )
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": INT32}, locals())
 
 
 def _table(

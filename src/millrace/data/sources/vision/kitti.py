@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in, lines_of
-from millrace.data.sources.images import (
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    kind,
-    pictures,
-)
+from millrace.data.sources.images import Folder, Table, TableDataset, image, kind, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["KITTIDataset"]
 
@@ -44,29 +34,17 @@ class KITTIDataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "train", decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make,
-            {"image": image(decode)} | ({} if usage == "test" else _COLUMNS),
-            picks,
-            num_parallel_workers,
-            decode,
-        )
+        self._open(make, {"image": image(decode)} | ({} if usage == "test" else _COLUMNS), shared)
 
 
 # column -> (type, first field, fields)

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["LFWDataset"]
 
@@ -42,22 +32,17 @@ class LFWDataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         task: Literal["people", "pairs"] | None = None,
         usage: Literal["10fold", "train", "test", "all"] | None = None,
         image_set: Literal["original", "funneled", "deepfunneled"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         given: dict[str, Any] = {
             "task": task or "people",
             "usage": usage or "all",
@@ -65,14 +50,7 @@ class LFWDataset(TableDataset):
         }
         make = partial(_table, dataset_dir=dataset_dir, **given, decode=decode)
         names = ("image1", "image2") if task == "pairs" else ("image",)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(
-            make,
-            {name: image(decode) for name in names} | {"label": UINT32},
-            picks,
-            num_parallel_workers,
-            decode,
-        )
+        self._open(make, {name: image(decode) for name in names} | {"label": UINT32}, shared)
 
 
 _FOLDERS = {"original": "lfw", "funneled": "lfw_funneled", "deepfunneled": "lfw-deepfunneled"}

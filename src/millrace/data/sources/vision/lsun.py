@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import OneOf, check_type, checked
+from millrace.core.args import OneOf, check_type
 from millrace.core.errors import PlanError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["LSUNDataset"]
 
@@ -41,29 +32,23 @@ class LSUNDataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "valid", "all"] | None = None,
         classes: list[Any] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         for name in classes or ():
             check_type(name, (str,), "classes")
             OneOf(*SCENES).check("classes", name)
         make = partial(
             _table, dataset_dir=dataset_dir, usage=usage or "all", classes=classes or [], decode=decode
         )
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": UINT32}, shared)
 
 
 SCENES = ["bedroom", "bridge", "church_outdoor", "classroom", "conference_room", "dining_room", "kitchen"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
-from millrace.data.sources.images import Cache, Folder, NumSamples, NumWorkers, TableDataset
+from millrace.data.sources.images import Folder, TableDataset
+from millrace.data.sources.shared import RowOptions, takes
 from millrace.data.sources.vision.idx_images import IDX_COLUMNS, mnist_table
 
 __all__ = ["MnistDataset"]
@@ -27,19 +27,13 @@ class MnistDataset(TableDataset):
     [((28, 28, 1), 7), ((28, 28, 1), 3)]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(mnist_table, dataset_dir=dataset_dir, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, IDX_COLUMNS, picks, num_parallel_workers)
+        self._open(make, IDX_COLUMNS, shared)

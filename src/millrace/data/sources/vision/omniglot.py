@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in, folders_in
-from millrace.data.sources.images import (
-    INT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import INT32, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["OmniglotDataset"]
 
@@ -39,24 +29,14 @@ class OmniglotDataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
-        self,
-        dataset_dir: Folder,
-        background: bool | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        self, dataset_dir: Folder, background: bool | None = None, *_: Any, **shared: Unpack[PictureOptions]
     ) -> None:
+        decode = shared["decode"]
         background = True if background is None else background
         make = partial(_table, dataset_dir=dataset_dir, background=background, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": INT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": INT32}, shared)
 
 
 def _table(dataset_dir: str, background: bool, decode: bool | None) -> Table:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import EachRow, Stored, map_grey_bmp
 from millrace.data.formats.listing import FileList, files_in, lines_of
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["PhotoTourDataset"]
 
@@ -39,7 +30,7 @@ class PhotoTourDataset(TableDataset):
     [(64, 64, 1), (64, 64, 1)]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -47,21 +38,15 @@ class PhotoTourDataset(TableDataset):
             "notredame", "yosemite", "liberty", "notredame_harris", "yosemite_harris", "liberty_harris"
         ],
         usage: Literal["train", "test"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, name=name, usage=usage or "train")
         patch = kind("uint8", 64, 64, 1)
         columns = (
             {"image1": patch, "image2": patch, "matches": UINT32} if usage == "test" else {"image": patch}
         )
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers)
+        self._open(make, columns, shared)
 
 
 _SIDE, _ACROSS = 64, 16

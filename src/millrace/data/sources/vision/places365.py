@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, lines_of
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["Places365Dataset"]
 
@@ -39,25 +29,19 @@ class Places365Dataset(TableDataset):
     [165]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train-standard", "train-challenge", "val"] | None = None,
         small: bool | None = True,
         decode: bool | None = False,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         usage = usage or "train-standard"
         make = partial(_table, dataset_dir=dataset_dir, usage=usage, small=bool(small), decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": UINT32}, {**shared, "decode": decode})
 
 
 def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> Table:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from millrace.core.args import checked
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 from millrace.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 
 __all__ = ["QMnistDataset"]
@@ -38,27 +29,18 @@ class QMnistDataset(TableDataset):
     [[5, 5, 5, 5, 5, 5, 5, 5]]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "test10k", "test50k", "nist", "all"] | None = None,
         compat: bool | None = True,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", compat=bool(compat))
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
         self._open(
-            make,
-            {"image": IDX_COLUMNS["image"], "label": UINT32 if compat else kind("uint32", 8)},
-            picks,
-            num_parallel_workers,
+            make, {"image": IDX_COLUMNS["image"], "label": UINT32 if compat else kind("uint32", 8)}, shared
         )
 
 

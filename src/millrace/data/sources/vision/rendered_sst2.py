@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["RenderedSST2Dataset"]
 
@@ -41,23 +31,17 @@ class RenderedSST2Dataset(TableDataset):
     [1]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["val", "all", "train", "test"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "label": UINT32}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "label": UINT32}, shared)
 
 
 def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:

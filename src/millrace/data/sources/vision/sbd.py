@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import EachRow
 from millrace.data.formats.listing import lines_of
 from millrace.data.formats.mat import read_mat
-from millrace.data.sources.images import (
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    image,
-    kind,
-    pictures,
-)
+from millrace.data.sources.images import Folder, Table, TableDataset, image, kind, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["SBDataset"]
 
@@ -43,20 +34,16 @@ class SBDataset(TableDataset):
     [(2, 3)]
     """
 
-    @checked
+    @takes(PictureOptions, without=("cache",), num_parallel_workers=1)
     def __init__(
         self,
         dataset_dir: Folder,
         task: Literal["Boundaries", "Segmentation"] | None = "Boundaries",
         usage: Literal["train", "val", "train_noval", "all"] | None = "all",
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = 1,
-        shuffle: bool | None = None,
-        decode: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         given: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "task": task or "Boundaries",
@@ -66,9 +53,9 @@ class SBDataset(TableDataset):
         target = (
             kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
         )
-        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "task": target}, picks, workers, decode)
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": image(decode), "task": target}, shared)
 
 
 def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import FileList, files_in, lines_of
-from millrace.data.sources.images import (
-    TEXT,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    check_there,
-    image,
-    pictures,
-)
+from millrace.data.sources.images import TEXT, Folder, Table, TableDataset, check_there, image, pictures
+from millrace.data.sources.shared import PictureOptions, takes
 
 __all__ = ["SBUDataset"]
 
@@ -47,24 +36,13 @@ class SBUDataset(TableDataset):
     ['A dog .']
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(PictureOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+        decode = shared["decode"]
         for name in ("urls", "captions"):
             check_there(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": image(decode), "caption": TEXT}, picks, num_parallel_workers, decode)
+        self._open(make, {"image": image(decode), "caption": TEXT}, shared)
 
 
 def _table(dataset_dir: str, decode: bool | None) -> Table:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import lines_of
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["SemeionDataset"]
 
@@ -36,21 +27,10 @@ class SemeionDataset(TableDataset):
     [3]
     """
 
-    @checked
-    def __init__(
-        self,
-        dataset_dir: Folder,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
-    ) -> None:
+    @takes(RowOptions)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[RowOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir)
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 16, 16), "label": UINT32}, picks, num_parallel_workers)
+        self._open(make, {"image": kind("uint8", 16, 16), "label": UINT32}, shared)
 
 
 def _table(dataset_dir: str) -> Table:

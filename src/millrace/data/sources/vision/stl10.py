@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Loaded, Stored, map_file
-from millrace.data.sources.images import (
-    INT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    check_there,
-    kind,
-)
+from millrace.data.sources.images import INT32, Folder, Table, TableDataset, check_there, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["STL10Dataset"]
 
@@ -38,25 +28,19 @@ class STL10Dataset(TableDataset):
     [9]
     """
 
-    @checked
+    @takes(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "unlabeled", "train+unlabeled", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         for part in _PARTS[usage] if usage else ():
             for end in ("X", "y") if part != "unlabeled" else ("X",):
                 check_there(os.path.join(dataset_dir, f"{part}_{end}.bin"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 96, 96, 3), "label": INT32}, picks, num_parallel_workers)
+        self._open(make, {"image": kind("uint8", 96, 96, 3), "label": INT32}, shared)
 
 
 _PARTS = {name: [name] for name in ("train", "test", "unlabeled")}

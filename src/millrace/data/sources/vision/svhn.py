@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.data.formats.images import Loaded, Stored
 from millrace.data.formats.mat import read_mat
-from millrace.data.sources.images import (
-    UINT32,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    check_there,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, check_there, kind
+from millrace.data.sources.shared import RowOptions, takes
 
 __all__ = ["SVHNDataset"]
 
@@ -39,25 +30,21 @@ class SVHNDataset(TableDataset):
     [0]
     """
 
-    @checked
+    @takes(RowOptions, without=("cache",), num_parallel_workers=1)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "extra", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = 1,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
     ) -> None:
         parts = ("train", "test", "extra") if usage in (None, "all") else (usage,)
         for part in parts if usage else ():
             check_there(os.path.join(dataset_dir, f"{part}_32x32.mat"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        workers = None if num_parallel_workers == 1 else num_parallel_workers  # as many as are sensible
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, picks, workers)
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, shared)
 
 
 def _table(dataset_dir: str, usage: str) -> Table:

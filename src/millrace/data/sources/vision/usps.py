@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import FormatError
 from millrace.core.shuffle import Shuffle
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import lines_of
-from millrace.data.sources.files import Mode
-from millrace.data.sources.images import (
-    UINT32,
-    Cache,
-    Folder,
-    NumSamples,
-    NumWorkers,
-    Table,
-    TableDataset,
-    kind,
-)
+from millrace.data.sources.images import UINT32, Folder, Table, TableDataset, kind
+from millrace.data.sources.shared import TextOptions, takes
 
 __all__ = ["USPSDataset"]
 
@@ -38,22 +28,17 @@ class USPSDataset(TableDataset):
     [3]
     """
 
-    @checked
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: Mode = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
+        **shared: Unpack[TextOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        mixed = shuffle not in (False, Shuffle.FALSE)
-        picks = num_samples, mixed, None, num_shards, shard_id
-        self._open(make, {"image": kind("uint8", 16, 16, 1), "label": UINT32}, picks, num_parallel_workers)
+        shared["shuffle"] = shared["shuffle"] not in (False, Shuffle.FALSE)
+        self._open(make, {"image": kind("uint8", 16, 16, 1), "label": UINT32}, shared)
 
 
 _FILES = {"train": ["usps"], "test": ["usps.t"], "all": ["usps", "usps.t"]}

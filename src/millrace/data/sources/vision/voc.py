@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from millrace.core.args import checked
 from millrace.core.errors import ArgumentValueError
 from millrace.data.formats.images import Stored
 from millrace.data.formats.listing import lines_of
 from millrace.data.sources.images import (
     TEXT,
-    Cache,
     Decrypt,
     Folder,
-    NumSamples,
-    NumWorkers,
     Table,
     TableDataset,
     check_there,
     image,
     pictures,
 )
+from millrace.data.sources.shared import PictureOptions, takes
 from millrace.data.sources.vision.voc_boxes import BOX_COLUMNS, read_boxes
 
 __all__ = ["VOCDataset"]
@@ -50,24 +47,19 @@ class VOCDataset(TableDataset):
     [(4,)]
     """
 
-    @checked
+    @takes(PictureOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         task: str = "Segmentation",
         usage: str = "train",
         class_indexing: dict[Any, Any] | None = None,
-        num_samples: NumSamples = None,
-        num_parallel_workers: NumWorkers = None,
-        shuffle: bool | None = None,
-        decode: bool | None = False,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: Cache = None,
+        *_: Any,
         extra_metadata: bool = False,
         decrypt: Decrypt = None,
+        **shared: Unpack[PictureOptions],
     ) -> None:
+        decode = shared["decode"]
         if task not in _LISTS:
             raise ArgumentValueError(f"Invalid task : {task}.")
         if task == "Segmentation" and class_indexing is not None:
@@ -82,8 +74,7 @@ class VOCDataset(TableDataset):
         make = partial(_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         detail = BOX_COLUMNS if task == "Detection" else {"target": image(decode)}
         columns = {"image": image(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})
-        picks = num_samples, shuffle, sampler, num_shards, shard_id
-        self._open(make, columns, picks, num_parallel_workers, decode)
+        self._open(make, columns, shared)
 
 
 _LISTS = {"Segmentation": "Segmentation", "Detection": "Main"}
