@@ -307,7 +307,7 @@ def named(function: F) -> F:
     ...
     millrace.core.errors.ArgumentTypeError: take() got an unexpected keyword argument 'cuont'; did you mean 'count'?
     """
-    checker = _Checker(typing.cast(types.FunctionType, function))
+    checker = Checker(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
