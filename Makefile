@@ -17,6 +17,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
 PEERS  ?= .peers
 ARGS   ?=
+# Tests run in so many processes.
+JOBS   ?= 2
 PIPELINES ?= 100
 
 BIN    := $(VENV)/bin
@@ -60,10 +62,10 @@ quickstart: $(STAMPS)/run
 	@$(BIN)/millrace quickstart --folder $(VENV)/quickstart $(ARGS)
 
 test: $(STAMPS)/dev
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 nightly: $(STAMPS)/dev
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --nightly -o timeout=600 $(ARGS)
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --nightly -o timeout=600 $(ARGS)
 	@$(MAKE) interop PIPELINES=5000
 
 check: $(STAMPS)/dev

@@ -113,7 +113,9 @@ def verdicts(module: ModuleType, entry: Entry) -> list[Verdict]:
         if bar.first:
             made.append(_first(bar, comparisons(module, entry)))
         elif bar.ratio is not None:
-            against = [c for c in comparisons(module, entry) if c.peer == bar.peer]
+            against = [
+                c for c in comparisons(module, entry) if c.peer == bar.peer and bar.variant in (None, c.ours)
+            ]
             if not against:
                 made.append(Verdict(bar, "", f"{bar.peer} was not measured", None))
             for c in against:

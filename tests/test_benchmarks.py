@@ -204,7 +204,7 @@ def test_the_page_says_why_only_where_a_peer_is_ahead():
     page = report.page(results)
     assert f"Why: {workloads.load('jpeg_train').WHY['dali']}" in page
     assert "ahead of all others | 0.50 times DALI (CPU), the nearest of 2 | **NOT met** |" in page
-    assert "at least 1.3 times MindSpore | 2.00 times (2.00 .. 2.00) | yes |" in page
+    assert "at least 1.6 times MindSpore | 2.00 times (2.00 .. 2.00) | yes |" in page
     entry["dali"]["2 threads"] = [{"rows_per_s": 1.0}, {"rows_per_s": 1.0}]
     page = report.page(results)
     assert workloads.load("jpeg_train").WHY["dali"] not in page

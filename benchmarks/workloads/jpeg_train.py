@@ -23,7 +23,7 @@ WHY = {"mindspore": _COMPILED, "tensorflow": _COMPILED, "dali": _COMPILED}
 FILES = ("millrace", "webdataset")
 METRICS = STREAM
 BARS = (
-    Bar("at least 1.3 times MindSpore", "rows_per_s", ratio=1.3),
+    Bar("at least 1.6 times MindSpore", "rows_per_s", ratio=1.6),
     Bar("ahead of all others", "rows_per_s", first=True),
 )
 VARIANTS = {

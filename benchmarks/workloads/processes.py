@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.data import seconds
 from benchmarks.measure import Stream, loop
 
-from . import STREAM
+from . import STREAM, Bar
 
 TITLE = "Python-bound map, 2 processes"
 QUESTION = "a function of about 1 ms that holds the GIL, batch 32"
@@ -23,7 +23,7 @@ WHY = {
     "torch": "its workers make whole batches by themselves; Millrace sends rows out and back, to keep one order.",
 }
 METRICS = STREAM
-BARS = ()
+BARS = (Bar("at least 1.1 times Grain", "rows_per_s", ratio=1.1, peer="grain"),)
 
 BATCH = 32
 STEPS = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.images import dali, grain, huggingface, like_mindspore, tensorflow, torch, webdataset
 
-from . import STREAM
+from . import STREAM, Bar
 
 TITLE = "Segmentation pairs"
 QUESTION = "image and mask, the same random crop 320 and flip, resize to 224, batch 32"
@@ -21,7 +21,7 @@ WHY = {
 }
 FILES = ("millrace", "webdataset")
 METRICS = STREAM
-BARS = ()
+BARS = (Bar("at least 1.1 times Grain", "rows_per_s", ratio=1.1, peer="grain"),)
 VARIANTS = {
     **like_mindspore.variants(like_mindspore.pairs),
     "torch": torch.variants(torch.pairs, ("Pillow", "OpenCV")),
