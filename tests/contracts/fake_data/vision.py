@@ -184,7 +184,7 @@ FAKES: dict[str, Fake] = {
         "STL10()", gone("train_y.bin"), words("train_y.bin", "labels"), cut("train_X.bin", keep=9999)
     ),
     "SUN397Dataset": fake(
-        "SUN397(decode=True)", words("a/abbey/sun_b.jpg"), cut("ClassName.txt", "is no folder")
+        "SUN397(decode=True)", words("a/abbey/sun_b.jpg"), cut("ClassName.txt", "is not a folder")
     ),
     "SVHNDataset": fake("SVHN()", cut("extra_32x32.mat", "damaged"), words("extra_32x32.mat")),
     "USPSDataset": fake("USPS()", words("usps.t", "row 1"), cut("usps", "row"), gone("usps")),

@@ -374,3 +374,30 @@ def test_an_earlier_version_is_refused() -> None:
     iterator.stop()
     with pytest.raises(CursorError, match=r"version 1.*reads version 2.*set_init_step"):
         numbers().create_tuple_iterator(num_epochs=1, state=state)
+
+
+def test_what_a_function_only_writes_down_is_no_part_of_it():
+    """A function that notes its rows in a list can be resumed; one that looks into a list counts with its values."""
+    seen, table = [], [1, 2, 3]
+
+    def note(x):
+        seen.append(int(x))
+        return x
+
+    def look_up(x):
+        return np.asarray(table[int(x) % 3])
+
+    data = ds.NumpySlicesDataset(list(range(6)), "x", shuffle=False)
+    for function, change, same in ((note, seen, True), (look_up, table, False)):
+        mapped = data.map(function, "x")
+        iterator = mapped.create_dict_iterator(num_epochs=1, output_numpy=True)
+        next(iterator)
+        state = iterator.state()
+        iterator.stop()
+        change.append(9)
+        if same:
+            again = mapped.create_dict_iterator(num_epochs=1, output_numpy=True, state=state)
+            assert [int(row["x"]) for row in again] == [1, 2, 3, 4, 5]
+        else:
+            with pytest.raises(CursorError, match="table"):
+                mapped.create_dict_iterator(num_epochs=1, output_numpy=True, state=state)

@@ -303,7 +303,7 @@ BAD = [
         "'Shuffle.FILES' or 'Shuffle.INFILE' and 'num_samples' cannot be specified at the same time.",
     ),
     ({"num_samples": -1}, ValueError, "num_samples exceeds the boundary between 0 and"),
-    ({"num_parallel_workers": 0}, ValueError, "num_parallel_workers exceeds the boundary between 1 and"),
+    ({"num_parallel_workers": 0}, ValueError, "num_parallel_workers must be at least 1"),
 ]
 
 

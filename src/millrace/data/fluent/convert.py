@@ -46,8 +46,9 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray:
+            kind = value.dtype.kind
             # bytes stay as wide as they came: a zero at their end is part of them
-            return settled(narrow(value) if value.dtype.kind == "U" else value)
+            return settled(narrow(value) if kind == "U" or (kind == "S" and not value.size) else value)
         return _inside(value, settled)
 
     return convert

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from millrace.core import settings
@@ -204,9 +205,14 @@ class TupleIterator(Iterator):
         return [convert(value) for value in row.values()]
 
 
+# From here to the line that asked for an iterator: the methods of a dataset, and the check of their arguments.
+_BELOW = tuple(str(Path(module).parent) for module in (__file__, str(settings.__file__)))
+
+
 def _warn_of_the_same_order(dataset: DatasetBase) -> None:
     """The same line makes an iterator again after an epoch: with a seed, each begins with the same order."""
-    session, where = dataset._session, call_site()
+    # the line that asked, be it one of Millrace's own commands, which make several iterators each
+    session, where = dataset._session, call_site(outside=_BELOW)
     again, session.iterated_at = session.iterated_at == where, where
     if not again or settings.current().seed is None or not dataset.is_shuffled():
         return

@@ -8,7 +8,7 @@ text, from addresses or from the place of a line in a file.
   array above 16 MiB, evenly spread blocks are looked at (of one that a source uses, above 64 KiB).
 - A function counts by its bytecode, constants, names and defaults, and by what it closes over and the globals it names,
   as far as it uses them: for ``args.scale`` the attribute alone, for ``table.get(x)`` the table. A variable that it
-  assigns itself is running state.
+  assigns itself, and a list that it only appends to, are running state.
 - An object counts by its class and its fields, or what ``__getstate__`` gives. A user's class counts by its code too.
 - The standard library and installed packages count by name, so does Millrace itself.
 - A generator of random numbers counts by its class, since it moves with every call; so does what shows no fields.
@@ -16,6 +16,7 @@ text, from addresses or from the place of a line in a file.
 
 from __future__ import annotations
 
+import collections
 import copyreg
 import dataclasses
 import enum
@@ -38,6 +39,9 @@ __all__ = ["Leaf", "is_library", "leaves_of"]
 
 # Deeper than this, a value counts by its class: nobody writes such a thing by hand.
 DEEPEST = 40
+# Calls that write something down and read nothing, and what they are made on.
+GATHERING = frozenset(("add", "append", "appendleft", "extend", "extendleft", "insert", "update"))
+GATHERERS = (list, set, dict, collections.deque)
 # What a source uses is mostly its data, which a state takes on trust as it takes the bytes of files.
 SOURCE_BYTES = 1 << 16
 
@@ -176,6 +180,11 @@ class _Taker:
     def _used(self, path: str, value: Any, steps: tuple[tuple[str, Any], ...], words: str) -> None:
         """A variable as far as the function uses it: a module's attribute, a namespace's field, an item."""
         for way, key in steps:
+            if way == "attribute" and key in GATHERING and isinstance(value, GATHERERS):
+                self.add(
+                    path, words, path_of(type(value))
+                )  # what it writes down; what it reads is a use of its own
+                return
             found = _item(value, key) if way == "item" else _attribute(value, key)
             if found is _MISSING:
                 break  # a method or something computed: the whole counts

@@ -215,10 +215,10 @@ def schema_of(node: Node) -> Schema | None:
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
-def call_site() -> str:
-    """``file:line`` of the user's call: the first frame outside this package."""
+def call_site(outside: tuple[str, ...] = (_PACKAGE,)) -> str:
+    """``file:line`` of the user's call: the first frame outside this package, or outside these folders."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((*outside, __file__)):
         if frame.f_back is None:
             break
         frame = frame.f_back

@@ -36,9 +36,9 @@ def test_a_large_array_in_the_runner_exists_once(method, no_leaks):
         proportional[workers] = sum(pss for pss, _ in each)
         assert all(private < size // 2 for _, private in each)
         executor.close()
-    # Half of what a second copy would add is allowed for the interpreters themselves.
-    assert proportional[2] < 1.5 * size
-    assert proportional[4] < 1.5 * size
+    # Three quarters of what a second copy would add are allowed for the interpreters themselves.
+    assert proportional[2] < 1.75 * size
+    assert proportional[4] < 1.75 * size
 
 
 def test_the_kit_cannot_be_changed():

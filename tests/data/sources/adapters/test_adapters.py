@@ -142,7 +142,7 @@ def test_web_dataset_rows(shards):
 def test_web_dataset_in_any_order(shards):
     ds.config.set_seed(5)
     data = WebDataset(shards, ["cls", "txt"])
-    orders = [[str(row["txt"]) for row in rows(data)] for _ in range(3)]
+    orders = [[str(row["txt"]) for row in epoch] for epoch in data.epochs(3, as_dict=True)]
     assert all(sorted(order) == sorted(orders[0]) for order in orders)
     drawn = WebDataset(shards, "cls", sampler=ds.PKSampler(2, class_column="cls"))
     assert [row["cls"].item() for row in rows(drawn)] == [0, 0, 1, 1, 2, 2]
