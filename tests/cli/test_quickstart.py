@@ -48,8 +48,10 @@ def test_runs_without_a_terminal(tmp_path, no_leaks):
     assert "\x1b" not in done.stdout
     said = done.stdout.splitlines()
     assert sum("images/s" in line for line in said) == 4  # drawing, writing, and two epochs
-    for text in ("pipeline.py", "data.report()", "MindDataset", "bottleneck", "report.html"):
+    for text in ("pipeline.py", "data.report()", "MindDataset", "report.html"):
         assert text in done.stdout
+    # the verdict; so few images on a quick machine are too short a run for one
+    assert "bottleneck" in done.stdout or "Too short to judge" in done.stdout
     assert "the same, bit for bit" in done.stdout
     assert list(temp.iterdir()) == []  # nothing stays but the folder
     made = {path.name for path in (tmp_path / "millrace-quickstart").iterdir()}

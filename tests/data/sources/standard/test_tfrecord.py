@@ -138,7 +138,7 @@ SIZE = len(GOOD) // 5
         (lambda d: d[: SIZE + 7] + b"\x7f" + d[SIZE + 8 :], "record 2: the checksum of its length"),
         (lambda d: d[: 2 * SIZE + 14] + b"\xff" + d[2 * SIZE + 15 :], "record 3: the checksum of the record"),
         (lambda d: b"hello world this is no record" * 3, "checksum of its length"),
-        (lambda d: record(b"\xff\xff\xff"), "no Example"),
+        (lambda d: record(b"\xff\xff\xff"), "not an Example"),
         (lambda d: b"", "no"),
     ],
 )
