@@ -12,10 +12,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from millrace.core.chunk import Chunk
+import numpy as np
+
+from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry, Ledger
-from millrace.data.engine.segment.failures import standing_in
+from millrace.data.engine.segment.failures import own_copies, standing_in
 
 from .base import State
 
@@ -110,7 +112,8 @@ class Mender:
         self._give(chunk)
 
     def _give(self, chunk: Chunk) -> None:
-        self._last = chunk.slice(len(chunk) - 1, len(chunk))
+        # a copy of its own, made before the row goes on: a user's function may write into what it is given
+        self._last = _own(chunk.slice(len(chunk) - 1, len(chunk)))
         if self._drop:
             gone = min(self._drop, len(chunk))
             self._drop -= gone
@@ -204,3 +207,12 @@ class Mender:
 def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
     whole = Chunk.concat([head, tail])
     return Chunk(whole.columns, whole.ids, whole.origin, place.epoch, place.start)
+
+
+def _own(row: Chunk) -> Chunk:
+    """The row in memory that nobody else has."""
+    columns: dict[str, Column] = {
+        name: column.copy() if isinstance(column, np.ndarray) else own_copies(column, [0])
+        for name, column in row.columns.items()
+    }
+    return Chunk(columns, row.ids, row.origin, row.epoch, row.start)
