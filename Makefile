@@ -134,7 +134,7 @@ FLOORS ?= .venv-floors
 floors:
 	@test -x $(FLOORS)/bin/python || "$(PYTHON)" -m venv $(FLOORS)
 	@$(FLOORS)/bin/python -m pip --disable-pip-version-check -qq install -c constraints-floors.txt \
-		-e '.[parquet,crypto,audio,video,s3]' pytest pytest-timeout hypothesis
+		-e '.[parquet,crypto,audio,text,video,s3]' pytest pytest-timeout hypothesis
 	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(or $(ARGS),tests/core tests/data/fluent tests/data/kernels)
 
 clean:

@@ -18,7 +18,7 @@ def test_each_floor_is_the_one_that_is_tested() -> None:
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(line for name in ("parquet", "crypto", "audio", "video", "s3") for line in extras[name]),
+        *(line for name in ("parquet", "crypto", "audio", "text", "video", "s3") for line in extras[name]),
     ]
     pinned = dict(re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "constraints-floors.txt").read_text(), re.M))
     for line in wanted:

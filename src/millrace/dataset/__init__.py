@@ -30,7 +30,6 @@ from millrace.data.sources.padded import PaddedDataset
 from millrace.data.sources.random_data import RandomDataset
 
 from . import config, debug, transforms, vision
-from ._next_release import NEXT_RELEASE as _NEXT_RELEASE
 
 if TYPE_CHECKING:
     from millrace.data.sources.adapters.hugging_face import HuggingFaceDataset
@@ -102,9 +101,12 @@ if TYPE_CHECKING:
     from millrace.data.sources.vision.usps import USPSDataset
     from millrace.data.sources.vision.voc import VOCDataset
     from millrace.data.sources.vision.wider_face import WIDERFaceDataset
+    from millrace.dataset import audio, text
 
 # Sources that read files are many; each is loaded when it is first named.
 _PLACES = {
+    "audio": "millrace.dataset.audio",
+    "text": "millrace.dataset.text",
     "utils": "millrace.dataset.utils",
     "HuggingFaceDataset": "millrace.data.sources.adapters.hugging_face",
     "ParquetDataset": "millrace.data.sources.adapters.parquet",
@@ -182,8 +184,6 @@ _find = lazy(__name__, _PLACES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NEXT_RELEASE:
-        raise AttributeError(_NEXT_RELEASE[name])
     return _find(name)
 
 
@@ -281,6 +281,7 @@ __all__ = [
     "SubsetSampler",
     "WaitedDSCallback",
     "WeightedRandomSampler",
+    "audio",
     "compare",
     "config",
     "debug",
@@ -289,6 +290,7 @@ __all__ = [
     "serialize",
     "show",
     "sync_wait_for_dataset",
+    "text",
     "transforms",
     "vision",
     "zip",

@@ -1,0 +1,1 @@
+"""Audio transforms: declarations of about ten lines over kernels/audio, a file per family."""

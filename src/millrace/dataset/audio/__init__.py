@@ -1,0 +1,5 @@
+"""Audio transforms, under MindSpore's names."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
