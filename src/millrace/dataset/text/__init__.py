@@ -2,4 +2,9 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from millrace.data.transforms.text.tokenizers import UnicodeCharTokenizer, WhitespaceTokenizer
+
+__all__ = [
+    "UnicodeCharTokenizer",
+    "WhitespaceTokenizer",
+]
