@@ -114,6 +114,16 @@ def streamed() -> ds.Dataset:
     return ds.GeneratorDataset(stream, ["x", "y"])
 
 
+def square_stream() -> Iterator[tuple[Any, ...]]:
+    rows = Squares()
+    for index in range(9):
+        yield rows[index]
+
+
+def streamed_squares() -> ds.Dataset:
+    return ds.GeneratorDataset(square_stream, ["x", "y"])
+
+
 PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
     "source": lambda: squares(),
     "source in order": lambda: squares(shuffle=False),
@@ -145,6 +155,15 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
     "zip": lambda: ds.zip((squares(), slices().rename(["x", "y"], ["a", "b"]))).map(Noise(), "a").batch(4),
     "zip of unequal": lambda: ds.zip((squares().take(9), streamed().rename(["x", "y"], ["a", "b"]))).batch(2),
     "flat map": lambda: squares().flat_map(spread).map(Noise(), "x").batch(10),
+    "mix": lambda: ds.mix([squares(), squares(shuffle=False)], [2, 1]).map(Noise(), "x").batch(4),
+    "mix that restarts": lambda: ds.mix(
+        [squares(), streamed_squares(), squares().take(3)], [3, 2, 1], exhausted="restart"
+    ).map(Noise(), "x"),
+    "mix that drops": lambda: ds.mix([squares().take(5), streamed_squares()], exhausted="drop").batch(3),
+    "mix of batches, repeated": lambda: ds.mix([squares().batch(2), squares().repeat(2).batch(2)]).repeat(2),
+    "mix without end, cut": lambda: (
+        ds.mix([squares().repeat(), squares().repeat()], [1, 3]).take(70).batch(8)
+    ),
     "padded batch": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).padded_batch(
         4, pad_info={"x": ([None], -1)}
     ),

@@ -142,6 +142,7 @@ PIPELINES: dict[str, Make] = {
     "flat_map": lambda bad: source().flat_map(opened(bad)).batch(4),
     "zip": lambda bad: ds.zip((source().map(refuse(bad), "n"), source().rename(["x", "n"], ["y", "m"]))),
     "concat": lambda bad: source(bad) + source().map(refuse(bad), "n"),
+    "mix": lambda bad: ds.mix([source(bad), source().map(refuse(bad), "n")], [1, 2], exhausted="drop"),
     "callbacks": lambda bad: source().map(refuse(bad), "n", callbacks=[Count()]).project("n").batch(4),
 }
 # where the number of rows (or batches) without errors is known

@@ -74,6 +74,8 @@ class StageStats:
     refused: int = 0
     # bytes of rows that waited on disk, since memory had no room for them
     spilled: int = 0
+    # rows that came from each input of a mix
+    drawn: list[int] = dataclasses.field(default_factory=list)
     ops: list[OpStats] = dataclasses.field(default_factory=list)
     fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
 

@@ -9,6 +9,7 @@ from millrace.core.lazy import lazy
 from millrace.core.shuffle import Shuffle
 from millrace.data.fluent.callbacks import DSCallback, WaitedDSCallback
 from millrace.data.fluent.dataset import Dataset
+from millrace.data.fluent.order_ops import mix_datasets as mix
 from millrace.data.fluent.order_ops import zip_datasets as zip
 from millrace.data.fluent.pipeline_json import compare, deserialize, serialize, show
 from millrace.data.fluent.schema import Schema
@@ -286,6 +287,7 @@ __all__ = [
     "config",
     "debug",
     "deserialize",
+    "mix",
     "monitor",
     "serialize",
     "show",

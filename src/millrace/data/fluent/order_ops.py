@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Annotated, Any
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
 
 from millrace.core import settings
 from millrace.core.args import INT32_MAX, Range, check_type, checked
@@ -18,7 +21,7 @@ from .resample import freeze
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["OrderOps", "zip_datasets"]
+__all__ = ["OrderOps", "mix_datasets", "zip_datasets"]
 
 SPLIT_WINDOW = 10_000
 
@@ -172,6 +175,72 @@ def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
             raise ArgumentTypeError(f"Invalid dataset, expected Dataset object, but got {type(dataset)}!")
     node = ops.Zip(inputs=tuple(d._node for d in datasets), where=call_site())
     return datasets[0]._then(node, *datasets[1:])
+
+
+@checked
+def mix_datasets(
+    datasets: list[Any] | tuple[Any, ...],
+    weights: Any = None,
+    *,
+    exhausted: Literal["stop", "restart", "drop"] = "stop",
+) -> Dataset:
+    """Rows of several datasets in one stream, each row drawn from one of them by weight.
+
+    ``weights`` are positive numbers, equal ones where none are given; only their proportions count. The draw is a
+    function of the seed, the epoch and the place in the stream: the same for any workers, after a resume, and on every
+    shard. The datasets have the same columns. ``exhausted`` says what happens when a row is drawn from a dataset that
+    has none left:
+
+    - ``"stop"``: the epoch ends there. The proportions hold from the first row to the last.
+    - ``"restart"``: that dataset begins anew, in its next order, until every one has been gone through; the epoch ends
+      when the last of them has no row left.
+    - ``"drop"``: the others go on without it, by their own weights, until all are at their end: every row once.
+
+    The number of rows is known for ``"drop"`` alone; otherwise ``get_dataset_size()`` runs once and counts, which tells
+    what will come if ``config.set_seed`` was called. ``report()`` shows the proportions that were drawn.
+
+    >>> import millrace.dataset as ds
+    >>> ds.config.set_seed(1)
+    >>> web = ds.NumpySlicesDataset({"x": range(0, 6)}, shuffle=False)
+    >>> books = ds.NumpySlicesDataset({"x": range(100, 103)}, shuffle=False)
+    >>> [row[0].item() for row in ds.mix([web, books], [2, 1], exhausted="drop")]
+    [0, 1, 2, 100, 3, 4, 5, 101, 102]
+    """
+    if not datasets:
+        raise ArgumentValueError("mix needs at least one dataset, but got none.")
+    for number, dataset in enumerate(datasets):
+        if not isinstance(dataset, DatasetBase):
+            raise ArgumentTypeError(
+                f"mix takes a list of datasets, but number {number} is a {type(dataset).__name__}."
+            )
+        if dataset._known_size() == 0:
+            raise ArgumentValueError(f"mix: dataset {number} has no rows; leave it out.")
+    weights = [1.0] * len(datasets) if weights is None else _numbers(weights)
+    if len(weights) != len(datasets):
+        raise ArgumentValueError(
+            f"mix needs a weight for each dataset, but got {len(weights)} for {len(datasets)} datasets."
+        )
+    for number, weight in enumerate(weights):
+        if not (weight > 0 and math.isfinite(weight)):
+            raise ArgumentValueError(f"mix: weight {number} should be greater than 0, but got {weight}.")
+    node = ops.Mix(
+        inputs=tuple(d._node for d in datasets),
+        where=call_site(),
+        weights=tuple(weights),
+        exhausted=exhausted,
+    )
+    return datasets[0]._then(node, *datasets[1:])
+
+
+def _numbers(weights: Any) -> list[float]:
+    """Weights as a list; an array of them is one too."""
+    found = weights.tolist() if isinstance(weights, np.ndarray) else weights
+    if not isinstance(found, (list, tuple)):
+        raise ArgumentTypeError(f"mix takes a list of weights, but got {type(weights).__name__}.")
+    for number, weight in enumerate(found):
+        if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
+            raise ArgumentTypeError(f"mix: weight {number} should be a number, but got {weight!r}.")
+    return [float(weight) for weight in found]
 
 
 def _check_sizes(sizes: list[Any]) -> None:

@@ -16,6 +16,7 @@ from millrace.data.plan.serialise import WORKERS
 from millrace.data.transforms.base import Transform
 
 from .dataset import Dataset
+from .order_ops import mix_datasets
 
 __all__ = ["REBUILD", "compare", "deserialize", "serialize", "show", "workers_of"]
 
@@ -172,4 +173,7 @@ _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Rename": lambda data, others, saved: data.rename(saved["input_columns"], saved["output_columns"]),
     "Zip": lambda data, others, saved: data.zip(tuple(others)),
     "Concat": lambda data, others, saved: data.concat(others),
+    "Mix": lambda data, others, saved: mix_datasets(
+        [data, *others], saved["weights"], exhausted=saved["exhausted"]
+    ),
 }

@@ -183,6 +183,8 @@ def _stage(stage: StageStats, steady: StageSums, took: float, unit: str) -> dict
         "queue_fill": stage.mean_fill,
         "budget_waits": stage.refused,
         "spilled_bytes": stage.spilled,
+        # rows from each input of a mix
+        "drawn": list(stage.drawn),
         "ops": [
             {
                 "name": op.name,

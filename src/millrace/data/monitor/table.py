@@ -22,6 +22,9 @@ def table(report: Report) -> list[str]:
     lines = [_line("stage", [heading for heading, _ in _COLUMNS])]
     for stage in report.stages:
         lines.append(_line(_name(stage), _cells(stage)))
+        if sum(stage["drawn"]):
+            shares = [f"{rows / sum(stage['drawn']):.1%}" for rows in stage["drawn"]]
+            lines.append(cut(f"  drawn: {', '.join(shares)}", WIDTH))
         for op in stage["ops"] if len(stage["ops"]) > 1 else []:
             share = f"{op['cpu'] / op['busy']:.0%}" if op["busy"] else ""
             place = cut(file_and_line(op["where"]), 11)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from millrace.core.errors import PlanError
 from millrace.core.schema import ColumnType, Schema
@@ -25,6 +25,7 @@ __all__ = [
     "Filter",
     "FlatMap",
     "Map",
+    "Mix",
     "Permute",
     "Project",
     "Read",
@@ -194,6 +195,75 @@ class Zip(Node):
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN if any(n is UNKNOWN for n in inputs) else min(n for n in inputs if n is not None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Mix(Node):
+    """Each row from one of several inputs, drawn by weights; ``exhausted`` is the rule for one that has run out."""
+
+    weights: tuple[float, ...]
+    exhausted: Literal["stop", "restart", "drop"] = "stop"
+
+    def share(self, number: int) -> float:
+        """The part of the rows that an input is to have."""
+        return self.weights[number] / sum(self.weights)
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def passes_below(self, passes: int | None) -> int | None:
+        return None if self.exhausted == "restart" else passes
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        known = [(number, schema) for number, schema in enumerate(inputs) if schema is not None]
+        for number, schema in known[1:]:
+            _check_alike(*known[0], number, schema)
+        if len(known) < len(inputs):
+            return None
+        first = known[0][1]
+        # a shape that differs is free
+        kinds = {
+            name: first[name] if all(schema[name] == first[name] for _, schema in known) else ColumnType()
+            for name in first
+        }
+        return Schema(kinds)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        if any(n is UNKNOWN for n in inputs):
+            return UNKNOWN
+        if self.exhausted == "drop":
+            return sum(n for n in inputs if n is not None)
+        endless = [n == INFINITE for n in inputs]
+        return INFINITE if (any if self.exhausted == "restart" else all)(endless) else UNKNOWN
+
+    def details(self) -> dict[str, Any]:
+        return {"weights": list(self.weights), "exhausted": self.exhausted}
+
+
+def _check_alike(one: int, first: Schema, other: int, schema: Schema) -> None:
+    """Refuse two inputs of a mix whose columns differ, and say in what."""
+    fix = "rename(), project() or map() brings them together."
+    for a, b, has, lacks in ((one, other, first, schema), (other, one, schema, first)):
+        missing = [name for name in has if name not in lacks]
+        if missing:
+            raise PlanError(
+                f"Invalid columns, dataset {a} of mix has a column {missing[0]!r} that dataset {b} lacks:"
+                f" {list(has)} and {list(lacks)}; {fix}"
+            )
+    if list(first) != list(schema):
+        raise PlanError(
+            f"Invalid columns, dataset {one} of mix has its columns in another order than dataset {other}:"
+            f" {list(first)} and {list(schema)}; {fix}"
+        )
+    for name in first:
+        mine, theirs = first[name], schema[name]
+        if mine.dtype is None or theirs.dtype is None or mine.dtype == theirs.dtype:
+            continue
+        if {mine.dtype.kind, theirs.dtype.kind} - set("US"):
+            raise PlanError(
+                f"Invalid columns, column {name!r} is {mine} in dataset {one} of mix and {theirs} in dataset {other};"
+                f" {fix}"
+            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

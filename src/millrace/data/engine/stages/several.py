@@ -14,10 +14,12 @@ from .base import DONE, END, Pulled, Stage, State
 from .regroup import Rows
 from .table import Making, stage_for
 
-__all__ = ["ConcatStage", "ZipStage"]
+__all__ = ["Alike", "ConcatStage", "Several", "ZipStage"]
 
 
-class _Several(Stage):
+class Several(Stage):
+    """A stage over several others."""
+
     def __init__(self, ups: list[Stage], stats: StageStats) -> None:
         self.ups, self.stats = ups, stats
 
@@ -34,13 +36,48 @@ class _Several(Stage):
             up.close()
 
 
-class ConcatStage(_Several):
+class Alike:
+    """Rows of all inputs must agree in columns, types and ranks; the first row of each chunk is compared."""
+
+    def __init__(self, name: str, done: str) -> None:
+        self.name, self.done = name, done
+        self._names: list[str] | None = None
+        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
+
+    def check(self, chunk: Chunk) -> None:
+        first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
+        if self._names is None:
+            self._names = list(chunk.columns)
+            self._kinds = {n: np.asarray(v) for n, v in first.items()}
+            return
+        if list(chunk.columns) != self._names:
+            raise PlanError(
+                f"Invalid columns, 'column name' or 'column order' of {self.name.lower()} datasets should be the same."
+                f" Got {self._names} and {list(chunk.columns)}."
+            )
+        for name, value in first.items():
+            before = self._kinds.get(name)
+            if before is None:
+                continue
+            if before.dtype != value.dtype and before.dtype.kind not in "US":
+                raise PlanError(
+                    f"{self.name}: the data types of the two datasets to be {self.done} should be the same, but got: "
+                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
+                )
+            if before.ndim != value.ndim:
+                raise PlanError(
+                    f"{self.name}: the data tensor rank of the two datasets to be {self.done} should be the same, "
+                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
+                )
+
+
+class ConcatStage(Several):
     """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
 
     def __init__(self, ups: list[Stage], stats: StageStats) -> None:
         super().__init__(ups, stats)
         self.child, self.epoch, self.rows = 0, 0, 0
-        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] | None = None
+        self._alike = Alike("Concat", "concatenated")
 
     def ready(self) -> bool:
         return self.ups[min(self.child, len(self.ups) - 1)].ready()
@@ -51,7 +88,7 @@ class ConcatStage(_Several):
             if got is DONE:
                 return DONE
             if isinstance(got, Chunk):
-                self._check(got)
+                self._alike.check(got)
                 ids = mix_into(got.ids, self.child) if self.child else got.ids
                 chunk = Chunk(got.columns, ids, got.origin, self.epoch, self.rows)
                 self.rows += len(got)
@@ -60,33 +97,6 @@ class ConcatStage(_Several):
             self.child += 1
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
         return END
-
-    def _check(self, chunk: Chunk) -> None:
-        """Rows of all parts must agree in columns, types and ranks; the first row of each chunk is compared."""
-        first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
-        if self._kinds is None:
-            self._kinds = {n: np.asarray(v) for n, v in first.items()}
-            self._names = list(chunk.columns)
-            return
-        if list(chunk.columns) != self._names:
-            raise PlanError(
-                "Invalid columns, 'column name' or 'column order' of concat datasets should be the same."
-                f" Got {self._names} and {list(chunk.columns)}."
-            )
-        for name, value in first.items():
-            before = self._kinds.get(name)
-            if before is None:
-                continue
-            if before.dtype != value.dtype and before.dtype.kind not in "US":
-                raise PlanError(
-                    "Concat: the data types of the two datasets to be concatenated should be the same, but got: "
-                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
-                )
-            if before.ndim != value.ndim:
-                raise PlanError(
-                    "Concat: the data tensor rank of the two datasets to be concatenated should be the same, "
-                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
-                )
 
     def skip_rest(self) -> None:
         for up in self.ups[self.child :]:
@@ -103,7 +113,7 @@ class ConcatStage(_Several):
         self.child, self.epoch, self.rows = state["child"], state["epoch"], state["rows"]
 
 
-class ZipStage(_Several):
+class ZipStage(Several):
     """Rows side by side until the shortest input ends; the others leave out their rest."""
 
     def __init__(self, ups: list[Stage], stats: StageStats) -> None:
