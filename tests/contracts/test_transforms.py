@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
+import millrace.dataset.audio as audio
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
@@ -25,6 +26,7 @@ from millrace.core import settings
 from millrace.core.errors import DataError
 from millrace.core.rng import Draws
 from millrace.data.transforms.base import Transform
+from tests.contracts.audio_examples import audio_values
 from tests.contracts.text_examples import text_values
 from tests.contracts.transform_examples import EXAMPLES
 from tests.parity.vision.inputs import make, u8, unit
@@ -34,7 +36,7 @@ ROWS = 11
 
 def public() -> dict[str, type]:
     found = {}
-    for module in (vision, transforms, text):
+    for module in (vision, transforms, text, audio):
         for name in module.__all__:
             thing = getattr(module, name)
             if isinstance(thing, type) and issubclass(thing, Transform):
@@ -44,6 +46,9 @@ def public() -> dict[str, type]:
 
 def values(inputs: str, i: int) -> tuple[Any, ...]:
     """The i-th row of this kind of input, as arrays."""
+    sound = audio_values(inputs, i)
+    if sound is not None:
+        return sound
     if inputs in ("image", "pil"):
         return (u8(13, 17, 3, salt=i + 1),)
     if inputs == "encoded":
@@ -220,6 +225,7 @@ def test_device(example):
         "transforms",
         "transforms.c_transforms",
         "transforms.py_transforms",
+        "audio",
     ],
 )
 def test_every_transform_has_a_device_the_old_ones_too(module):
@@ -270,6 +276,9 @@ DENSE = {
     "images": np.stack([u8(13, 17, 3, salt=i + 1) for i in range(ROWS)]),
     "planes": np.stack([unit(3, 13, 17, salt=i + 1) for i in range(ROWS)]),
     "flags": (np.arange(ROWS * 4) % 3 == 0).reshape(ROWS, 4),
+    "waves": np.stack([audio_values("wave", i)[0] for i in range(ROWS)]),
+    "wide waves": np.stack([audio_values("wave", i)[0] for i in range(ROWS)]).astype(np.float64),
+    "complex": np.stack([audio_values("complex", i)[0] for i in range(ROWS)]),
     "not numbers": np.array([np.nan, np.inf, -np.inf, 300.5, -1.5, 3e9, 0, 1, 2, 3, 4]),
 }
 WITH_BATCH = sorted(
@@ -302,7 +311,8 @@ def test_a_whole_column_gives_what_its_rows_give(name, column):
 @pytest.mark.parametrize("name", WITH_BATCH)
 def test_the_pipeline_uses_it_and_gives_the_same(name, monkeypatch):
     kind, called = public()[name], []
-    op, xs = EXAMPLES[name].make(), DENSE["scalars" if EXAMPLES[name].inputs == "label" else "images"]
+    column = {"label": "scalars", "wave": "waves", "spectrogram": "waves", "complex": "complex"}
+    op, xs = EXAMPLES[name].make(), DENSE[column.get(EXAMPLES[name].inputs, "images")]
     whole = kind.batch
 
     def watched(self, *values):

@@ -1,7 +1,8 @@
 """One example of every public transform, for suites that must hold for all of them.
 
 Each entry makes the transform; `inputs` says what it takes: an image <H,W,C>, an encoded image, a Pillow image,
-<C,H,W> floats, an image with boxes, a batch with labels, a label, one string, or words.
+<C,H,W> floats, an image with boxes, a batch with labels, a label, one string, words,
+a waveform or a spectrogram.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 import millrace.dataset.transforms as T
 import millrace.dataset.vision as V
+from tests.contracts.audio_examples import AUDIO
 from tests.contracts.text_examples import TEXT
 
 
@@ -132,4 +134,4 @@ EXAMPLES: dict[str, Example] = {
     "UniformAugment": Example(lambda: V.UniformAugment([V.RandomColor(), V.HorizontalFlip(), V.Invert()], 2)),
     "Unique": Example(lambda: T.Unique()),
     "VerticalFlip": Example(lambda: V.VerticalFlip()),
-} | {name: Example(make, inputs) for name, (make, inputs) in TEXT.items()}
+} | {name: Example(make, inputs) for name, (make, inputs) in (TEXT | AUDIO).items()}

@@ -15,9 +15,9 @@ import pytest
 import millrace
 import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
+from tests.parity.calls import Case
 from tests.parity.vision import rules
 from tests.parity.vision.cases import load
-from tests.parity.vision.cases.case import Case
 from tests.parity.vision.encode import decode_values, encode, encode_error, sample
 from tests.parity.vision.inputs import FILES, make
 

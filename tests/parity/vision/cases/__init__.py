@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.parity.calls import Case
 from tests.parity.vision.cases import (
     boxes,
     colour,
@@ -14,7 +15,6 @@ from tests.parity.vision.cases import (
     video,
     warps,
 )
-from tests.parity.vision.cases.case import Case
 
 
 def load() -> dict[str, list[Case]]:

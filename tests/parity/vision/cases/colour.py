@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _SHAPES = "rgb wide one grey flat rgba two batch picture constant black"
 _TYPES = "bool int8 int16 uint16 int32 float32 float255 float64"

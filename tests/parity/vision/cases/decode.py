@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _GOOD = (
     "rgb.jpg rgb444.jpg rgb422.jpg progressive.jpg grey.jpg tiny.jpg turned.jpg trailing.jpg rgb.png grey.png"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _SIZE = "0; -1; 1.5; '5'; (1,); (1, 2, 3); (0, 5); (1.5, 2); None; True; [5, 16777217]; 16777217; []"
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _FILES = (
     "rgb.jpg grey.jpg progressive.jpg turned.jpg cmyk.jpg rgb.png rgba.png grey.png palette.png one_bit.png"

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 CASES = [
     *each("T.OneHot(5)\nT.OneHot(5, 0.1)\nT.OneHot(3)\nT.OneHot(4, 1.0)", "int0 ints ints2 floats rgb words"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _SHAPES = "rgb even wide one grey flat two rgba five batch batch5 vector"
 _TYPES = "bool int8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 text"

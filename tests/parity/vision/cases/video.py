@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import Case, each
+from tests.parity.calls import Case, each
 
 _FILES = "plain.mp4 between.mp4 mono.avi odd.avi late.mkv sound.mp4 bare.h264 cut.mp4 noise.bin empty.bin"
 # (start, end) in the units of each file

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from tests.parity.vision.cases.case import each
+from tests.parity.calls import each
 
 _IN = "rgb even grey flat rgba picture float32 int16 float64 batch pil pil_l"
 

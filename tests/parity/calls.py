@@ -1,4 +1,4 @@
-"""One call on one input, and how lists of them are made."""
+"""One call on one input, and how lists of them are made: what the suites of transforms share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """`call` makes an op (V: vision, T: transforms), `inputs` names what it is called on ("-": nothing)."""
+    """`call` makes an op (`V.Resize(5)`), `inputs` names what it is called on ("-": nothing)."""
 
     call: str
     inputs: tuple[str, ...]
