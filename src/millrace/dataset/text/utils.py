@@ -1,0 +1,9 @@
+"""The vocabularies, word vectors and enumerations of millrace.dataset.text."""
+
+from __future__ import annotations
+
+from millrace.data.kernels.text.vocab import Vocab
+
+__all__ = [
+    "Vocab",
+]
