@@ -8,13 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .columns import Ragged, Runs, Texts
 from .gather import side_by_side
 from .log import warn_once
 
 __all__ = ["Chunk", "Column", "as_value", "column_of", "nbytes_of", "stack_rows"]
 
-# A dense column is one array whose first axis is the row; a ragged one is a list with a value per row.
-Column: TypeAlias = "npt.NDArray[Any] | list[Any]"
+# A dense column is one array whose first axis is the row. Text, and numbers in rows of unequal length, are runs
+# of values (columns.py). Anything else is a list with a value per row.
+Column: TypeAlias = "npt.NDArray[Any] | list[Any] | Runs"
 
 
 class Chunk:
@@ -72,7 +74,12 @@ class Chunk:
             rows = np.flatnonzero(rows)
         columns: dict[str, Column] = {}
         for name, column in self.columns.items():
-            columns[name] = column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows]
+            if isinstance(column, np.ndarray):
+                columns[name] = column[rows]
+            elif isinstance(column, Runs):
+                columns[name] = column.take(rows)
+            else:
+                columns[name] = [column[i] for i in rows]
         return Chunk(columns, self.ids[rows], self.origin[rows], self.epoch, self.start)
 
     @staticmethod
@@ -90,7 +97,7 @@ class Chunk:
 def _describe(column: Column) -> str:
     if isinstance(column, np.ndarray):
         return f"{column.dtype}{list(column.shape[1:])}"
-    return "ragged"
+    return "text" if isinstance(column, Texts) else "ragged"
 
 
 def _join(parts: list[Column]) -> Column:
@@ -103,6 +110,14 @@ def _join(parts: list[Column]) -> Column:
         for p in parts
     ):
         return np.concatenate(parts)
+    if all(isinstance(p, Texts) for p in parts):
+        texts = [p for p in parts if isinstance(p, Texts)]
+        if len({p.rows is None for p in texts}) == 1:
+            return Texts.joined(texts)
+    if all(isinstance(p, Ragged) for p in parts):
+        ragged = [p for p in parts if isinstance(p, Ragged)]
+        if len({p.values.dtype for p in ragged}) == 1:
+            return Ragged.joined(ragged)
     joined: list[Any] = []
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -122,7 +137,7 @@ def column_value(column: Column, i: int) -> Any:
 
 def nbytes_of(value: Any) -> int:
     """Bytes held by a column or value; an estimate for Python objects."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, Runs)):
         return int(value.nbytes)
     if isinstance(value, (list, tuple)):
         return sum(map(nbytes_of, value))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Column
+from millrace.core.columns import Texts
 
 from .spans import Block, Ints, Spans
 
@@ -47,18 +48,16 @@ def line_spans(path: str) -> Spans:
     return Spans(starts[:-1], stops[:-1]) if starts[-1] == size else Spans(starts, stops)
 
 
-def text_column(texts: list[str]) -> Column:
-    """Text as one array, or as an array per row where one long row would make it needlessly large.
+def text_column(texts: list[str]) -> Texts:
+    """A column with one text per row.
 
-    >>> text_column(["a", "bc"])
-    array(['a', 'bc'], dtype='<U2')
-    >>> text_column(["a"] * 9 + ["b" * 100_000])[0]
-    array('a', dtype='<U1')
+    >>> text_column(["a", "bc"])[1]
+    array('bc', dtype='<U2')
     """
-    lengths = list(map(len, texts))
-    if max(lengths, default=0) * len(texts) <= SPREAD * sum(lengths) + SPARE:
-        return np.array(texts, dtype=np.str_)
-    return [np.array(text) for text in texts]
+    # arrays of text end where zeros begin, so a text that ends in zeros would be another one as an array
+    if any(text[-1:] == "\0" for text in texts):
+        texts = [text.rstrip("\0") for text in texts]
+    return Texts.of(texts)
 
 
 class Lines:

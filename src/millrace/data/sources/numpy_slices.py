@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from millrace.core.args import Columns, as_list, check_type, checked
 from millrace.core.chunk import Column, as_value
+from millrace.core.columns import Texts
 from millrace.core.errors import ArgumentValueError, PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
@@ -52,8 +53,10 @@ class ArraySource(SourceTraits):
         in_a_row = int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all()))
         made: dict[str, Column] = {}
         for name, array in self.arrays.items():
-            if isinstance(array, list):
+            if not isinstance(array, np.ndarray):
                 made[name] = [as_value(array[i]) for i in indices.tolist()]
+            elif array.dtype.kind == "U" and array.ndim == 1:
+                made[name] = Texts.of(array[indices].tolist())
             elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
                 kind = array.dtype.char  # a row without any text has no width of its own
                 made[name] = [np.array(text, kind) for text in array[indices].tolist()]

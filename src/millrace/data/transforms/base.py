@@ -54,9 +54,11 @@ class Transform:
     # a value per row. None as its answer declines (text, a shape it does not take, a row that is wrong): the rows run
     # one by one then, and the wrong one is named. None here: there is no such path.
     batch: ClassVar[Callable[..., Any] | None] = None
-    # the types of column that `batch` takes. A dense column is an array of numbers whose first axis is the row; another
-    # form (text as one buffer with offsets, say) is a class of its own, and a transform that works on it names it here
+    # the types of column that `batch` takes: a dense column is an array of numbers whose first axis is the row; text
+    # and rows of numbers of unequal length are Texts and Ragged of core/columns.py
     columns: ClassVar[tuple[type, ...]] = (np.ndarray,)
+    # values that `row` takes, None for any number
+    takes: ClassVar[int | None] = None
 
     def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
         """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.

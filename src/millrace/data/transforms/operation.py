@@ -26,8 +26,8 @@ class Operation(Transform, ours=True):
     _ours = True
     # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
     in_python: bool = False
-    # values that `row` takes, None for any number. Where it takes one, several columns (an image and its mask) each
-    # go through it, with the same random parameters
+    # where it takes one value, several columns (an image and its mask) each go through it, with the same random
+    # parameters
     takes: ClassVar[int | None] = 1
 
     @checked

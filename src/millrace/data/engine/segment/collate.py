@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Column, as_value, stack_rows
+from millrace.core.columns import Runs
 from millrace.core.errors import BatchShapeError, DataError
 from millrace.core.text import narrow
 
@@ -24,6 +25,11 @@ def collate_column(column: Column, name: str, position: int) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts)."""
     if isinstance(column, np.ndarray):
         return narrow(column) if column.dtype.kind in "US" else column
+    if isinstance(column, Runs):
+        whole = column.stacked()
+        if whole is None:
+            raise _mismatch(unstacked(column), name, position)
+        return whole
     dense = stack_rows(column)
     if dense is not None:
         return dense
@@ -131,16 +137,22 @@ def pad_columns(
         shape, value = pad_info.get(name, (None, None))
         if not pad_info and any(isinstance(row, dict) for row in columns[name][:1]):
             continue  # a column of dicts has no shape; it is stacked as it is
-        made[name] = _pad(unstacked(columns[name]), name, shape, value, free)
+        made[name] = _pad(columns[name], name, shape, value, free)
     return made
 
 
-def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) -> Column:
-    rows = [as_value(row) for row in rows]
+def _pad(column: Column, name: str, shape: Any, fill: Any, free: int | None) -> Column:
+    runs = column if isinstance(column, Runs) and column.rows is not None else None
+    # of runs, one row stands for all: they are of one rank and type
+    rows = [as_value(row) for row in (unstacked(column) if runs is None else [runs[0]])]
     rank = rows[0].ndim
     if any(row.ndim != rank for row in rows):
         raise BatchShapeError(f"column {name!r} mixes ranks; padding needs one rank", column=name)
-    largest = [max(row.shape[axis] for row in rows) for axis in range(rank)]
+    largest = (
+        [max(row.shape[axis] for row in rows) for axis in range(rank)]
+        if runs is None
+        else [int(runs.lengths.max())]
+    )
     if not shape:  # MindSpore takes an empty shape for none
         target = largest
     else:
@@ -166,6 +178,8 @@ def _pad(rows: list[Any], name: str, shape: Any, fill: Any, free: int | None) ->
             f"PadEnd: can not pad numeric and string tensors together, but got: string and {rows[0].dtype}.",
             column=name,
         )
+    if runs is not None:
+        return runs.padded(target[0], fill if text else np.asarray(fill or 0).astype(rows[0].dtype))
     dtype = np.result_type(*[row.dtype for row in rows]) if text else rows[0].dtype
     if text and fill:
         dtype = np.result_type(dtype, np.asarray(fill).dtype)

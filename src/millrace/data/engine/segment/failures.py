@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk, Column
+from millrace.core.columns import Runs
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.rng import mix_into
@@ -98,8 +99,8 @@ class Failures:
 
 def own_copies(column: Column, rows: list[int]) -> Column:
     """The column with these values copied, so that no two rows share memory that a function might write to."""
-    if isinstance(column, np.ndarray):
-        return column
+    if isinstance(column, (np.ndarray, Runs)):
+        return column  # rows that were taken from it lie apart
     made = list(column)
     for i in rows:
         made[i] = copy.deepcopy(made[i])

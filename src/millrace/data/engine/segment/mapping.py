@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value
+from millrace.core.columns import Ragged, Texts, as_ragged, as_texts
 from millrace.core.errors import PlanError
 from millrace.core.gather import Slots, in_place
 from millrace.core.notices import name_rows
@@ -32,7 +33,7 @@ def row_values(column: Column) -> Sequence[Any]:
     """One value per row; scalars of a dense column as 0-d arrays."""
     if isinstance(column, np.ndarray):
         return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
-    return column
+    return column.values() if isinstance(column, Texts) else column
 
 
 class MapStep:
@@ -54,14 +55,17 @@ class MapStep:
         names = list(chunk.columns)
         inputs = self.op.inputs_of(names)
         outputs = self.op.outputs_of(names)
-        columns = [row_values(chunk.columns[name]) for name in inputs]
+        given = [chunk.columns[name] for name in inputs]
         done = 0
-        if self.wholesale and len(inputs) == len(outputs) == 1:
-            done, column = self._whole(chunk, inputs[0])
-            if done == len(self.op.operations):
+        if self.wholesale:
+            done, given = self._whole(chunk, given)
+            if done == len(self.op.operations) and len(given) == len(outputs):
+                made = dict(zip(outputs, given, strict=True))
                 after = replaced_columns(names, inputs, outputs)
-                return chunk.with_columns({n: column if n in outputs else chunk.columns[n] for n in after})
-            columns = [row_values(column)]
+                return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+            if done == len(self.op.operations):  # an error, for which the rows have the words
+                done, given = 0, [chunk.columns[name] for name in inputs]
+        columns = [row_values(column) for column in given]
         calls = self._calls(chunk)[done:]
         if self.slots is not None:
             self._place(self.slots, chunk, outputs, calls)
@@ -108,23 +112,24 @@ class MapStep:
         chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
         return failures.filled(chunk, bad)
 
-    def _whole(self, chunk: Chunk, name: str) -> tuple[int, Column]:
-        """The first operations on the whole column, as long as they take it: how many did, and what came out."""
-        given = column = chunk.columns[name]
-        done = 0
+    def _whole(self, chunk: Chunk, given: list[Column]) -> tuple[int, list[Column]]:
+        """The first operations on whole columns, as long as they take them: how many did, and what came out."""
+        columns, done = given, 0
         for operation, key in zip(self.op.operations, self.keys, strict=False):
-            if operation.batch is None or not _is_offered(column, operation):
+            offered = [_offered(column, operation) for column in columns]
+            if operation.batch is None or any(column is None for column in offered):
                 break
             draws = self._draws(chunk, key, operation)
+            params = operation.params(draws) if draws is not None else ()
             try:
-                made = operation.batch(column, *(operation.params(draws) if draws is not None else ()))
+                made = _in_batch(operation, offered, params)
             except Exception:
                 return 0, given  # the rows one by one say which of them it is
-            if made is None or len(made) != len(column):
+            if made is None or any(one is None or len(one) != len(chunk) for one in made):
                 break
-            column = made.copy() if operation.user_code else made
+            columns = [one.copy() if operation.user_code else one for one in made]
             done += 1
-        return done, column
+        return done, columns
 
     def _refuse(
         self, chunk: Chunk, results: list[Any], bad: list[int], failures: Failures, inputs: list[str]
@@ -288,10 +293,27 @@ def _plain(value: Any) -> Any:
     return as_value(value) if hasattr(value, "asnumpy") else value
 
 
-def _is_offered(column: Column, operation: Transform) -> bool:
-    if not isinstance(column, operation.columns):
-        return False
-    return not isinstance(column, np.ndarray) or column.dtype.kind in "biufc"
+def _offered(column: Column, operation: Transform) -> Any:
+    """The column in a form that the operation's `batch` takes, or None."""
+    wanted = operation.columns
+    if Texts in wanted:
+        texts = as_texts(column)
+        if texts is not None:
+            return texts
+    if isinstance(column, np.ndarray):
+        return column if np.ndarray in wanted and column.dtype.kind in "biufc" else None
+    return as_ragged(column) if Ragged in wanted else None
+
+
+def _in_batch(operation: Transform, columns: list[Any], params: Sequence[Any]) -> Sequence[Any] | None:
+    """What `batch` makes of these columns, as columns; None where it takes another number of them."""
+    assert operation.batch is not None
+    if len(columns) != 1 and operation.takes == 1:
+        return [operation.batch(column, *params) for column in columns]
+    if len(columns) not in (1, operation.takes):
+        return None
+    made = operation.batch(*columns, *params)
+    return made if type(made) is tuple else (made,)
 
 
 def _is_new(value: Any, before: tuple[Any, ...]) -> bool:

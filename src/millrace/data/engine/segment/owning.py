@@ -13,8 +13,9 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from millrace.core.chunk import Column, as_value
+from millrace.core.chunk import as_value
 from millrace.core.gather import in_place
 
 __all__ = ["Kept"]
@@ -49,13 +50,13 @@ class Pile:
         self.count = k + 1
         return KEPT
 
-    def column(self, values: list[Any], cut: bool = False) -> Column:
+    def column(self, values: list[Any], cut: bool = False) -> npt.NDArray[Any] | list[Any]:
         """The values with their rows of this pile in place; a dense column where there is nothing else.
 
         ``cut``: the last values were left out, though rows of this pile may stand for them.
         """
         if self.count == len(values) and not cut:
-            dense: Column = self.block[: self.count]
+            dense: npt.NDArray[Any] = self.block[: self.count]
             return dense
         if not self.count:
             return values

@@ -85,7 +85,8 @@ class FlatMapStage(Through):
 
     def _open(self, row: Chunk) -> None:
         self._id, self._origin = int(row.ids.view(np.int64)[0]), int(row.origin[0])
-        self._inner = self._build(row.columns[DATASET][0])
+        dataset: Any = row.columns[DATASET][0]
+        self._inner = self._build(dataset)
         self.check()
 
     def _close_inner(self) -> None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from millrace.core.chunk import Chunk, Column
+from millrace.core.columns import Runs
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry, Ledger
 from millrace.data.engine.segment.failures import own_copies, standing_in
@@ -212,7 +213,7 @@ def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
 def _own(row: Chunk) -> Chunk:
     """The row in memory that nobody else has."""
     columns: dict[str, Column] = {
-        name: column.copy() if isinstance(column, np.ndarray) else own_copies(column, [0])
+        name: column.copy() if isinstance(column, (np.ndarray, Runs)) else own_copies(column, [0])
         for name, column in row.columns.items()
     }
     return Chunk(columns, row.ids, row.origin, row.epoch, row.start)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, nbytes_of
+from millrace.core.columns import Runs
 from millrace.core.errors import ResourceError
 from millrace.core.rng import Permutation, mix
 from millrace.core.stats import StageStats
@@ -248,7 +249,9 @@ def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
     """Bytes of each row; the same however the stream was cut into chunks."""
     total = np.zeros(len(chunk), np.int64)
     for column in chunk.columns.values():
-        if not isinstance(column, np.ndarray):
+        if isinstance(column, Runs):
+            total += column.row_bytes() + 64
+        elif not isinstance(column, np.ndarray):
             total += np.array([_value_bytes(value) for value in column], np.int64)
         elif column.dtype.kind in "US":
             total += np.char.str_len(column).reshape(len(column), -1).sum(axis=1) * 4 + 64

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, Column
+from millrace.core.columns import Ragged, Texts
 from millrace.core.errors import DataError, FormatError
 
 from .slab import Bytes8
@@ -118,6 +119,15 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: Objects | 
     if is_raw(column):
         assert isinstance(column, np.ndarray)
         return [name, "dense", column.dtype.str, list(column.shape), layout.add(column, column.nbytes)]
+    if isinstance(column, Texts):
+        base = int(column.offsets[0])
+        text = column.data[base : int(column.offsets[-1])]
+        place = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
+        return [name, "texts", *place, None if column.rows is None else _pack_offsets(layout, column.rows)]
+    if isinstance(column, Ragged):
+        values = np.ascontiguousarray(column.values)
+        first = layout.add(values, values.nbytes)
+        return [name, "runs", values.dtype.str, len(values), first, _pack_offsets(layout, column.rows)]
     if isinstance(column, list) and column and all(map(is_raw, column)):
         return _pack_ragged(layout, name, column)
     if objects is None:
@@ -132,6 +142,12 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: Objects | 
         ) from error
     at = [[layout.add(part, part.nbytes), part.nbytes] for part in buffers]
     return [name, "objects", layout.add(data, len(data)), len(data), at]
+
+
+def _pack_offsets(layout: _Layout, offsets: npt.NDArray[np.int64]) -> list[int]:
+    """How many, and where they lie; the first is 0."""
+    moved = offsets - offsets[0]
+    return [len(moved), layout.add(moved, moved.nbytes)]
 
 
 def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
@@ -209,6 +225,15 @@ def _unpack_column(source: _Source, entry: list[Any], rows: int, objects: Object
         _, _, dtype, shape, offset = entry
         array = source.array(_raw_type(dtype), shape, offset)
         return array.copy() if array.nbytes < _COPY_BELOW else array
+    if kind == "texts":
+        _, _, size, at, inside, outside = entry
+        return _unpack_texts(source, size, at, inside, outside)
+    if kind == "runs":
+        _, _, dtype, count, at, inside = entry
+        values = source.array(_raw_type(dtype), [count], at)
+        return Ragged(
+            values.copy() if values.nbytes < _COPY_BELOW else values, _offsets(source, inside, count)
+        )
     if kind == "ragged":
         _, _, dtypes, first, meta, count = entry
         table = [_raw_type(text) for text in dtypes]
@@ -228,6 +253,25 @@ def _unpack_column(source: _Source, entry: list[Any], rows: int, objects: Object
             raise ValueError(f"a {type(column).__name__} is not a column")
         return column
     raise ValueError(f"a column of kind {kind!r} is not accepted here")
+
+
+def _unpack_texts(source: _Source, size: int, at: int, inside: list[int], outside: list[int] | None) -> Texts:
+    data = source.array(np.dtype(np.uint8), [size], at).copy()
+    offsets = _offsets(source, inside, size)
+    data.tobytes().decode()  # a ValueError where it is not UTF-8
+    starts = offsets[offsets < size]
+    if (data[starts] & 0xC0 == 0x80).any():
+        raise ValueError("a string begins inside a character")
+    return Texts(data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1))
+
+
+def _offsets(source: _Source, place: list[int], end: int) -> npt.NDArray[np.int64]:
+    """Offsets that begin at 0, never go back, and end where they must."""
+    count, at = place
+    found = source.array(np.dtype(np.int64), [count], at).copy()
+    if not count or found[0] or found[-1] != end or (np.diff(found) < 0).any():
+        raise ValueError("the offsets of a column do not fit its values")
+    return found
 
 
 def _unpack_ragged(
