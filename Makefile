@@ -86,7 +86,7 @@ docs: $(STAMPS)/docs
 # when its packages here change. A peer that cannot be installed is left out of the comparison: pip's last words
 # are kept in .failed, and the page says so. PyTorch's default wheel on Linux brings several gigabytes of CUDA with
 # it, and torchvision's wheel fits only that one: point pip at an index of CPU wheels of both to be spared it. It is
-# on disk once: WebDataset and Hugging Face datasets see the packages of PyTorch's folder after their own.
+# on disk once: WebDataset, Hugging Face datasets and torchaudio see the packages of PyTorch's folder after their own.
 mindspore   := $(MINDSPORE) numpy<2 opencv-python-headless<5 pandas
 torch       := torch==2.14.1 torchvision==0.29.1 pillow==13.0.0 numpy==2.4.6 opencv-python-headless==5.0.0.93
 tensorflow  := tensorflow-cpu==2.21.0
@@ -94,9 +94,11 @@ grain       := grain==0.2.18 numpy==2.4.6 opencv-python-headless==5.0.0.93
 dali        := nvidia-dali-cuda120==2.4.0 numpy==2.4.6
 webdataset  := webdataset==1.0.2 numpy==2.4.6
 huggingface := datasets==5.2.0 numpy==2.4.6
+tokenizers  := tokenizers==0.23.3 numpy==2.4.6
+torchaudio  := --no-deps torchaudio==2.11.0 numpy==2.4.6
 
 PACKAGES = $(PEERS)/$(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
-RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface
+RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface tokenizers torchaudio
 .PHONY: peers $(RIVALS:%=peer-%)
 
 peers: $(RIVALS:%=peer-%)
@@ -110,10 +112,10 @@ $(RIVALS:%=peer-%): peer-%:
 		then echo '$($*)' >$(PEERS)/$*/.stamp; \
 		else grep . $(PEERS)/$*/.log | tail -1 >$(PEERS)/$*/.failed; \
 			echo "peer left out: $*: $$(cat $(PEERS)/$*/.failed)" >&2; fi; \
-		case $* in webdataset|huggingface) \
+		case $* in webdataset|huggingface|torchaudio) \
 			$(call PACKAGES,torch) >"$$($(call PACKAGES,$*))/torch.pth"; esac; }
 
-peer-webdataset peer-huggingface: peer-torch
+peer-webdataset peer-huggingface peer-torchaudio: peer-torch
 
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
 interop: $(STAMPS)/dev peer-mindspore

@@ -30,6 +30,8 @@ PEERS = {
     "dali": Peer("DALI (CPU)", "nvidia.dali", ("nvidia-dali-cuda120", "nvidia-dali-cuda130")),
     "webdataset": Peer("WebDataset", "webdataset", ("webdataset", "torch", "torchvision")),
     "huggingface": Peer("HF datasets", "datasets", ("datasets", "pyarrow", "torch", "torchvision")),
+    "tokenizers": Peer("HF tokenizers", "tokenizers", ("tokenizers",)),
+    "torchaudio": Peer("torchaudio", "torchaudio", ("torchaudio", "torch")),
 }
 NAMES = {key: peer.name for key, peer in PEERS.items()}
 

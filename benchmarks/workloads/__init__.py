@@ -43,6 +43,10 @@ NAMES = (
     "tfrecord",
     "csv",
     "text_lines",
+    "text_bert",
+    "text_lookup",
+    "audio_mel",
+    "audio_filter",
 )
 
 
