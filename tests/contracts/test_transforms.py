@@ -63,7 +63,7 @@ def values(inputs: str, i: int) -> tuple[Any, ...]:
         return u8(2, 13, 17, 3, salt=i + 1), np.eye(4, dtype=np.float32)[[i % 4, (i + 1) % 4]]
     if inputs == "labels":
         return (np.array([i, i + 1]),)
-    if inputs in ("text", "words"):
+    if inputs in ("text", "words", "digits", "pairs"):
         return text_values(inputs, i)
     assert inputs == "label"
     return (np.array(i % 5),)

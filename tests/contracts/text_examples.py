@@ -24,8 +24,16 @@ LINES = (
     "the end",
 )
 
-# name -> (how to make it, what it takes: "text" one string, "words" an array of them)
+# name -> (how to make it, what it takes: "text" one string, "words" an array of them, "digits" one of numbers as text,
+# "pairs" two of words)
 TEXT: dict[str, tuple[Callable[[], Any], str]] = {
+    "AddToken": (lambda: T.AddToken("[CLS]"), "words"),
+    "Lookup": (lambda: T.Lookup(T.Vocab.from_list(["<unk>", "the", "北京"]), "<unk>"), "words"),
+    "Ngram": (lambda: T.Ngram([2, 3], ("_", 1), ("_", 2), "-"), "words"),
+    "SlidingWindow": (lambda: T.SlidingWindow(2), "words"),
+    "ToNumber": (lambda: T.ToNumber(np.int32), "digits"),
+    "Truncate": (lambda: T.Truncate(2), "words"),
+    "TruncateSequencePair": (lambda: T.TruncateSequencePair(3), "pairs"),
     "UnicodeCharTokenizer": (lambda: T.UnicodeCharTokenizer(True), "text"),
     "WhitespaceTokenizer": (lambda: T.WhitespaceTokenizer(), "text"),
 }
@@ -34,4 +42,7 @@ TEXT: dict[str, tuple[Callable[[], Any], str]] = {
 def text_values(inputs: str, i: int) -> tuple[Any, ...]:
     """The i-th row of this kind of input."""
     line = LINES[i % len(LINES)]
-    return (np.array(line.split() or [""]),) if inputs == "words" else (np.array(line),)
+    if inputs == "digits":
+        return (np.array([str(i), str(-i), f" {i}.5"]),)
+    words = np.array(line.split() or [""])
+    return {"words": (words,), "pairs": (words, words[::-1]), "text": (np.array(line),)}[inputs]

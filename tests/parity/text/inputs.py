@@ -78,6 +78,11 @@ ARRAYS: dict[str, Any] = {
     "no_words": lambda: np.array([], dtype=np.str_),
     "grid": lambda: np.array([["a b", "C d"], ["e", "ﬁ"]]),
     "digits": lambda: np.array(["1", "-2", "3.5", "1e3"]),
+    "positive": lambda: np.array([["1", "+20"], [" 3", "\t\n\v\f\r40 "]]),
+    "prefixes": lambda: np.array(["1a", "2 3", "4_000", "0x10", "0b1", "010", "5.", "6\0", "7\u00a0"]),
+    "fractions": lambda: np.array(
+        ["0.1", ".5", "-0", "0e5", "1E2", "+1e-3", "nan", "-NaN", "0x1.8p1", "1e", "1e+"]
+    ),
     "bytes": lambda: np.array(b"caf\xc3\xa9 A b"),
     "not_utf8": lambda: np.array(b"ab \xff\xfe cd"),
     "byte_words": lambda: np.array([b"one", b"caf\xc3\xa9"]),

@@ -61,8 +61,9 @@ def main(wanted: list[str]) -> int:
     import mindspore.dataset.text as text
     import mindspore.dataset.transforms as transforms
     import numpy as np
+    from mindspore import dtype
 
-    names = {"T": text, "C": transforms, "np": np, "WORDS": WORDS, "F": f"{FILES}/"}
+    names = {"T": text, "C": transforms, "D": dtype, "np": np, "WORDS": WORDS, "F": f"{FILES}/"}
     for family, cases in load().items():
         if wanted and family not in wanted:
             continue

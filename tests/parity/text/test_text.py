@@ -14,13 +14,14 @@ import pytest
 
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
+from millrace.common import dtype
 from tests.parity.text.cases import load
 from tests.parity.text.cases.case import Case
 from tests.parity.text.inputs import FILES, WORDS
 from tests.parity.text.record import outcome
 
 GOLDENS = Path(__file__).parent / "goldens"
-NAMES = {"T": text, "C": transforms, "np": np, "WORDS": WORDS, "F": f"{FILES}/"}
+NAMES = {"T": text, "C": transforms, "D": dtype, "np": np, "WORDS": WORDS, "F": f"{FILES}/"}
 
 
 def grouped() -> list[Any]:

@@ -17,7 +17,7 @@ from millrace.data.kernels.vision.image import is_pil
 from .base import Transform, _eager_draws, name_of
 from .checks import Device
 
-__all__ = ["ImageOperation", "Operation", "fresh", "rebuilt"]
+__all__ = ["ImageOperation", "Operation", "fresh", "keep", "rebuilt"]
 
 
 class Operation(Transform, ours=True):
@@ -159,6 +159,8 @@ def _plain(value: Any) -> Any:
         return {_TAG: "array", "dtype": value.dtype.str, "value": value.tolist()}
     if isinstance(value, np.generic):
         return value.item()
+    if _KEPT.get(type(value).__name__) is type(value):
+        return {_TAG: type(value).__name__, "value": _plain(value.to_plain())}
     if callable(value):
         module = getattr(value, "__module__", None) or type(value).__module__
         return {"tensor_op_name": name_of(value), "python_module": module}
@@ -166,6 +168,13 @@ def _plain(value: Any) -> Any:
 
 
 _TAG = "millrace"
+# Kinds of argument with a JSON form of their own: what to_plain() gives, their class method from_plain() takes.
+_KEPT: dict[str, type[Any]] = {}
+
+
+def keep(*kinds: type[Any]) -> None:
+    """Let arguments of these kinds (a vocabulary, say) be part of a transform's JSON."""
+    _KEPT.update({kind.__name__: kind for kind in kinds})
 
 
 def _restored(value: Any) -> Any:
@@ -186,6 +195,8 @@ def _restored(value: Any) -> Any:
         return np.dtype(value["value"])
     if kind == "array":
         return np.array(value["value"], np.dtype(value["dtype"]))
+    if kind in _KEPT:
+        return _KEPT[kind].from_plain(_restored(value["value"]))
     if "tensor_op_name" in value:
         return rebuilt(value)
     return {name: _restored(one) for name, one in value.items()}

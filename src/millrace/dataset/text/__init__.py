@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from millrace.data.kernels.text.vocab import Vocab
+from millrace.data.transforms.text.lookup import Lookup, ToNumber
+from millrace.data.transforms.text.sequence import (
+    AddToken,
+    Ngram,
+    SlidingWindow,
+    Truncate,
+    TruncateSequencePair,
+)
 from millrace.data.transforms.text.tokenizers import UnicodeCharTokenizer, WhitespaceTokenizer
 
 __all__ = [
+    "AddToken",
+    "Lookup",
+    "Ngram",
+    "SlidingWindow",
+    "ToNumber",
+    "Truncate",
+    "TruncateSequencePair",
     "UnicodeCharTokenizer",
     "Vocab",
     "WhitespaceTokenizer",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Case:
     """`call` makes an op, `inputs` names what it is called on ("-": nothing).
 
-    In `call` are T (text), C (transforms), np, WORDS (a list of tokens) and F (the folder of files, as a str).
+    In `call` are T (text), C (transforms), D (dtype), np, WORDS (a list of tokens) and F (the folder of files).
     `better` says why the result here is another than MindSpore's, on purpose; "" where they must be the same.
     """
 

@@ -173,6 +173,11 @@ class Vocab:
     # --- what it tells ------------------------------------------------------------------------------
 
     @property
+    def is_built(self) -> bool:
+        """Whether it was made by one of the ``from_`` methods."""
+        return self._table is not None or self._packed is not None
+
+    @property
     def table(self) -> dict[str, int]:
         """The words and their numbers, for reading only: it is what the vocabulary works with, not a copy."""
         if self._table is None:
@@ -240,12 +245,20 @@ class Vocab:
     @property
     def digest(self) -> bytes:
         """A hash of the words and their numbers, the same in every process."""
-        if not self._digest and (self._table is not None or self._packed is not None):
+        if not self._digest and self.is_built:
             self._digest = (self._packed or _Packed.of(self.table)).digest()
         return self._digest
 
     def _identity(self) -> dict[str, Any]:
         return {"digest": self.digest}
+
+    def to_plain(self) -> dict[str, int] | None:
+        """What JSON keeps of it."""
+        return self.vocab() if self.is_built else None
+
+    @classmethod
+    def from_plain(cls, kept: dict[str, int] | None) -> Self:
+        return cls() if kept is None else cls._of(kept)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocab) and self.digest == other.digest
