@@ -93,6 +93,7 @@ LIBRARIES = {
         "leaf": (),
     },
     "simplejpeg": {"rooms": ("data.kernels.vision", "cli.doctor"), "leaf": ()},
+    "zlib_ng": {"rooms": ("data.kernels.vision.png",), "leaf": ()},
     "PIL": {"rooms": ("data.kernels.vision", "cli"), "leaf": ()},
     "av": {"rooms": (), "leaf": ("data.kernels.vision.video", "data.kernels.vision.video_files")},
     "soundfile": {"rooms": (), "leaf": ("data.formats.wav",)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = ["SourceTraits"]
 
 
@@ -26,6 +28,12 @@ class SourceTraits:
     heavy: bool = False
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
     reopens: bool = False
+    # columns of encoded images that it decodes; `encoded` gives the same source with these left as they are
+    decodes: tuple[str, ...] = ()
     # what a shard of a concatenation has of it, as in MindSpore: 'rows' (every so many, in the order of the source),
     # 'run' (neighbours), or 'own' (every so many of its own order, shuffled or not)
     concat_shard: str = "rows"
+
+    def encoded(self, columns: tuple[str, ...]) -> Any:
+        """The same rows, with these columns of ``decodes`` as the bytes of their files."""
+        raise TypeError(f"{type(self).__name__} does not decode")

@@ -107,7 +107,7 @@ class Lowering:
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
         stats.fixed_rows = spot.rows if spot.fixed else None
-        runner = SegmentRunner(node.ops, self.plan.seed, self.plan.settings)
+        runner = SegmentRunner(node, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
         return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up))

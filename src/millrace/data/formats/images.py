@@ -179,6 +179,10 @@ class FileBytes(Part):
         failed.row_index = index  # type: ignore[attr-defined]
         raise failed
 
+    def encoded(self) -> FileBytes:
+        """The same files, not decoded."""
+        return FileBytes(self.files, None, self.fetch, self.listed)
+
     def _decoded(self, data: Any, path: str) -> Any:
         assert self.decode is not None
         before = name_rows(lambda: path)

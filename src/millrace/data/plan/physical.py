@@ -23,6 +23,11 @@ class Segment(Node):
 
     ops: tuple[Node, ...] = ()
     place: Place = added(None)
+    # ops that do for less what the first so many of `ops` do, as long as nothing is amiss with a row; for each of them
+    # the place of the op that its time counts for
+    fast: tuple[Node, ...] = added(())
+    fast_places: tuple[int, ...] = added(())
+    fast_count: int = added(0)
 
     @property
     def label(self) -> str:

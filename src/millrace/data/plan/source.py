@@ -51,6 +51,10 @@ class Source(Protocol):
     # see core/traits.py
     concat_shard: str
 
+    @property
+    def decodes(self) -> tuple[str, ...]:
+        """Columns of encoded images that it decodes."""
+
     def schema(self) -> Schema: ...
 
     def size(self) -> int | None:
@@ -64,6 +68,9 @@ class Source(Protocol):
 
     def where(self, index: int) -> str | None:
         """The file a row comes from, for error messages."""
+
+    def encoded(self, columns: tuple[str, ...]) -> Source:
+        """The same rows, with these columns of ``decodes`` as the bytes of their files."""
 
     def arguments(self) -> dict[str, Any]:
         """What to_json shows of it."""

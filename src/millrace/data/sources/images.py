@@ -138,6 +138,16 @@ class TableSource(SourceTraits):
         self._table: Table | None = None
         self._turn = threading.Lock()
 
+    @property
+    def decodes(self) -> tuple[str, ...]:  # type: ignore[override]
+        # a user's function that decrypts is called once for a row, and not again where something is amiss
+        if not self.heavy or self.make.keywords.get("decrypt") is not None:
+            return ()
+        return tuple(name for name, column in self.columns.items() if column == image(True))
+
+    def encoded(self, columns: tuple[str, ...]) -> EncodedSource:
+        return EncodedSource(self, columns)
+
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "_turn"}
 
@@ -197,6 +207,26 @@ class TableSource(SourceTraits):
     def arguments(self) -> dict[str, Any]:
         given = {key: value for key, value in self.make.keywords.items() if not callable(value)}
         return given | {"keeps_sampler": True}
+
+
+class EncodedSource:
+    """A source, its table the same, of which some columns stay as they are in their files."""
+
+    def __init__(self, source: TableSource, encoded: tuple[str, ...]) -> None:
+        self._source, self._encoded = source, encoded
+
+    def open(self) -> Table:
+        table = self._source.open()
+        parts = {
+            name: part.encoded() if name in self._encoded and isinstance(part, FileBytes) else part
+            for name, part in table.parts.items()
+        }
+        return Table(table.size, parts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # unpickling asks before there is a source
+            raise AttributeError(name)
+        return getattr(self._source, name)
 
 
 class TableDataset(SourceDataset):

@@ -48,6 +48,8 @@ class Transform:
     libraries: ClassVar[tuple[str, ...]] = ()
     # it runs the user's own code, which stays in the user's process unless the user says otherwise
     user_code: ClassVar[bool] = True
+    # given several columns it does the same to each, with the same random numbers, as if each were alone
+    each_alone: ClassVar[bool] = False
     # a base that the package keeps to itself: what is derived from it directly is ours
     _ours: ClassVar[bool] = False
     # `batch(xs, *params)`: a whole column at once, bit for bit what the rows one by one give; params are sequences with
@@ -97,6 +99,13 @@ class Transform:
 
     def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
         """This transform and the first of ``following`` as one that does less work for the same result, or None."""
+        return None
+
+    def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
+
+        It takes encoded images, and those that are decoded already as they are.
+        """
         return None
 
     def __call__(self, *values: Any) -> Any:

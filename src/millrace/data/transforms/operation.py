@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +12,10 @@ from millrace.core import dtype as mstype
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import Draws
+from millrace.core.settings import Settings
 from millrace.data.kernels.vision.image import is_pil
 
-from .base import Transform, _eager_draws, name_of
+from .base import Joined, Transform, _eager_draws, name_of
 from .checks import Device
 
 __all__ = ["ImageOperation", "Operation", "fresh", "keep", "rebuilt"]
@@ -29,6 +30,10 @@ class Operation(Transform, ours=True):
     # where it takes one value, several columns (an image and its mask) each go through it, with the same random
     # parameters
     takes: ClassVar[int | None] = 1
+
+    @property
+    def each_alone(self) -> bool:  # type: ignore[override]
+        return self.takes == 1
 
     @checked
     def device(self, device_target: Device = "CPU") -> Operation:
@@ -121,6 +126,12 @@ class ImageOperation(Operation):
 
     _ours = True
     libraries = ("cv2",)
+
+    def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        from .vision.decode import Decode  # it is an operation on images itself
+
+        joined = Decode().join((self, *following), now)
+        return None if joined is None or len(joined.operations) == 1 else joined
 
     def take(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) or is_pil(value):

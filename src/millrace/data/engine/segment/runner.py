@@ -14,9 +14,10 @@ from millrace.core.rng import seed_globals
 from millrace.core.schema import Schema
 from millrace.core.settings import Settings, current, restore, using
 from millrace.data.plan.explain import describe
-from millrace.data.plan.node import Node
+from millrace.data.plan.physical import Segment
 
 from .failures import Failures
+from .shortcut import Shortcut
 from .table import Step, make_step
 
 __all__ = ["Report", "SegmentRunner"]
@@ -49,7 +50,8 @@ class SegmentRunner:
     Returns the chunk and a report.
     """
 
-    def __init__(self, ops: tuple[Node, ...], seed: int, settings: Settings) -> None:
+    def __init__(self, segment: Segment, seed: int, settings: Settings) -> None:
+        ops = segment.ops
         self.policy = settings.error_samples_mode
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
         self.settings = settings.replace(debug_hooks=())
@@ -60,6 +62,10 @@ class SegmentRunner:
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
         self._unchecked = None if aligned else ops
         self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
+        self.fast: Shortcut | None = None
+        if segment.fast:
+            steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
+            self.fast = Shortcut(steps, segment.fast_places, segment.fast_count)
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
         if self.settings == current():
@@ -86,7 +92,13 @@ class SegmentRunner:
         cpu: list[float] = []
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
-        for step in self.steps:
+        if self.fast is not None:
+            made = self.fast(chunk)
+            if made is not None:
+                chunk, seconds, cpu = made
+                kept = [len(chunk)] * self.fast.count
+                began, worked = clock(), work()
+        for step in self.steps[len(kept) :]:
             chunk = step(chunk, failures)
             now, used = clock(), work()
             seconds.append(now - began)
@@ -115,3 +127,5 @@ class SegmentRunner:
     def close(self) -> None:
         for step in self.steps:
             step.close()
+        if self.fast is not None:
+            self.fast.close()

@@ -12,13 +12,13 @@ import numpy as np
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace.core.notices import notice
 
-from . import jpeg
+from . import jpeg, png
 from .headers import check_bytes, check_size, image_size, is_grey_png, kind_of
 from .image import Array, describe, is_pil
 from .jpeg import Box
 from .libraries import Image, cv2, simplejpeg
 
-__all__ = ["as_bytes", "decode", "decode_part", "decode_to_pil", "is_jpeg"]
+__all__ = ["as_bytes", "decode", "decode_part", "decode_to_pil", "grey_part", "is_jpeg"]
 
 Wants = Callable[[int, int], Box | None]
 Factor = Callable[[int, int], int]
@@ -100,6 +100,30 @@ def decode_part(
             shared = isinstance(made, np.ndarray) and np.may_share_memory(made, image)
             return made.copy() if shared else made
     return go_on(decode(value, op))
+
+
+def grey_part(
+    value: Any, wants: Wants, go_on: Callable[[Array], Array], three: bool, op: str = "Decode"
+) -> Any:
+    """``go_on`` of one channel <H,W,1> of a grey PNG, as <H,W> or, with ``three``, as three equal channels.
+
+    ``go_on`` only moves pixels, and looks at nothing but the part ``wants(height, width)``. None for other images, and
+    where the part is not known.
+    """
+    data = as_bytes(value, op)
+
+    def checked(height: int, width: int) -> Box | None:
+        check_size(op, (height, width))
+        return wants(height, width)
+
+    image = png.grey_part(data, checked)
+    if image is None:
+        return None
+    made = go_on(image)
+    if three:
+        return cv2.cvtColor(made, cv2.COLOR_GRAY2RGB)
+    # the next image will overwrite this one
+    return (made.copy() if np.may_share_memory(made, image) else made)[:, :, 0]
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node
 
+from .decode_late import decode_late
 from .drop_noops import drop_noops
 from .fuse_rows import fuse_rows
 from .gather_rows import gather_rows
@@ -24,5 +25,6 @@ PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
     ("place", place),
     ("fuse rows", fuse_rows),
     ("join transforms", join_transforms),
+    ("decode late", decode_late),
     ("gather rows", gather_rows),
 )

@@ -35,15 +35,29 @@ def gather_rows(root: Node, settings: Settings) -> Node:
 
 
 def _gathered(segment: Segment, batch: Batch) -> Segment:
-    """The segment with its last map told of the batch."""
+    """The segment with the last map of each column told of the batch."""
     plain = batch.per_batch_map is None and batch.pad_info is None
     rows = [op for op in segment.ops if op is not batch]
-    last = max((i for i, op in enumerate(rows) if isinstance(op, Map)), default=None)
-    if last is None or not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
+    if not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
         return segment
-    ops = list(segment.ops)
-    ops[last] = ops[last].replace(gather=batch.batch_size)
-    return segment.replace(ops=tuple(ops))
+    return segment.replace(
+        ops=_told(segment.ops, batch.batch_size), fast=_told(segment.fast, batch.batch_size)
+    )
+
+
+def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
+    made = list(ops)
+    later: set[str] | None = set()  # columns that a later op takes or makes; None: it may be any
+    for i in range(len(ops) - 1, -1, -1):
+        op = ops[i]
+        if isinstance(op, Map):
+            given = None if op.input_columns is None else {*op.input_columns, *(op.output_columns or ())}
+            if later == set() or (later is not None and given is not None and not later & given):
+                made[i] = op.replace(gather=rows)
+            later = None if later is None or given is None else later | given
+        elif not op.batches and later:
+            later = None  # names may be others before it
+    return tuple(made)
 
 
 def _positions_hold(ops: list[Node]) -> bool:

@@ -13,7 +13,7 @@ from millrace.data.plan.ops import Map
 from millrace.data.plan.physical import Segment
 from millrace.data.transforms.base import Joined, Transform
 
-__all__ = ["join_transforms"]
+__all__ = ["join_transforms", "joined"]
 
 
 def join_transforms(root: Node, settings: Settings) -> Node:
@@ -28,7 +28,7 @@ def join_transforms(root: Node, settings: Settings) -> Node:
             before = ops[-1] if ops else None
             if isinstance(op, Map) and isinstance(before, Map) and _may_merge(before, op):
                 both = _merged(before, op)
-                if _crosses(_joined(both.operations, settings), len(before.operations)):
+                if _crosses(joined(both.operations, settings), len(before.operations)):
                     ops[-1] = both
                     continue
             ops.append(op)
@@ -52,7 +52,8 @@ def _merged(first: Map, second: Map) -> Map:
     )
 
 
-def _joined(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
+def joined(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
+    """The operations, with those that can be one as one."""
     made: list[Transform] = []
     at = 0
     while at < len(operations):
@@ -76,5 +77,5 @@ def _crosses(operations: list[Transform], border: int) -> bool:
 def _join(op: Map, settings: Settings) -> Map:
     if len(op.input_columns or ("one",)) > 1:  # what joins works on one column
         return op
-    made = tuple(_joined(op.operations, settings))
+    made = tuple(joined(op.operations, settings))
     return op if made == op.operations else op.replace(operations=made, keys=op.draws_from())

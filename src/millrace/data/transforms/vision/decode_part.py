@@ -14,11 +14,13 @@ import numpy as np
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
 from millrace.data.kernels.vision import codec
+from millrace.data.kernels.vision.enums import ConvertMode
 from millrace.data.kernels.vision.jpeg import Box
 from millrace.data.kernels.vision.resize import resize_image
 from millrace.data.transforms.base import Joined, Transform
 
-from .window import Size, has_window, resized_part, window
+from .colour import ConvertColor
+from .window import Size, has_window, looks_at_all, only_moves, resized_part, window
 
 __all__ = ["SCALED_ERROR", "DecodePart", "is_encoded", "join_decode"]
 
@@ -31,8 +33,16 @@ SCALED_ERROR = 30.0
 def join_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> DecodePart | None:
     """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
     count = next((i for i, op in enumerate(following) if not has_window(op)), len(following))
+    if all(looks_at_all(op) for op in following[:count]):
+        count = 0
+    elif _is_grey_of_rgb(following[count : count + 1]):
+        count += 1
     scaled = now.decode_tolerance >= SCALED_ERROR
     return DecodePart((decode, *following[:count]), scaled) if count or scaled else None
+
+
+def _is_grey_of_rgb(ops: Sequence[Transform]) -> bool:
+    return any(type(op) is ConvertColor and op.convert_mode is ConvertMode.COLOR_RGB2GRAY for op in ops)
 
 
 def is_encoded(x: Any) -> bool:
@@ -41,11 +51,16 @@ def is_encoded(x: Any) -> bool:
 
 
 class DecodePart(Joined):
-    """Decode, then crops and resizes; or RandomCropDecodeResize, which is both."""
+    """Decode, then crops, mirror images and resizes, and grey at the end; or RandomCropDecodeResize, which is both."""
 
     def __init__(self, parts: Sequence[Transform], scaled: bool) -> None:
         super().__init__(parts)
         self.scaled = scaled
+        # the last part makes one channel of three, which of a grey image are equal
+        self.to_grey = _is_grey_of_rgb(self.operations[-1:])
+        self.looks = len(parts) - self.to_grey
+        # one channel of a grey image tells what all three become
+        self.moves = self.looks > 1 and all(only_moves(op) for op in parts[1 : self.looks])
 
     def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
         """A function of (i, encoded image)."""
@@ -53,11 +68,14 @@ class DecodePart(Joined):
         drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]
 
         def call(i: int, x: Any) -> Any:
-            row = _Row(ops, [[p[i] for p in each] for each in drawn])
+            row = _Row(ops, [[p[i] for p in each] for each in drawn], self.looks)
             try:
                 if not is_encoded(x):
                     return row.go_on(x, 0)
-                return self._shrunk(row, x) if self.scaled else self._part(row, x)
+                if self.scaled:
+                    return self._shrunk(row, x)
+                made = self._grey(row, x) if self.moves else None
+                return self._part(row, x) if made is None else made
             except Exception as error:
                 if not hasattr(error, "millrace_op"):
                     error.millrace_op = type(ops[row.at]).__name__  # type: ignore[attr-defined]
@@ -68,9 +86,14 @@ class DecodePart(Joined):
     @staticmethod
     def _part(row: _Row, x: Any) -> Any:
         def wants(height: int, width: int) -> Box | None:
-            return window(row.ops[1:], row.params[1:], (height, width))
+            box = row.window(height, width)
+            return None if box == (0, 0, height, width) else box
 
         return codec.decode_part(x, wants, lambda image: row.go_on(image, 1))
+
+    def _grey(self, row: _Row, x: Any) -> Any:
+        """The result for a grey PNG, each pixel moved once and not three times; None for any other image."""
+        return codec.grey_part(x, row.window, lambda image: row.go_on(image, 1, self.looks), not self.to_grey)
 
     @staticmethod
     def _shrunk(row: _Row, x: Any) -> Any:
@@ -89,11 +112,14 @@ class DecodePart(Joined):
 class _Row:
     """One row on its way through the parts; for an error it knows at which it is."""
 
-    def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]]) -> None:
-        self.ops, self.params, self.at = ops, params, 0
+    def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]], looks: int) -> None:
+        self.ops, self.params, self.looks, self.at = ops, params, looks, 0
 
-    def go_on(self, image: Any, at: int) -> Any:
-        for number in range(at, len(self.ops)):
+    def window(self, height: int, width: int) -> Box | None:
+        return window(self.ops[1 : self.looks], self.params[1 : self.looks], (height, width))
+
+    def go_on(self, image: Any, at: int, end: int | None = None) -> Any:
+        for number in range(at, len(self.ops) if end is None else end):
             self.at = number
             image = self.ops[number].row(image, *self.params[number])
         return image

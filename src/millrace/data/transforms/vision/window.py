@@ -15,8 +15,9 @@ from millrace.data.kernels.vision.resize import target_size
 from millrace.data.transforms.base import Transform
 
 from .crops import CenterCrop, Crop, RandomCrop, RandomResizedCrop, Resize, ResizedCrop, offset, pick_box
+from .layout import HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip
 
-__all__ = ["has_window", "resized_part", "window"]
+__all__ = ["has_window", "looks_at_all", "only_moves", "resized_part", "window"]
 
 Size = tuple[int, int]
 # (size of the result, part of the input that a part of the result comes from); None where it is not known
@@ -79,9 +80,25 @@ def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Windo
     return _part((offset(down, size[0] - height), offset(right, size[1] - width), height, width), size)
 
 
+def _across(op: Transform, size: Size, now: bool = True) -> Window:
+    if not now:
+        return size, lambda want: want
+    return size, lambda want: (want[0], size[1] - want[1] - want[3], want[2], want[3])
+
+
+def _down(op: Transform, size: Size, now: bool = True) -> Window:
+    if not now:
+        return size, lambda want: want
+    return size, lambda want: (size[0] - want[0] - want[2], want[1], want[2], want[3])
+
+
 _WINDOWS: dict[type[Transform], Callable[..., Window]] = {
     CenterCrop: _center,
     Crop: _crop,
+    HorizontalFlip: _across,
+    RandomHorizontalFlip: _across,
+    RandomVerticalFlip: _down,
+    VerticalFlip: _down,
     RandomCrop: _random_crop,
     RandomResizedCrop: _resizing,
     Resize: _resizing,
@@ -89,13 +106,33 @@ _WINDOWS: dict[type[Transform], Callable[..., Window]] = {
 }
 
 
+_ALL = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip)
+
+
 def has_window(op: Transform) -> bool:
     """Whether this transform can say what it looks at."""
     return type(op) in _WINDOWS
 
 
+def looks_at_all(op: Transform) -> bool:
+    """Whether it can, but always looks at all of its input."""
+    return type(op) in _ALL
+
+
+def only_moves(op: Transform) -> bool:
+    """Whether each pixel of the result is one of the input, or zero, wherever there is a window.
+
+    Then equal channels stay equal, and one of them tells all.
+    """
+    if isinstance(op, (Resize, RandomResizedCrop, ResizedCrop)):
+        return op.interpolation is Inter.NEAREST
+    if isinstance(op, RandomCrop):
+        return not any(op.padding) and not op.pad_if_needed
+    return has_window(op)
+
+
 def window(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
-    """The part of an image of this size that the transforms, one after the other, look at; None for all of it."""
+    """The part of an image of this size that the transforms, one after the other, look at; None if it is not known."""
     sources: list[Callable[[Box], Box]] = []
     before = size
     for op, drawn in zip(ops, params, strict=True):
@@ -107,7 +144,7 @@ def window(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size
     box: Box = (0, 0, *before)
     for source in reversed(sources):
         box = source(box)
-    return None if box == (0, 0, *size) else box
+    return box
 
 
 def resized_part(op: Transform, drawn: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
