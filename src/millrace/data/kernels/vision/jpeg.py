@@ -85,40 +85,41 @@ def _candidates() -> list[str]:
 
 
 class _Handle:
-    """One decompressor; freed with the thread that it belongs to."""
+    """One decompressor, with the memory that it fills again and again; freed with the thread that it belongs to."""
 
     def __init__(self, tj: _Library) -> None:
         self._destroy, self.pointer = tj.destroy, tj.init(_DECOMPRESS)
+        self.by = 1  # the scale it is set to: 1 / by
+        self.canvas: Array = np.empty(0, np.uint8)
+        self.address = 0
 
     def __del__(self) -> None:
         if self.pointer:
             self._destroy(self.pointer)
 
-
-_here = threading.local()
-
-
-def _handle(tj: _Library) -> Any:
-    held = getattr(_here, "handle", None)
-    if held is None:
-        held = _here.handle = _Handle(tj)
-    return held.pointer
+    def room(self, height: int, width: int) -> tuple[Array, int]:
+        """Room for an image, and its address. Memory that is fresh has to be cleared first, so the thread's is kept."""
+        size = height * width * 3
+        if size > _MOST_CANVAS:
+            image = np.empty((height, width, 3), np.uint8)
+            return image, image.ctypes.data
+        if self.canvas.size < size:
+            self.canvas = np.empty(size, np.uint8)
+            self.address = self.canvas.ctypes.data
+        return self.canvas[:size].reshape(height, width, 3), self.address
 
 
 # A larger image gets memory of its own.
 _MOST_CANVAS = 64 << 20
 
+_here = threading.local()
 
-def _canvas(height: int, width: int) -> Array:
-    """Room for an image, in memory that the thread uses again and again: fresh memory has to be cleared first."""
-    size = height * width * 3
-    if size > _MOST_CANVAS:
-        return np.empty((height, width, 3), np.uint8)
-    held = getattr(_here, "canvas", None)
-    if held is None or held.size < size:
-        held = _here.canvas = np.empty(size, np.uint8)
-    image: Array = held[:size].reshape(height, width, 3)
-    return image
+
+def _handle(tj: _Library) -> _Handle:
+    held: _Handle | None = getattr(_here, "handle", None)
+    if held is None:
+        held = _here.handle = _Handle(tj)
+    return held
 
 
 def decode_part(
@@ -134,35 +135,35 @@ def decode_part(
     tj = library()
     if tj is None or bytes(data[-2:]) != END:
         return None
-    handle = _handle(tj)
+    held = _handle(tj)
+    handle, get = held.pointer, tj.get
     source = np.frombuffer(data, np.uint8)
-    start, size = source.ctypes.data, source.size
-    # what an earlier image asked for is void
-    tj.region(handle, _Region(0, 0, 0, 0))
-    tj.scale(handle, _Scale(1, 1))
+    start, size = source.__array_interface__["data"][0], source.size
     if tj.header(handle, start, size):
         return None
-    height, width, kind = tj.get(handle, _HEIGHT), tj.get(handle, _WIDTH), tj.get(handle, _SUBSAMPLING)
-    if tj.get(handle, _PRECISION) != 8 or tj.get(handle, _COLOURS) not in _PLAIN_COLOURS or kind < 0:
+    height, width, kind = get(handle, _HEIGHT), get(handle, _WIDTH), get(handle, _SUBSAMPLING)
+    if get(handle, _PRECISION) != 8 or get(handle, _COLOURS) not in _PLAIN_COLOURS or kind < 0:
         return None
     by = factor(height, width)
     if by > 1:
         height, width = -(-height // by), -(-width // by)
-        if tj.scale(handle, _Scale(1, by)):
-            return None
     box = wants(height, width)
     if box is None:
         if by == 1:
             return None
         box = (0, 0, height, width)
+    if by != held.by:  # what an earlier image asked for
+        if tj.scale(handle, _Scale(1, by)):
+            return None
+        held.by = by
     top, left, tall, wide = box
     # Colours of half the width are blended across block borders: one block more on each side makes the part exact.
     block = _BLOCK_WIDTHS[kind] // by or 1
     first = max(0, left // block - 1) * block
     last = min(width, (-(-(left + wide) // block) + 1) * block)
-    image = _canvas(height, width)
     if tj.region(handle, _Region(first, top, last - first, tall)):
         return None
+    image, address = held.room(height, width)
     pitch = width * 3
-    target = image.ctypes.data + top * pitch + first * 3
+    target = address + top * pitch + first * 3
     return None if tj.decompress(handle, start, size, target, pitch, _RGB) else image

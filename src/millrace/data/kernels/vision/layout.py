@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -76,9 +77,23 @@ def _by_table(x: Array, table: Array, is_hwc: bool) -> Array:
     return planes.transpose(1, 2, 0) if is_hwc else planes
 
 
+class _Here(threading.local):
+    """Room for the channels of an image, which the thread uses again and again."""
+
+    channels: Array = np.empty((0, 0, 0), np.uint8)
+
+
+_here = _Here()
+
+
 def _write_planes(x: Array, table: Array, is_hwc: bool, planes: Array) -> None:
-    parts = cv2.split(np.ascontiguousarray(x)) if is_hwc else x
-    for c, part in enumerate(parts):
+    if is_hwc and x.size:
+        if _here.channels.shape != planes.shape:
+            _here.channels = np.empty(planes.shape, np.uint8)
+        room = _here.channels
+        cv2.split(np.ascontiguousarray(x), list(room))
+        x = room
+    for c, part in enumerate(x):
         cv2.LUT(np.ascontiguousarray(part), table[c], planes[c])
 
 

@@ -12,6 +12,7 @@ from millrace.core.errors import ArgumentTypeError
 from millrace.core.settings import Settings
 from millrace.data.kernels.vision import codec
 from millrace.data.kernels.vision.image import is_pil
+from millrace.data.kernels.vision.jpeg import Box
 from millrace.data.transforms.base import Joined, Transform
 from millrace.data.transforms.operation import ImageOperation
 
@@ -78,16 +79,17 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
 
     def row(self, x: Any, drawn: Any) -> Any:
         name = "RandomCropDecodeResize"
+        picked: dict[tuple[int, int], Box] = {}  # before it is decoded and after
+
+        def wants(height: int, width: int) -> Box:
+            box = picked[height, width] = pick_box(drawn, self.ratio, height, width)
+            return box
 
         def cut(image: Any) -> Any:
-            box = pick_box(drawn, self.ratio, *image.shape[:2])
+            box = picked.get(image.shape[:2]) or wants(*image.shape[:2])
             return crop_and_resize(image, box, self.size, self.interpolation, name)
 
-        return (
-            codec.decode_part(x, lambda *size: pick_box(drawn, self.ratio, *size), cut, name)
-            if is_encoded(x)
-            else cut(x)
-        )
+        return codec.decode_part(x, wants, cut, name) if is_encoded(x) else cut(x)
 
     def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
         # alone it decodes its part; joined, it may decode it smaller, where that is allowed
