@@ -114,6 +114,25 @@ def streamed() -> ds.Dataset:
     return ds.GeneratorDataset(stream, ["x", "y"])
 
 
+class Documents:
+    """Rows of 0 to 8 tokens, and a number for each token."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        size = index * 7 % 9
+        return np.arange(size, dtype=np.int32) + 100 * index, np.full(size, index, np.int16)
+
+    def __len__(self) -> int:
+        return ROWS
+
+
+def documents(**options: Any) -> ds.Dataset:
+    return ds.GeneratorDataset(Documents(), ["ids", "from"], **options)
+
+
+def is_full(ids: Any) -> bool:
+    return len(ids) != 3
+
+
 def square_stream() -> Iterator[tuple[Any, ...]]:
     rows = Squares()
     for index in range(9):
@@ -174,6 +193,11 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
         .project(["x"])
         .bucket_batch_by_length(["x"], [2, 4], [2, 3, 2])
     ),
+    "pack": lambda: documents().pack(12, bins=3, end_token=-1, pad_token=-2).map(Noise(), "ids").batch(2),
+    "pack that cuts": lambda: documents().pack(5, too_long="cut", bins=2),
+    "pack that splits long ones": lambda: documents().pack(4, too_long="split", bins=4).batch(3),
+    "pack that splits": lambda: documents().pack(7, split=True, end_token=-1).shuffle(3).batch(2),
+    "pack of a stream": lambda: documents(shuffle=False).repeat(2).filter(is_full, "ids").pack(9, "ids"),
     "text and dicts": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t", "d"]).batch(4),
     "text rows": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t"]),
     "text batches": lambda: ds.NumpySlicesDataset(["a" * n for n in range(ROWS)], "t").batch(3),

@@ -139,6 +139,8 @@ PIPELINES: dict[str, Make] = {
         .map(odd_rank(bad), "x")
         .bucket_batch_by_length(["x"], [2], [3, 2], pad_info={"x": ([None], 0)})
     ),
+    "pack": lambda bad: source().map(odd_rank(bad), "x").pack(7, "x", bins=3).batch(2),
+    "pack that splits": lambda bad: source().map(odd_rank(bad), "x").pack(5, "x", split=True),
     "flat_map": lambda bad: source().flat_map(opened(bad)).batch(4),
     "zip": lambda bad: ds.zip((source().map(refuse(bad), "n"), source().rename(["x", "n"], ["y", "m"]))),
     "concat": lambda bad: source(bad) + source().map(refuse(bad), "n"),
@@ -146,7 +148,11 @@ PIPELINES: dict[str, Make] = {
     "callbacks": lambda bad: source().map(refuse(bad), "n", callbacks=[Count()]).project("n").batch(4),
 }
 # where the number of rows (or batches) without errors is known
-KEEPS_COUNT = [n for n in PIPELINES if n not in ("filter", "bucket", "bucket of odd rows", "flat_map")]
+KEEPS_COUNT = [
+    n
+    for n in PIPELINES
+    if n not in ("filter", "bucket", "bucket of odd rows", "pack", "pack that splits", "flat_map")
+]
 
 
 def run(name: str, mode: str, bad: tuple[int, ...], **changes: Any) -> tuple[list[list[Any]], list[Any]]:

@@ -21,6 +21,7 @@ from .order_ops import OrderOps
 from .queries import Queries
 from .resample import sample_concat
 from .row_ops import RowOps
+from .sequence_ops import SequenceOps
 from .sync import SyncOps
 
 __all__ = ["SAVERS", "Dataset"]
@@ -32,7 +33,7 @@ SAVERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
-class Dataset(RowOps, BatchOps, OrderOps, SyncOps, Queries, Looks):
+class Dataset(RowOps, BatchOps, SequenceOps, OrderOps, SyncOps, Queries, Looks):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
     >>> import millrace.dataset as ds

@@ -162,6 +162,8 @@ def _load_modules(saved: Any) -> None:
 
 _TRANSFORMS = "millrace.data.transforms."
 
+_PACK = ("split", "too_long", "bins", "end_token", "pad_token", "drop_remainder")
+
 _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Batch": _batch,
     "Map": _map,
@@ -173,6 +175,9 @@ _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Rename": lambda data, others, saved: data.rename(saved["input_columns"], saved["output_columns"]),
     "Zip": lambda data, others, saved: data.zip(tuple(others)),
     "Concat": lambda data, others, saved: data.concat(others),
+    "Pack": lambda data, others, saved: data.pack(
+        saved["length"], saved["columns"] or None, **{k: saved[k] for k in _PACK if k in saved}
+    ),
     "Mix": lambda data, others, saved: mix_datasets(
         [data, *others], saved["weights"], exhausted=saved["exhausted"]
     ),

@@ -1,11 +1,13 @@
-"""Batches as nodes: of a fixed size, of a size that a function gives, and by length."""
+"""Batches as nodes, of a fixed size, by a function, by length or by tokens; and sequences packed from documents."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from millrace.core.errors import PlanError
 from millrace.core.schema import ColumnType, Schema
@@ -14,7 +16,7 @@ from millrace.data.transforms.base import name_of
 from .node import INFINITE, UNKNOWN, Node, Size, added
 from .rows import replaced_columns
 
-__all__ = ["HIDDEN_PREFIX", "Batch", "BucketBatch"]
+__all__ = ["HIDDEN_PREFIX", "Batch", "BucketBatch", "Pack"]
 
 # Columns whose names begin so are left out of batches and of what iterators give, unless renamed.
 HIDDEN_PREFIX = "_meta-"
@@ -159,3 +161,82 @@ class BucketBatch(Node):
             "pad_to_bucket_boundary": self.pad_to_boundary,
             "drop_remainder": self.drop_remainder,
         }
+
+
+# What pack adds to the columns that it packs.
+PACK_COLUMNS = {
+    "segment_ids": np.dtype(np.int32),
+    "positions": np.dtype(np.int32),
+    "mask": np.dtype(np.bool_),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Pack(Node):
+    """Sequences of one length, filled from documents."""
+
+    length: int
+    input_columns: tuple[str, ...] | None = None
+    split: bool = False
+    too_long: Literal["error", "cut", "drop", "split"] = "error"
+    bins: int = 16
+    end_token: Any = None
+    pad_token: Any = 0
+    drop_remainder: bool = False
+
+    @property
+    def cuts(self) -> bool:
+        """Documents longer than a sequence lose their end."""
+        return self.too_long == "cut" and not self.split
+
+    @property
+    def drops(self) -> bool:
+        """Documents longer than a sequence are left out."""
+        return self.too_long == "drop" and not self.split
+
+    def packed(self, columns: list[str]) -> list[str]:
+        """Which of the columns are packed."""
+        named = [name for name in columns if not name.startswith(HIDDEN_PREFIX)]
+        for name in self.input_columns or ():
+            if name not in named:
+                raise PlanError(
+                    f"Invalid columns, pack has no column {name!r} to pack. The columns are {named}."
+                )
+        return list(self.input_columns or named)
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return set(self.packed(columns))
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        before = inputs[0]
+        if before is None:
+            return None
+        names = self.packed(list(before))
+        for name in names:
+            shape = before[name].shape
+            if name in PACK_COLUMNS:
+                raise PlanError(
+                    f"Invalid columns, pack adds a column {name!r}, and there is one: rename({name!r}, ...) it, or "
+                    "name the columns to pack: pack(length, columns=[...])."
+                )
+            if shape is not None and len(shape) != 1:
+                raise PlanError(
+                    f"Invalid columns, pack takes columns of one dimension, and {name!r} is {before[name]}; name the "
+                    "columns to pack: pack(length, columns=[...])."
+                )
+        for what, given in (("end_token", self.end_token), ("pad_token", self.pad_token)):
+            if isinstance(given, dict) and set(given) != set(names):
+                raise PlanError(
+                    f"Invalid {what}, a value for each packed column is needed, {names}, but got {list(given)}."
+                )
+        kinds = {name: ColumnType(before[name].dtype, (self.length,)) for name in names}
+        return Schema(kinds | {name: ColumnType(kind, (self.length,)) for name, kind in PACK_COLUMNS.items()})
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return INFINITE if inputs[0] == INFINITE else UNKNOWN
+
+    def details(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"length": self.length, "columns": list(self.input_columns or [])}
+        shown |= {"split": True} if self.split else {"too_long": self.too_long, "bins": self.bins}
+        shown |= {"end_token": self.end_token, "pad_token": self.pad_token}
+        return shown | {"drop_remainder": self.drop_remainder}

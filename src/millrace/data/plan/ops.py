@@ -10,7 +10,7 @@ from millrace.core.errors import PlanError
 from millrace.core.schema import ColumnType, Schema
 from millrace.data.transforms.base import name_of
 
-from .batches import HIDDEN_PREFIX, Batch, BucketBatch
+from .batches import HIDDEN_PREFIX, Batch, BucketBatch, Pack
 from .node import INFINITE, UNKNOWN, Node, Size, added
 from .order import OrderStep, Permute, Slice
 from .read import Read
@@ -26,6 +26,7 @@ __all__ = [
     "FlatMap",
     "Map",
     "Mix",
+    "Pack",
     "Permute",
     "Project",
     "Read",

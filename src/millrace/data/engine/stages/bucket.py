@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from millrace.core.errors import DataError
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.batching import locate
 from millrace.data.engine.segment.collate import collate_column, pad_columns
+from millrace.data.engine.segment.each_row import each_row
 from millrace.data.engine.segment.failures import Failures
-from millrace.data.engine.segment.mapping import row_values
 from millrace.data.plan.ops import BucketBatch
 
 from .base import DONE, END, Pulled, Stage, State, Through
@@ -31,27 +32,17 @@ class MeasureStep:
 
     def __init__(self, node: BucketBatch) -> None:
         self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
+        self.boundaries = np.asarray(node.boundaries)
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         columns = list(self.node.inputs_of(list(chunk.columns)))
-        rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
-        buckets: list[int] = []
-        bad: list[int] = []
-        keep = np.ones(len(rows), np.bool_)
-        for i, values in enumerate(rows):
-            try:
-                length = self._length(values, columns[0])
-            except Exception as error:
-                what = "bucket_batch_by_length operation: [element_length_function]"
-                if not failures.row(chunk, i, error, self.name, what, columns):
-                    chunk, keep = chunk.slice(0, i), keep[:i]
-                    break
-                keep[i] = False
-                bad.append(i)
-            else:
-                buckets.append(int(np.searchsorted(np.asarray(self.node.boundaries), length, side="right")))
-        good = chunk.take(keep) if bad else chunk
+        what = "bucket_batch_by_length operation: [element_length_function]"
+        measure = partial(self._bucket, columns[0])
+        good, buckets, bad = each_row(chunk, failures, columns, measure, self.name, what)
         return failures.filled(good.with_columns({**good.columns, BUCKET: np.array(buckets, np.int64)}), bad)
+
+    def _bucket(self, column: str, *values: Any) -> int:
+        return int(np.searchsorted(self.boundaries, self._length(values, column), side="right"))
 
     def _length(self, values: tuple[Any, ...], column: str) -> int:
         if self.node.length_function is None:

@@ -18,7 +18,7 @@ from millrace.data.plan.explain import describe
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .table import Making, stage_for
 
-__all__ = ["RegroupStage", "Rows"]
+__all__ = ["RegroupStage", "Rows", "later"]
 
 
 class Rows:
@@ -103,6 +103,11 @@ class Rows:
         self._chunks.clear()
         self.have, self._used, self._skip = 0, 0, state["skip"]
         self._signal = END if state.get("ended") else None
+
+
+def later(state: State, rows: int) -> State:
+    """The state of a ``Rows`` so many rows further on, in the chunk that it leads to."""
+    return {"up": state["up"], "skip": state["skip"] + rows}
 
 
 class RegroupStage(Through):
