@@ -129,6 +129,10 @@ def documents(**options: Any) -> ds.Dataset:
     return ds.GeneratorDataset(Documents(), ["ids", "from"], **options)
 
 
+def size_of(ids: Any, numbers: Any) -> int:
+    return len(ids) + 1
+
+
 def is_full(ids: Any) -> bool:
     return len(ids) != 3
 
@@ -198,6 +202,13 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
     "pack that splits long ones": lambda: documents().pack(4, too_long="split", bins=4).batch(3),
     "pack that splits": lambda: documents().pack(7, split=True, end_token=-1).shuffle(3).batch(2),
     "pack of a stream": lambda: documents(shuffle=False).repeat(2).filter(is_full, "ids").pack(9, "ids"),
+    "batch by tokens": lambda: documents().map(Noise(), "ids").batch(max_tokens=20),
+    "batch by tokens, few rows": lambda: (
+        documents(shuffle=False)
+        .repeat(2)
+        .batch(3, True, max_tokens=24, length_of=size_of, pad_info={"ids": ([9], -1), "from": None})
+        .project("ids")
+    ),
     "text and dicts": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t", "d"]).batch(4),
     "text rows": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t"]),
     "text batches": lambda: ds.NumpySlicesDataset(["a" * n for n in range(ROWS)], "t").batch(3),

@@ -39,7 +39,8 @@ class Kind(type):
     def __instancecheck__(cls, thing: Any) -> bool:
         if not isinstance(thing, DatasetBase) or not isinstance(thing._node, cls.node):
             return False
-        padded = getattr(thing._node, "pad_info", None) is not None
+        node = thing._node
+        padded = getattr(node, "pad_info", None) is not None and getattr(node, "max_tokens", None) is None
         return cls.node is not ops.Batch or padded == (cls.__name__ == "PaddedBatchDataset")
 
     def __call__(cls, *args: Any, **options: Any) -> Any:

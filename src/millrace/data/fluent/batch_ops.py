@@ -28,7 +28,7 @@ class BatchOps(DatasetBase):
     @checked
     def batch(
         self,
-        batch_size: Any,
+        batch_size: Any = None,
         drop_remainder: bool = False,
         num_parallel_workers: Annotated[int | None, Workers] = None,
         *,
@@ -37,6 +37,9 @@ class BatchOps(DatasetBase):
         output_columns: Columns | None = None,
         python_multiprocessing: bool = False,
         max_rowsize: Annotated[Any, RowSize()] = None,
+        max_tokens: Annotated[int | None, Range(1, INT32_MAX)] = None,
+        length_of: Any = None,
+        pad_info: dict[Any, Any] | None = None,
     ) -> Dataset:
         """Stack rows into batches.
 
@@ -44,20 +47,35 @@ class BatchOps(DatasetBase):
         ``per_batch_map`` a function gets the rows of each batch (one list per column, then ``BatchInfo``) and
         returns the rows to stack: the place to bring images of different sizes to one size.
 
+        With ``max_tokens`` a batch has as many rows, one after the other, as fit when each is padded to the longest:
+        rows times longest is never more. ``batch_size``, if given, is the most rows. Rows are padded as by
+        ``padded_batch(pad_info=...)``, unless a ``per_batch_map`` does it. A row is as long as the longest of its
+        columns along the first axis, or as ``length_of`` says: a column, or a function of all columns. One that is
+        longer than ``max_tokens`` by itself is an error. With shards each has rows of its own, and so may have another
+        number of batches; ``.repeat().batch(max_tokens=...).take(steps)`` gives each the same number.
+
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3, 4, 5], shuffle=False).batch(2)
         >>> [row[0].tolist() for row in data]
         [[1, 2], [3, 4], [5]]
+        >>> import numpy as np
+        >>> rows = ds.GeneratorDataset([np.full(n, n) for n in (3, 2, 1, 4, 5)], "x", shuffle=False)
+        >>> for row in rows.batch(max_tokens=8):
+        ...     print(row[0].tolist())
+        [[3, 3, 3], [2, 2, 0]]
+        [[1, 0, 0, 0], [4, 4, 4, 4]]
+        [[5, 5, 5, 5, 5]]
         """
         if isinstance(batch_size, bool):
             batch_size = int(batch_size)
-        if not isinstance(batch_size, int) and not callable(batch_size):
+        _check_tokens(batch_size, max_tokens, length_of, pad_info)
+        if max_tokens is None and not isinstance(batch_size, int) and not callable(batch_size):
             raise ArgumentTypeError("batch_size should either be an int or a callable.")
         if isinstance(batch_size, int):
             if batch_size == -1:
                 raise PlanError("Batch size cannot be -1 without using batch sampler.")
             Range(1, INT32_MAX).check("batch_size", batch_size)
-        elif count_parameters(batch_size) not in (1, None):
+        elif max_tokens is None and count_parameters(batch_size) not in (1, None):
             raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
         columns = as_list(input_columns)
         if columns is not None:
@@ -73,13 +91,20 @@ class BatchOps(DatasetBase):
                 f"Input operations should be callable Python function, but got: {per_batch_map}"
             )
         outputs = as_list(output_columns)
-        _warn_repeat_below(self._node, "batch")
+        pads = max_tokens is not None and (per_batch_map is None or pad_info is not None)
+        padding = check_pad_info(pad_info or {}) if pads else None
+        if max_tokens is None:
+            _warn_repeat_below(self._node, "batch")
         return self._then(
             ops.Batch(
                 inputs=(self._node,),
                 where=call_site(),
-                batch_size=batch_size,
+                batch_size=batch_size if max_tokens is None else None,
                 drop_remainder=drop_remainder,
+                max_tokens=max_tokens,
+                most_rows=None if max_tokens is None else batch_size,
+                length_of=length_of,
+                pad_info=padding,
                 per_batch_map=per_batch_map,
                 input_columns=None if columns is None else tuple(columns),
                 output_columns=None if outputs is None or per_batch_map is None else tuple(outputs),
@@ -173,6 +198,25 @@ class BatchOps(DatasetBase):
                 drop_remainder=drop_remainder,
             )
         )
+
+
+def _check_tokens(batch_size: Any, max_tokens: int | None, length_of: Any, pad_info: Any) -> None:
+    """What goes with max_tokens, and only with it."""
+    if max_tokens is None:
+        if length_of is not None:
+            raise ArgumentValueError("length_of can be specified only when max_tokens is set.")
+        if pad_info is not None:
+            raise ArgumentValueError(
+                "pad_info can be specified only when max_tokens is set; batches of so many rows are padded by "
+                "padded_batch(batch_size, pad_info=...)."
+            )
+        return
+    if batch_size is not None and not isinstance(batch_size, int):
+        raise ArgumentTypeError(
+            "batch_size should be an int where max_tokens is set: the most rows of a batch."
+        )
+    if length_of is not None and not isinstance(length_of, str) and not callable(length_of):
+        raise ArgumentTypeError("length_of should either be the name of a column or a callable.")
 
 
 def _check_buckets(boundaries: list[Any], sizes: list[Any]) -> None:

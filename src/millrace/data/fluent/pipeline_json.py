@@ -114,11 +114,14 @@ def workers_of(saved: dict[str, Any], usual: int = 1) -> dict[str, Any]:
 
 
 def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
-    if "per_batch_map" in saved or saved["batch_size"] == -1:
+    if "per_batch_map" in saved or saved["batch_size"] == -1 or "length_function" in saved:
         raise PlanError("Invalid data, a batch with a Python function cannot be rebuilt from JSON")
     more = workers_of(saved, WORKERS)
+    info = {name: (shape, value) for name, (shape, value) in saved.get("pad_info", {}).items()}
+    if "max_tokens" in saved:
+        more |= {name: saved[name] for name in ("max_tokens", "length_of")}
+        return data.batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **more)
     if "pad_info" in saved:
-        info = {name: (shape, value) for name, (shape, value) in saved["pad_info"].items()}
         return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **more)
     columns = {name: saved[name] for name in ("input_columns", "output_columns") if saved.get(name)}
     return data.batch(saved["batch_size"], saved["drop_remainder"], **columns, **more)

@@ -26,7 +26,7 @@ HIDDEN_PREFIX = "_meta-"
 class Batch(Node):
     """Rows stacked into batches; with pad_info, padded to one shape first."""
 
-    batch_size: int | Callable[..., int]
+    batch_size: int | Callable[..., int] | None
     drop_remainder: bool = False
     per_batch_map: Callable[..., Any] | None = None
     input_columns: tuple[str, ...] | None = None
@@ -36,6 +36,11 @@ class Batch(Node):
     processes: bool = False
     # the chunk that arrives is one whole batch already (a batch_sampler made it)
     whole: bool = False
+    # as many rows as fit into so many tokens, padding counted, instead of batch_size; and at most so many rows
+    max_tokens: int | None = None
+    most_rows: int | None = None
+    # the column that tells how long a row is, or a function of the row; the longest of its columns otherwise
+    length_of: str | Callable[..., Any] | None = None
     # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
     passes: int = added(1)
 
@@ -52,7 +57,20 @@ class Batch(Node):
         """Rows of every batch but the last, where that is known beforehand."""
         return self.batch_size if isinstance(self.batch_size, int) and not self.whole else None
 
+    @property
+    def shown_size(self) -> int | str:
+        """How large batches are, in words."""
+        if self.max_tokens is not None:
+            return f"max_tokens={self.max_tokens}"
+        return self.batch_size if isinstance(self.batch_size, int) else name_of(self.batch_size)
+
+    @property
+    def shown_length(self) -> str | None:
+        return name_of(self.length_of) if callable(self.length_of) else self.length_of
+
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        if self.max_tokens is not None:  # a column that nobody asks for counts, too
+            return None
         return needed if self.per_batch_map is None and not self.pad_info else None
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
@@ -66,6 +84,10 @@ class Batch(Node):
                     f"Invalid input_columns, '{name}' of 'input_columns' doesn't exist."
                     f" The columns are {names}."
                 )
+        if isinstance(self.length_of, str) and self.length_of not in names:
+            raise PlanError(
+                f"Invalid length_of, column name: {self.length_of} does not exist. The columns are {names}."
+            )
         for name in self.pad_info or ():
             if name not in names:
                 raise PlanError(
@@ -103,8 +125,16 @@ class Batch(Node):
         return int(rows // self.batch_size if self.drop_remainder else math.ceil(rows / self.batch_size))
 
     def details(self) -> dict[str, Any]:
-        size = self.batch_size if isinstance(self.batch_size, int) else name_of(self.batch_size)
-        shown: dict[str, Any] = {"batch_size": size, "drop_remainder": self.drop_remainder}
+        shown: dict[str, Any] = {}
+        if self.max_tokens is not None:
+            shown = {
+                "max_tokens": self.max_tokens,
+                "batch_size": self.most_rows,
+                "length_of": self.shown_length,
+            }
+        else:
+            shown["batch_size"] = self.shown_size
+        shown["drop_remainder"] = self.drop_remainder
         if self.per_batch_map is not None:
             shown["per_batch_map"] = name_of(self.per_batch_map)
         if self.pad_info is not None:

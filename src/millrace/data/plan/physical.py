@@ -11,7 +11,7 @@ from millrace.core.schema import Schema
 from .node import Node, Place, Size, added
 from .ops import Batch
 
-__all__ = ["Regroup", "Segment"]
+__all__ = ["Regroup", "RegroupTokens", "Segment"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +68,7 @@ class Segment(Node):
 class Regroup(Node):
     """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
 
-    batch_size: int | Callable[..., int]
+    batch_size: int | Callable[..., int] | None
     drop_remainder: bool = False
     passes: int = 1
 
@@ -77,11 +77,37 @@ class Regroup(Node):
 
     @staticmethod
     def before(batch: Batch) -> Regroup:
-        return Regroup(
-            inputs=batch.inputs,
-            op=batch.op,
-            where=batch.where,
-            batch_size=batch.batch_size,
-            drop_remainder=batch.drop_remainder,
-            passes=batch.passes,
+        common: dict[str, Any] = {
+            "inputs": batch.inputs,
+            "op": batch.op,
+            "where": batch.where,
+            "batch_size": batch.batch_size,
+            "drop_remainder": batch.drop_remainder,
+            "passes": batch.passes,
+        }
+        if batch.max_tokens is None:
+            return Regroup(**common)
+        return RegroupTokens(
+            **common,
+            max_tokens=batch.max_tokens,
+            most_rows=batch.most_rows,
+            length_of=batch.length_of,
+            pad_info=batch.pad_info,
         )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class RegroupTokens(Regroup):
+    """Each chunk is a batch of as many rows as fit into a number of tokens."""
+
+    max_tokens: int
+    most_rows: int | None = None
+    length_of: str | Callable[..., Any] | None = None
+    pad_info: dict[str, tuple[Any, Any]] | None = None
+
+    @property
+    def label(self) -> str:
+        return "Regroup"
+
+    def details(self) -> dict[str, Any]:
+        return {"tokens": self.max_tokens, "rows": self.most_rows}

@@ -56,6 +56,11 @@ def _arguments(node: Node) -> dict[str, Any]:
             "output_columns": list(node.output_columns or []),
             **_parallel(node.workers),
         }
+        if node.max_tokens is not None:
+            made |= {"batch_size": node.most_rows, "max_tokens": node.max_tokens, "length_of": node.length_of}
+            if callable(node.length_of):
+                made["length_of"] = "pyfunc"
+                made["length_function"] = node.shown_length
         if node.per_batch_map is not None:
             made["per_batch_map"] = "pyfunc"
         if node.pad_info is not None:

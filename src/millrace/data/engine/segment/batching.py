@@ -52,7 +52,7 @@ class BatchStep:
     def __init__(self, op: Batch, aligned: bool, seed: int) -> None:
         self.op, self.aligned, self.seed = op, aligned and not op.whole, seed
         self.asks = op.per_batch_map is not None and rng_place(op.per_batch_map) is not None
-        self.name = f"batch({op.details()['batch_size']}) at {op.where}"
+        self.name = f"batch({op.shown_size}) at {op.where}"
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         n = len(chunk)

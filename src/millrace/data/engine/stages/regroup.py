@@ -6,6 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
@@ -57,6 +60,11 @@ class Rows:
         """The pending rows of the first chunk."""
         chunk = self._chunks[0][0]
         return chunk.slice(self._used, len(chunk))
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """The pending values of a dense column."""
+        parts = [chunk.columns[name] for chunk, _ in self._chunks]
+        return np.concatenate(parts)[self._used :]
 
     def take(self, n: int) -> Chunk:
         """The next n rows (fewer when there are fewer) as one chunk."""
@@ -136,17 +144,25 @@ class RegroupStage(Through):
                 self.rows.take_signal()
                 self.batch, self.epoch = 0, self.epoch + 1
                 return END
-            wanted = self._size()
-            self.rows.fill(wanted)
-            if self.rows.have < wanted and self.drop:
-                self.rows.take(self.rows.have)
+            wanted, full = self._wanted()
+            if self.drop and not full:
+                self.rows.take(wanted)
                 continue
-            chunk = self.rows.take(wanted)
-            chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, chunk.epoch, self.batch)
+            chunk = self._taken(wanted)
             self.batch += 1
             self.stats.rows += len(chunk)
             self.stats.chunks += 1
             return chunk
+
+    def _wanted(self) -> tuple[int, bool]:
+        """How many rows the next batch takes, now pending, and whether it is full."""
+        wanted = self._size()
+        self.rows.fill(wanted)
+        return min(wanted, self.rows.have), self.rows.have >= wanted
+
+    def _taken(self, rows: int) -> Chunk:
+        chunk = self.rows.take(rows)
+        return Chunk(chunk.columns, chunk.ids, chunk.origin, chunk.epoch, self.batch)
 
     def _size(self) -> int:
         if isinstance(self.size, int):
