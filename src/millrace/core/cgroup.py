@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
-__all__ = ["ROOT", "cgroup_memory", "group_folders", "read_number"]
+__all__ = ["ROOT", "cgroup_memory", "group_folders", "read_number", "read_text"]
 
 ROOT = "/sys/fs/cgroup"
 MEMBERSHIP = "/proc/self/cgroup"
@@ -16,8 +17,14 @@ def group_folders(controller: str, root: str = ROOT, membership: str = MEMBERSHI
     >>> group_folders("cpu", root="/groups", membership="/no/such/file")
     [(2, PosixPath('/groups')), (1, PosixPath('/groups/cpu'))]
     """
+    # read anew each time, since a process may be moved; its path is taken apart once
+    return list(_folders(controller, root, read_text(membership) or ""))
+
+
+@functools.lru_cache(maxsize=16)
+def _folders(controller: str, root: str, text: str) -> tuple[tuple[int, Path], ...]:
     found = []
-    for version, path in _groups(controller, membership):
+    for version, path in _groups(controller, text):
         top = Path(root) if version == 2 else Path(root) / controller
         here = top / path.lstrip("/")
         # inside a container the path may name the host's tree, which is not mounted: fall back to the top
@@ -25,7 +32,7 @@ def group_folders(controller: str, root: str = ROOT, membership: str = MEMBERSHI
             found.append((version, folder))
             if folder == top:
                 break
-    return found
+    return tuple(found)
 
 
 def cgroup_memory(root: str = ROOT, membership: str = MEMBERSHIP) -> int | None:
@@ -49,17 +56,26 @@ def read_number(path: Path) -> int | None:
     True
     """
     try:
-        return int(path.read_text())
+        return int(read_text(path) or "")
+    except ValueError:
+        return None
+
+
+def read_text(path: str | Path) -> str | None:
+    """What one of the system's small files says, None when there is none; a first batch may be waiting for it.
+
+    >>> read_text("/no/such/file") is None
+    True
+    """
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read().decode()
     except (OSError, ValueError):
         return None
 
 
-def _groups(controller: str, membership: str) -> list[tuple[int, str]]:
+def _groups(controller: str, text: str) -> list[tuple[int, str]]:
     """(version, path) of this process; the roots of both versions when that cannot be read."""
-    try:
-        text = Path(membership).read_text()
-    except OSError:
-        text = ""
     found = []
     for line in text.splitlines():
         number, _, rest = line.partition(":")

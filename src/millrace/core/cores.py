@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from .cgroup import MEMBERSHIP, ROOT, group_folders
+from .cgroup import MEMBERSHIP, ROOT, group_folders, read_text
 from .log import warn_once
 
 __all__ = ["available_cores", "cgroup_quota", "warn_of_many"]
@@ -61,14 +61,14 @@ def cgroup_quota(root: str = ROOT, membership: str = MEMBERSHIP) -> float | None
 
 
 def _quota_v2(folder: Path) -> float | None:
-    parts = (_read(folder / "cpu.max") or "").split()
+    parts = (read_text(folder / "cpu.max") or "").split()
     if len(parts) != 2 or parts[0] == "max":
         return None
     return _ratio(parts[0], parts[1])
 
 
 def _quota_v1(folder: Path) -> float | None:
-    return _ratio(_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us"))
+    return _ratio(read_text(folder / "cpu.cfs_quota_us"), read_text(folder / "cpu.cfs_period_us"))
 
 
 def _ratio(quota: str | None, period: str | None) -> float | None:
@@ -78,9 +78,3 @@ def _ratio(quota: str | None, period: str | None) -> float | None:
         return None
     return micros / every if micros > 0 and every > 0 else None
 
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text()
-    except OSError:
-        return None

@@ -43,6 +43,10 @@ _TO_UNIT = 1.0 / (1 << 53)
 # Up to this size a permutation is a sort of hashes: exactly uniform, 8 bytes a row. Above it a keyed Feistel
 # network gives any block of the order without ever holding the whole.
 SORT_LIMIT = 1 << 20
+# A first batch shall not wait for the sort of all rows: about so many come first, found without it.
+HEAD = 1024
+# Hashes made at once; memory of this size comes from the heap, a larger piece page by page from the system.
+BLOCK = 1 << 13
 
 
 def _scramble(x: U64) -> U64:
@@ -208,22 +212,25 @@ class Permutation:
 
     def __init__(self, size: int, key: int) -> None:
         self.size, self.key = size, key
+        # the first values of the order, or all of them; None where the order is not a sort
         self._sorted: npt.NDArray[np.int64] | None = None
         if size <= SORT_LIMIT:
-            keys = _scramble(np.arange(size, dtype=np.uint64) ^ np.uint64(key & _MASK))
-            # the hash never maps two numbers to one, so there are no ties and any sort gives the same order
-            self._sorted = np.argsort(keys).astype(np.int64, copy=False)
+            self._sorted = self._lowest(HEAD * _MASK // size) if size > 4 * HEAD else self._all()
 
     def at(self, start: int, stop: int) -> npt.NDArray[np.int64]:
         """The values at positions [start, stop)."""
         stop = min(stop, self.size)
-        if self._sorted is not None:
-            return self._sorted[start:stop]
-        return self.lookup(np.arange(start, stop, dtype=np.int64))
+        if self._sorted is None:
+            return self.lookup(np.arange(start, stop, dtype=np.int64))
+        if stop > len(self._sorted):
+            self._sorted = self._all()
+        return self._sorted[start:stop]
 
     def lookup(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The values at these positions."""
         if self._sorted is not None:
+            if len(self._sorted) < self.size:
+                self._sorted = self._all()
             return self._sorted[positions]
         values = self._feistel(positions.astype(np.uint64))
         # cycle walking: the network permutes a power of four that covers size; walk until inside
@@ -232,6 +239,28 @@ class Permutation:
             values[outside] = self._feistel(values[outside])
             outside = values >= np.uint64(self.size)
         return values.astype(np.int64)
+
+    def _lowest(self, most: int) -> npt.NDArray[np.int64]:
+        """The numbers whose hashes are at most ``most``, by their hashes: the beginning of the order, however long.
+
+        The hash never maps two numbers to one, so there are no ties and any sort gives the same order.
+        """
+        rows: list[npt.NDArray[np.int64]] = []
+        keys: list[U64] = []
+        for start in range(0, self.size, BLOCK):
+            block = np.arange(start, min(start + BLOCK, self.size), dtype=np.uint64)
+            hashes = self._hashes(block)
+            low = hashes <= np.uint64(most)
+            keys.append(hashes[low])
+            rows.append(block[low].view(np.int64))
+        order: npt.NDArray[np.int64] = np.concatenate(rows)[np.argsort(np.concatenate(keys))]
+        return order
+
+    def _all(self) -> npt.NDArray[np.int64]:
+        return np.argsort(self._hashes(np.arange(self.size, dtype=np.uint64))).astype(np.int64, copy=False)
+
+    def _hashes(self, numbers: U64) -> U64:
+        return _scramble(numbers ^ np.uint64(self.key & _MASK))
 
     def _feistel(self, x: U64) -> U64:
         half = np.uint64(max(1, ((self.size - 1).bit_length() + 1) // 2))

@@ -49,14 +49,15 @@ class _Caps:
         self._share = 1
         self._cv2_before: int | None = None
         self._blas: Any = None
+        # whether libraries that were loaded since the last run have been looked for
+        self._looked = True
 
     def enter(self, share: int) -> None:
         with self._lock:
             self._users += 1
             if self._users > 1:
                 return
-            self._share = share
-            look_at_libraries()
+            self._share, self._looked = share, False
             _take_over(_controller)
             self._blas = _controller.limit(limits=share, user_api="blas")
         found = self._cap_cv2()
@@ -68,6 +69,24 @@ class _Caps:
             found = self._cap_cv2()
             if found:
                 log.info("threads of libraries inside workers%s", found)
+
+    def look(self) -> None:
+        """Cap the libraries that were loaded since the last run began."""
+        with self._lock:
+            if self._looked or not self._users:
+                return
+            self._looked = True
+            if self._blas is not None:
+                self._restore()
+            look_at_libraries()
+            _take_over(_controller)
+            self._blas = _controller.limit(limits=self._share, user_api="blas")
+
+    def _restore(self) -> None:
+        _take_over(_controller)
+        self._blas.restore_original_limits()
+        self._blas = None
+        _take_over(_controller)  # the user's own limits work again, from any thread
 
     def _cap_cv2(self) -> str:
         cv2 = sys.modules.get("cv2")
@@ -89,15 +108,12 @@ class _Caps:
                 sys.modules["cv2"].setNumThreads(self._cv2_before)
                 self._cv2_before = None
             if self._blas is not None:
-                _take_over(_controller)
-                self._blas.restore_original_limits()
-                self._blas = None
-                _take_over(_controller)  # the user's own limits work again, from any thread
+                self._restore()
 
 
 _caps = _Caps()
 # threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
-# import, since a first batch is waited for; each run looks again, which takes half of one, for what was loaded since.
+# import, since a first batch is waited for; each run looks again after its first chunk, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
 
 
@@ -146,20 +162,30 @@ def _take_over(controller: Any) -> None:
 def capped_libraries(share: int = 1) -> Iterator[None]:
     """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
     _caps.enter(share)
-    # numba's and OpenMP's settings belong to the calling thread, so they end with the worker
-    numba = sys.modules.get("numba")
-    if numba is not None and hasattr(numba, "set_num_threads"):
-        numba.set_num_threads(share)
-    _controller.limit(limits=share, user_api="openmp")
+    _cap_this_thread(share)
     try:
         yield
     finally:
         _caps.leave()
 
 
+def cap_loaded(share: int = 1) -> None:
+    """Cap what was loaded since the last run began; that takes half a millisecond, so no first chunk waits for it."""
+    _caps.look()
+    _cap_this_thread(share)
+
+
 def cap_again() -> None:
     """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
     _caps.look_again()
+
+
+def _cap_this_thread(share: int) -> None:
+    """numba's and OpenMP's settings belong to the calling thread, so they end with the worker."""
+    numba = sys.modules.get("numba")
+    if numba is not None and hasattr(numba, "set_num_threads"):
+        numba.set_num_threads(share)
+    _controller.limit(limits=share, user_api="openmp")
 
 
 _VARIABLES = (
@@ -176,7 +202,7 @@ def cap_this_process(share: int = 1) -> None:
     for name in _VARIABLES:  # for libraries that are not loaded yet
         os.environ[name] = str(share)
     _caps.enter(share)
-    _controller.limit(limits=share, user_api="openmp")
+    cap_loaded(share)
 
 
 def thread_limit_error(wanted: int, started: int) -> ResourceError:

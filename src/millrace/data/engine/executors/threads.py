@@ -6,7 +6,6 @@ import contextlib
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
 from queue import SimpleQueue
 
 from millrace.core.chunk import Chunk
@@ -28,29 +27,42 @@ class ThreadExecutor(Executor):
     def __init__(self, runner: Runner, workers: int, name: str = "millrace") -> None:
         self.runner = runner
         self.slots = workers
+        self.name = name
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
         self._gate = _Gate(workers)
         self._closed = False
         self._threads: list[threading.Thread] = []
-        try:
-            for i in range(workers):
-                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
-                thread = threading.Thread(
-                    target=_work, args=(self._queue, runner, self._gate, i), name=f"{name}-{i}", daemon=True
-                )
-                thread.start()
-                self._gate.working += 1
-                self._threads.append(thread)
-        except RuntimeError as error:
-            if not self._threads:
-                raise budget.thread_limit_error(wanted=workers, started=0) from error
-            budget.warn_fewer_threads(wanted=workers, started=len(self._threads))
-            self.slots = len(self._threads)
 
     def submit(self, chunk: Chunk) -> Task:
+        if len(self._threads) < self.slots and not self._closed:
+            # one for the first chunk, all for the second: a first batch waits for no thread that it does not need
+            self._start(self.slots if self._threads else 1)
         task = Task(chunk)
         self._queue.put(task)
         return task
+
+    def _start(self, wanted: int) -> None:
+        try:
+            for i in range(len(self._threads), wanted):
+                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
+                thread = threading.Thread(
+                    target=_work,
+                    args=(self._queue, self.runner, self._gate, i),
+                    name=f"{self.name}-{i}",
+                    daemon=True,
+                )
+                self._gate.come()
+                try:
+                    thread.start()
+                except BaseException:
+                    self._gate.leave()
+                    raise
+                self._threads.append(thread)
+        except RuntimeError as error:
+            if not self._threads:
+                raise budget.thread_limit_error(wanted=self.slots, started=0) from error
+            budget.warn_fewer_threads(wanted=self.slots, started=len(self._threads))
+            self.slots = len(self._threads)
 
     def use(self, workers: int) -> None:
         """Let only so many workers take tasks; the others rest. Results do not depend on it."""
@@ -99,6 +111,10 @@ class _Gate:
             self.alone = self.working > 0
             return not self.alone
 
+    def come(self) -> None:
+        with self.changed:
+            self.working += 1
+
     def leave(self) -> bool:
         """A worker ends; True when it has to close the runner."""
         with self.changed:
@@ -116,27 +132,31 @@ class _Gate:
                 self.changed.wait()
 
 
-@contextlib.contextmanager
-def _capped() -> Iterator[None]:
-    """Caps are a courtesy: a worker that cannot set them still works."""
-    with contextlib.ExitStack() as stack:
-        try:
+def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
+    """Before a worker's first, second and any other task. Caps are a courtesy: who cannot set them still works."""
+    try:
+        if tasks == 0:
             stack.enter_context(budget.capped_libraries())
-        except Exception as error:
-            log.warning("the threads of libraries inside workers could not be limited: %s", error)
-        yield
+        elif tasks == 1:
+            budget.cap_loaded()
+        else:
+            budget.cap_again()
+    except Exception as error:
+        log.warning("the threads of libraries inside workers could not be limited: %s", error)
 
 
 def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
     try:
-        with _capped():
+        with contextlib.ExitStack() as stack:
+            tasks = 0
             while True:
                 if number >= gate.open:
                     gate.wait(number)
                 task = queue.get()
                 if task is None:
                     return
-                budget.cap_again()
+                _cap(stack, tasks)
+                tasks += 1
                 task.run(runner)
                 del task  # hold no result while waiting for the next
     finally:

@@ -28,6 +28,8 @@ __all__ = ["SegmentStage"]
 
 # A chunk holds no more than this, unless one batch does.
 MOST_BYTES = 12 << 20
+# So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
+HEAD_START = 0.01
 # A row whose processor time is less than this part of its time waits for something.
 WAITS = 4
 
@@ -58,6 +60,8 @@ class SegmentStage(Stage):
         native = node.heavy and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native
         self._concurrency = Concurrency(executor.slots if rivals else 1, self._use)
+        # the first chunk runs before others are asked for
+        self._alone = rivals
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None
@@ -87,6 +91,8 @@ class SegmentStage(Stage):
                 self._awaited = item
                 try:
                     self.check()
+                    if self._alone and not item.wait(HEAD_START):
+                        self._go_on(item, state, reserved)
                     self._wait(item, self)
                     self.check()
                 except BaseException:
@@ -102,6 +108,18 @@ class SegmentStage(Stage):
             self._learn(chunk, report)
             self._concurrency.finished(report.rows, sum(report.seconds), sum(report.cpu), waited)
             self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
+            if self._alone:
+                self._alone = False
+                self._top_up()  # while the caller has its first batch
+
+    def _go_on(self, head: Task, state: State, reserved: int) -> None:
+        """The first chunk takes its time: the others begin, too."""
+        self._alone = False
+        self._pending.appendleft((head, state, reserved))
+        try:
+            self._top_up()
+        finally:
+            self._pending.popleft()
 
     def _use(self, workers: int) -> None:
         self.executor.use(workers)
@@ -114,6 +132,8 @@ class SegmentStage(Stage):
             if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
                 return
             under_way = bool(pending)
+            if under_way and self._alone:
+                return
             if under_way and not self._expected and self.budget.tight:
                 return  # the first chunk tells how large chunks are
             if not self.budget.admit(self._expected, must=not under_way):
@@ -144,6 +164,8 @@ class SegmentStage(Stage):
         rows_in, held, seconds = report.rows, report.held, report.seconds
         self._failed = report.error and self._mender.located(report.error)
         stats = self.stats
+        if stats.workers > self.executor.slots:  # not all could be started
+            stats.workers = stats.working = self.executor.slots
         stats.rows += len(chunk)
         stats.chunks += 1
         stats.bytes += held
