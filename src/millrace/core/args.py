@@ -17,6 +17,7 @@ import functools
 import inspect
 import types
 import typing
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union
 
@@ -38,6 +39,7 @@ __all__ = [
     "check_type",
     "checked",
     "named",
+    "resolve_now",
 ]
 
 INT32_MAX = 2**31 - 1
@@ -251,11 +253,15 @@ class Checker:
         except TypeError as error:
             raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
 
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def resolve(self) -> dict[str, _Parameter]:
         if self.parameters is None:
             self.parameters = self._resolve()
+        return self.parameters
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        parameters = self.resolve()
         for name, value in self.bind(args, kwargs).items():
-            parameter = self.parameters.get(name)
+            parameter = parameters.get(name)
             if parameter is not None:
                 parameter.check(value)
 
@@ -293,7 +299,20 @@ but got <class 'bool'>.
         checker.check(args, kwargs)
         return function(*args, **kwargs)
 
+    _checkers[wrapper] = checker
     return typing.cast(F, wrapper)
+
+
+_checkers: weakref.WeakKeyDictionary[Callable[..., Any], Checker] = weakref.WeakKeyDictionary()
+
+
+def resolve_now(*functions: Callable[..., Any]) -> None:
+    """Resolve the annotations of some checked functions at once: for those that nearly every script calls.
+
+    Each takes a fifth of a millisecond, which a first batch would wait for.
+    """
+    for function in functions:
+        _checkers[function].resolve()
 
 
 def named(function: F) -> F:

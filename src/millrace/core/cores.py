@@ -77,4 +77,3 @@ def _ratio(quota: str | None, period: str | None) -> float | None:
     except ValueError:
         return None
     return micros / every if micros > 0 and every > 0 else None
-

@@ -239,6 +239,10 @@ def memory_limit() -> int:
     return total if limit is None else min(total, limit)
 
 
+# where the container writes that down is found once, with the import: a first batch is waited for
+memory_limit(), available_cores()
+
+
 # glibc's mallopt: the number of heaps threads spread over, and how much freed memory a heap keeps.
 _M_TRIM_THRESHOLD, _M_ARENA_MAX = -1, -8
 _KEPT_BYTES = 8 << 20

@@ -16,7 +16,7 @@ from millrace.data.engine.stages.base import Signal
 from millrace.data.engine.stages.gate import Gate
 from millrace.data.monitor import watch
 from millrace.data.plan import ops
-from millrace.data.plan.bind import Plan, bind, optimise
+from millrace.data.plan.bind import Plan, bind, optimise, seed_of
 from millrace.data.plan.node import INFINITE, Node, rewrite, size_of, walk
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class DatasetBase:
     def _first_seed(self) -> int:
         """The seed of the first run, drawn now if there was none and the user set none."""
         if self._session.drawn_seed is None:
-            self._session.drawn_seed = bind(self._node, settings.current()).seed
+            self._session.drawn_seed = seed_of(self._node, settings.current())
         return self._session.drawn_seed
 
     def _plan(self, seed: int | None = None) -> Plan:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from millrace.core import settings
-from millrace.core.args import INT32_MAX, Range, as_list, check_columns, checked
+from millrace.core.args import INT32_MAX, Range, as_list, check_columns, checked, resolve_now
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.data.plan import ops
 
@@ -229,6 +229,9 @@ class Dataset(RowOps, BatchOps, SequenceOps, OrderOps, SyncOps, Queries, Looks):
 
 
 DatasetBase._made = Dataset
+resolve_now(
+    Dataset.create_dict_iterator, Dataset.create_tuple_iterator, Dataset.map, Dataset.batch, Dataset.shuffle
+)
 
 
 def _kind(output_numpy: bool, output: str | None) -> str:

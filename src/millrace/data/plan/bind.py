@@ -20,7 +20,7 @@ from .node import Node, schema_of, walk
 from .ops import Batch, BucketBatch, Deal, Map, Read, Repeat, SyncWait
 from .passes import PASSES
 
-__all__ = ["Plan", "bind", "optimise"]
+__all__ = ["Plan", "bind", "optimise", "seed_of"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +48,13 @@ def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:
     numbered = _number(root, counter, passes=1)
     schema_of(numbered)  # unknown columns are found here, before any row is read
     if seed is None:
-        seed = _fresh_seed(numbered) if settings.seed is None else settings.seed
+        seed = seed_of(numbered, settings)
     return Plan(numbered, settings, seed, history=(("as written", numbered),))
+
+
+def seed_of(root: Node, settings: Settings) -> int:
+    """The user's seed, or one for this run."""
+    return _fresh_seed(root) if settings.seed is None else settings.seed
 
 
 def _fresh_seed(root: Node) -> int:

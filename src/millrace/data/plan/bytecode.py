@@ -58,11 +58,20 @@ def uses(code: types.CodeType) -> tuple[Use, ...]:
     return tuple(use for _, use in sorted(kept, key=lambda p: p[0]) if not use.steps or use.name not in whole)
 
 
+# Instructions that load or store an outer variable, whichever of them this Python has.
+_OUTER = {
+    *("STORE_GLOBAL", "STORE_DEREF", "LOAD_GLOBAL", "LOAD_NAME"),
+    *("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"),
+}
+_OUTER_CODES = frozenset(dis.opmap[name] for name in _OUTER if name in dis.opmap)
+
+
 def _scan(code: types.CodeType) -> tuple[list[Use], set[str]]:
     found: list[Use] = []
     assigned: set[str] = set()
     outer = set(code.co_freevars)
-    steps = list(dis.get_instructions(code))
+    # taking code apart is slow; every other byte is an instruction (or room that it keeps), and most use nothing outer
+    steps = [] if _OUTER_CODES.isdisjoint(code.co_code[::2]) else list(dis.get_instructions(code))
     for at, step in enumerate(steps):
         if step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and step.argval in outer):
             assigned.add(step.argval)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from millrace.core.args import INT32_MAX, Columns, Range, as_list, checked
+from millrace.core.args import INT32_MAX, Columns, Range, as_list, checked, resolve_now
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.log import warn_once
 from millrace.core.rng import rng_place, with_rng
@@ -158,6 +158,9 @@ class GeneratorDataset(SourceDataset):
         if rng_place(self.source.__getitem__) is None:
             return self.source[row]
         return with_rng(self.source.__getitem__, self._draws_at(row))(0, row)
+
+
+resolve_now(GeneratorDataset.__init__)
 
 
 def _columns_and_types(

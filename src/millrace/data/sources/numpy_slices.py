@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.core.args import Columns, as_list, check_type, checked
+from millrace.core.args import Columns, as_list, check_type, checked, resolve_now
 from millrace.core.chunk import Column, as_value
 from millrace.core.columns import Texts
 from millrace.core.errors import ArgumentValueError, PlanError
@@ -130,6 +130,9 @@ class NumpySlicesDataset(SourceDataset):
         source = self._source
         assert isinstance(source, ArraySource)
         return tuple(array[row] for array in source.arrays.values())
+
+
+resolve_now(NumpySlicesDataset.__init__)
 
 
 def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:
