@@ -6,14 +6,17 @@ and copying straight into the column is the only copy a row then needs on its wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .chunk import Column, as_value, column_of, nbytes_of
+from .gather import Passing
 
 __all__ = ["RowsBuilder"]
+
+Ways: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[int, Any, Any]], list[int]]"
 
 
 class RowsBuilder:
@@ -29,43 +32,67 @@ class RowsBuilder:
     ([[0.0, 0.0], [1.0, 1.0]], [1, 2])
     """
 
-    def __init__(self, columns: list[str], rows: int, most_bytes: int | None = None) -> None:
+    def __init__(
+        self, columns: list[str], rows: int, most_bytes: int | None = None, passing: Passing | None = None
+    ) -> None:
         self.columns, self.rows, self.count = columns, rows, 0
         # with a limit, large rows make the builder full earlier; the first row tells how large they are
         self._most_bytes = most_bytes
+        self._passing = passing
         self._dense: list[Any] = [None] * len(columns)
-        self._shapes: list[Any] = [None] * len(columns)
-        self._dtypes: list[Any] = [None] * len(columns)
         self._lists: list[list[Any]] = [[] for _ in columns]
+        # how the next values are taken if they are like the first: columns with their dense arrays and what fits there;
+        # with the type of values that go into a list as they are; and all others
+        self._ways: Ways = ([], [], [])
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take one row; nothing of it is kept by reference unless it cannot change."""
         self.extend((row,))
 
-    def extend(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Take rows one by one; when one of them fails, ``count`` says how many came before it."""
-        dense, shapes, dtypes = self._dense, self._shapes, self._dtypes
-        columns = range(len(self.columns))
-        k = self.count
+    def extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None = None) -> None:
+        """Take rows one by one; when one of them fails, ``count`` says how many came before it.
+
+        ``shaped`` makes a row of what is not a tuple with a value for each column.
+        """
+        width, array = len(self.columns), np.ndarray
+        dense, plain, others = self._ways
+        k, changed = self.count, False
         try:
             for row in rows:
+                if shaped is not None and (type(row) is not tuple or len(row) != width):
+                    row = shaped(row)
                 if k == 0:
-                    self._begin(row)
-                for c in columns:
+                    dense, plain, others = self._begin(row)
+                for c, buffer, shape, dtype in dense:
                     value = row[c]
-                    if type(value) is np.ndarray:
-                        buffer = dense[c]
-                        if buffer is not None and value.dtype is dtypes[c] and value.shape == shapes[c]:
-                            buffer[k] = value
-                            continue
-                        base: Any = value.base
-                        value = value if type(base) is bytes else value.copy()
-                    elif type(value) not in _SAFE:
-                        value = _settled(value)
-                    self._append(c, k, value)
+                    if type(value) is array and value.dtype is dtype and value.shape == shape:
+                        buffer[k] = value
+                    else:
+                        self._take(c, k, value)
+                        changed = True
+                for c, kind, append in plain:
+                    value = row[c]
+                    if type(value) is kind:
+                        append(value)
+                    else:
+                        self._take(c, k, value)
+                for c in others:
+                    self._take(c, k, row[c])
                 k += 1
+                if changed:
+                    dense, plain, others = self._ways
+                    changed = False
         finally:
             self.count = k
+
+    def _take(self, c: int, k: int, value: Any) -> None:
+        """A value that is not like the first of its column."""
+        if type(value) is np.ndarray:
+            base: Any = value.base
+            value = value if type(base) is bytes else value.copy()
+        elif not _is_safe(type(value)):
+            value = _settled(value)
+        self._append(c, k, value)
 
     def _append(self, c: int, k: int, value: Any) -> None:
         """A value that does not fit into the dense column, or has none."""
@@ -78,6 +105,8 @@ class RowsBuilder:
                 return
             self._lists[c] = [buffer[i, ...] for i in range(k)]
             self._dense[c] = None
+            dense, plain, others = self._ways
+            self._ways = [way for way in dense if way[0] != c], plain, [*others, c]
             value = as_value(value)
         self._lists[c].append(value)
 
@@ -85,14 +114,24 @@ class RowsBuilder:
     def full(self) -> bool:
         return self.count >= self.rows
 
-    def _begin(self, row: tuple[Any, ...]) -> None:
-        row = tuple([v if type(v) is np.ndarray or type(v) in _SAFE else _settled(v) for v in row])
+    def _begin(self, row: tuple[Any, ...]) -> Ways:
+        row = tuple([v if type(v) is np.ndarray or _is_safe(type(v)) else _settled(v) for v in row])
         if self._most_bytes is not None:
             self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
+        made, plain, others = self._ways = ([], [], [])
         for c, value in enumerate(row):
-            if type(value) is np.ndarray and value.dtype.kind in "biufc":
-                self._dense[c] = np.empty((self.rows, *value.shape), value.dtype)
-                self._shapes[c], self._dtypes[c] = value.shape, value.dtype
+            kind = type(value)
+            if kind is np.ndarray and value.dtype.kind in "biufc":
+                shape, dtype = value.shape, value.dtype
+                whole = (self.rows, *shape)
+                dense = np.empty(whole, dtype) if self._passing is None else self._passing.array(whole, dtype)
+                self._dense[c] = dense
+                made.append((c, dense, shape, dtype))
+            elif _is_safe(kind):
+                plain.append((c, kind, self._lists[c].append))
+            else:
+                others.append(c)
+        return self._ways
 
     def finish(self) -> dict[str, Column]:
         """The columns of the rows that were added."""
@@ -107,10 +146,12 @@ class RowsBuilder:
 _SAFE = frozenset({int, float, complex, bool, str, bytes, dict, np.str_, np.bytes_, np.bool_})
 
 
+def _is_safe(kind: type) -> bool:
+    return kind in _SAFE or issubclass(kind, np.generic)
+
+
 def _settled(value: Any) -> Any:
-    """Numbers of numpy as they are; tensors, images and lists as an array of our own."""
-    if isinstance(value, np.generic):
-        return value
+    """Tensors, images and lists as an array of our own."""
     made = as_value(value)
     shares = isinstance(made, np.ndarray) and not isinstance(value, (list, tuple))
     return made.copy() if shares else made

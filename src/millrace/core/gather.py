@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Slots", "in_place", "side_by_side"]
+__all__ = ["Passing", "Slots", "in_place", "side_by_side"]
 
 # Smaller rows are not worth the book-keeping.
 LEAST_BYTES = 1 << 14
@@ -29,12 +29,16 @@ MOST_OPEN = 16
 # Batches nobody holds whose memory is kept for the next ones. One is enough for a consumer that lets go of a batch when
 # it takes the next, and what is kept here no budget knows of.
 MOST_SPARE = 1
+# The same for chunks, of which several are under way; and the sizes for which it is done: less is had at once, more
+# would be held for nothing.
+MOST_PASSING = 2
+PASSING_BYTES = (1 << 16, 4 << 20)
 
 
 class Memory:
     """The memory of one batch. Every array over it keeps it alive; with the last of them it becomes spare."""
 
-    def __init__(self, block: npt.NDArray[np.uint8], spare: Spare) -> None:
+    def __init__(self, block: npt.NDArray[np.uint8], spare: Spare | Passing) -> None:
         self.block, self._spare = block, weakref.ref(spare)
 
     @property
@@ -64,6 +68,40 @@ class Spare:
             block = np.empty(size, np.uint8)
         whole = np.asarray(Memory(block, self))
         return whole.view(dtype).reshape(shape)
+
+
+class PassingMemory(Memory):
+    """The same for rows of a chunk, which need not be those of one batch."""
+
+
+class Passing:
+    """Memory for the rows of chunks, used again for a later chunk when nobody holds a row of this one any longer.
+
+    >>> rows = Passing().array((1000, 100), np.dtype("f4"))
+    >>> rows.shape, rows.dtype.name, in_place(rows[0])
+    ((1000, 100), 'float32', False)
+    """
+
+    def __init__(self) -> None:
+        self.blocks: deque[npt.NDArray[np.uint8]] = deque(maxlen=MOST_PASSING)
+
+    def __reduce__(self) -> tuple[type[Passing], tuple[()]]:
+        return Passing, ()
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """An array with anything in it."""
+        size = math.prod(shape) * dtype.itemsize
+        if not PASSING_BYTES[0] <= size <= PASSING_BYTES[1]:
+            return np.empty(shape, dtype)
+        try:
+            block = self.blocks.popleft()
+        except IndexError:
+            block = None
+        if block is None or not size <= block.nbytes <= 4 * size:
+            # chunks are not all of one size
+            block = np.empty(min(size + size // 2, PASSING_BYTES[1]), np.uint8)
+        whole = np.asarray(PassingMemory(block, self))
+        return whole[:size].view(dtype).reshape(shape)
 
 
 class Slots:

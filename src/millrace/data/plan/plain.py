@@ -149,7 +149,7 @@ def _other(value: Any) -> tuple[bytes, bytes]:
     for base, write in _EXACT.items():  # a user's kind of text or number
         if isinstance(value, base):
             return b"k", path_of(type(value)) + b"".join(write(value))
-    if isinstance(value, os.PathLike):
+    if hasattr(type(value), "__fspath__"):
         return b"p", plain_bytes(os.fspath(value))
     if isinstance(value, np.ufunc):
         return b"u", value.__name__.encode()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Column, as_value
 from millrace.core.errors import PlanError
+from millrace.core.gather import Passing
 from millrace.core.order import Indices
 from millrace.core.rng import Draws, rng_place, with_rng
 from millrace.core.schema import Schema
@@ -83,21 +84,20 @@ class UserReader:
     def __init__(self, source: UserSource) -> None:
         self.getitem = source.source.__getitem__
         self.maker = source.maker
+        self.passing = Passing()
         # whether it wants random numbers of the row
         self.asks = rng_place(self.getitem) is not None
 
     def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
-        maker, width = self.maker, len(self.maker.columns)
-        builder = RowsBuilder(maker.columns, len(indices))
+        maker = self.maker
+        builder = RowsBuilder(maker.columns, len(indices), passing=self.passing)
         given: Iterable[Any]
         if draws is None:
             given = map(self.getitem, indices.tolist())
         else:
             given = map(with_rng(self.getitem, draws), range(len(indices)), indices.tolist())
         try:
-            builder.extend(
-                row if type(row) is tuple and len(row) == width else maker.row(row) for row in given
-            )
+            builder.extend(given, maker.row)
         except Exception as error:
             error.row_index = int(indices[builder.count])  # type: ignore[attr-defined]
             raise

@@ -12,7 +12,7 @@ import numpy as np
 from millrace.core.chunk import Chunk, Column, as_value, column_of, column_value
 from millrace.core.columns import Ragged, Texts, as_ragged, as_texts
 from millrace.core.errors import PlanError
-from millrace.core.gather import Slots, in_place
+from millrace.core.gather import Passing, Slots, in_place
 from millrace.core.notices import name_rows
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
@@ -44,6 +44,7 @@ class MapStep:
         self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.wholesale = op.operations[0].batch is not None and not hooks
         self.slots = Slots(op.gather) if op.gather else None
+        self.passing = Passing()
         whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
         self.foreign, self.foreign_end = any(whose), whose[-1]
@@ -72,7 +73,7 @@ class MapStep:
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
-        kept = Kept(n, len(outputs)) if self.foreign else None
+        kept = Kept(n, len(outputs), self.passing) if self.foreign else None
         whole = chunk
         before = name_rows(lambda: failures.place(whole, len(results)))
         while i < n:

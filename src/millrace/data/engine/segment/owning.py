@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import as_value
-from millrace.core.gather import in_place
+from millrace.core.gather import Passing, in_place
 
 __all__ = ["Kept"]
 
@@ -30,10 +30,10 @@ KEPT = object()
 class Pile:
     """Copies of arrays, side by side while they have one shape and type."""
 
-    __slots__ = ("block", "count", "dtype", "rows", "shape")
+    __slots__ = ("block", "count", "dtype", "passing", "rows", "shape")
 
-    def __init__(self, rows: int) -> None:
-        self.rows, self.count = rows, 0
+    def __init__(self, rows: int, passing: Passing) -> None:
+        self.rows, self.count, self.passing = rows, 0, passing
         self.block: Any = None
         self.shape: tuple[int, ...] | None = None
         self.dtype: np.dtype[Any] | None = None
@@ -43,7 +43,7 @@ class Pile:
         k = self.count
         if self.block is None and value.dtype.kind in "biufc":
             self.shape, self.dtype = value.shape, value.dtype
-            self.block = np.empty((self.rows, *value.shape), value.dtype)
+            self.block = self.passing.array((self.rows, *value.shape), value.dtype)
         if value.shape != self.shape or value.dtype != self.dtype or k == self.rows:
             return value.copy()
         self.block[k] = value
@@ -67,8 +67,8 @@ class Pile:
 class Kept:
     """Makes the results of a chunk's rows ours; called with each before the next row runs."""
 
-    def __init__(self, rows: int, outputs: int) -> None:
-        self.piles = [Pile(rows) for _ in range(outputs)]
+    def __init__(self, rows: int, outputs: int, passing: Passing) -> None:
+        self.piles = [Pile(rows, passing) for _ in range(outputs)]
 
     def __call__(self, made: Any, given: tuple[Any, ...]) -> Any:
         if type(made) is not tuple:
@@ -82,17 +82,20 @@ class Kept:
     def run(self, function: Callable[[Any], Any], values: Sequence[Any], results: list[Any]) -> None:
         """A function of one value on each of them: the shortest way there is."""
         pile, append, array = self.piles[0], results.append, np.ndarray
-        block, shape, dtype = pile.block, pile.shape, pile.dtype
-        for given in values:
-            made = function(given)
-            if type(made) is array and made.dtype is dtype and made.shape == shape and made is not given:
-                k = pile.count
-                block[k] = made
-                pile.count = k + 1
-                append(KEPT)
-            else:
-                append(self(made, (given,)))
-                block, shape, dtype = pile.block, pile.shape, pile.dtype
+        block, shape, dtype, k = pile.block, pile.shape, pile.dtype, pile.count
+        try:
+            for given in values:
+                made = function(given)
+                if type(made) is array and made.dtype is dtype and made.shape == shape and made is not given:
+                    block[k] = made
+                    k += 1
+                    append(KEPT)
+                else:
+                    pile.count = k
+                    append(self(made, (given,)))
+                    block, shape, dtype, k = pile.block, pile.shape, pile.dtype, pile.count
+        finally:
+            pile.count = k
 
 
 def _settled(value: Any) -> Any:

@@ -26,10 +26,14 @@ from .mend import Mender
 
 __all__ = ["SegmentStage"]
 
-# A chunk holds no more than this, unless one batch does.
+# A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
+# processor's cache until somebody takes it.
 MOST_BYTES = 12 << 20
+CACHED_BYTES = 3 << 20
 # So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
 HEAD_START = 0.01
+# When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
+PATIENCE = 0.1
 # A row whose processor time is less than this part of its time waits for something.
 WAITS = 4
 
@@ -62,6 +66,7 @@ class SegmentStage(Stage):
         self._concurrency = Concurrency(executor.slots if rivals else 1, self._use)
         # the first chunk runs before others are asked for
         self._alone = rivals
+        self._most_bytes = CACHED_BYTES if rivals else MOST_BYTES
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None
@@ -93,6 +98,8 @@ class SegmentStage(Stage):
                     self.check()
                     if self._alone and not item.wait(HEAD_START):
                         self._go_on(item, state, reserved)
+                    if self._concurrency.one and not item.wait(PATIENCE):
+                        self._concurrency.all()
                     self._wait(item, self)
                     self.check()
                 except BaseException:
@@ -115,6 +122,7 @@ class SegmentStage(Stage):
     def _go_on(self, head: Task, state: State, reserved: int) -> None:
         """The first chunk takes its time: the others begin, too."""
         self._alone = False
+        self._concurrency.all()
         self._pending.appendleft((head, state, reserved))
         try:
             self._top_up()
@@ -192,7 +200,7 @@ class SegmentStage(Stage):
             cost = used if used * WAITS > busy else busy
             wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
             assert isinstance(self.up, IndexStage)
-            by_bytes = MOST_BYTES * rows_in // max(1, held) // unit * unit
+            by_bytes = self._most_bytes * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
             self.up.rows = max(unit, min(wanted, by_bytes, self.node.place.rows, 2 * self.up.rows))
 

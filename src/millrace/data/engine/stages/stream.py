@@ -14,6 +14,7 @@ import numpy as np
 from millrace.core.build import RowsBuilder
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
+from millrace.core.gather import Passing
 from millrace.core.rng import Draws, mix
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import data_error
@@ -38,6 +39,7 @@ class StreamStage(Stage):
         self._stream: Any = None
         self._iterator: Iterator[tuple[Any, ...]] | None = None
         self._ended = False
+        self._passing = Passing()
         # raised after the rows that were read before it
         self._failed: DataError | None = None
 
@@ -62,7 +64,7 @@ class StreamStage(Stage):
             return DONE
         if self._failed is not None:
             raise self._failed
-        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES)
+        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES, self._passing)
         cpu, began = time.thread_time(), time.perf_counter()
         try:
             if self._iterator is None and not self._ended:
