@@ -50,7 +50,7 @@ EXECUTORS: dict[str, ExecutorTraits] = {
         same_process=False,
         restarts=True,
         start_seconds=1.0,
-        target_seconds=0.02,
+        target_seconds=0.04,
     ),
 }
 

@@ -20,10 +20,11 @@ from .worker import CHUNK, RESULT, UNLOADABLE
 
 __all__ = ["Lane"]
 
-# A second chunk lies ready in the worker's socket while it works on the first. With long chunks that would
-# only keep work from an idle worker, so it is done while chunks take less than this many seconds.
+# A second chunk lies ready in the worker's socket while it works on the first, unless another worker is idle. With very
+# long chunks one may be soon, so it is done while chunks take less than this many seconds: more than the 40 ms they
+# should take, or a worker would wait for each of them.
 DEPTH = 2
-QUICK = 0.02
+QUICK = 0.1
 # How often a wait looks whether the worker is dead without its line being cut.
 LOOK = 5.0
 # A chunk that ends this many workers is at fault itself.

@@ -168,7 +168,9 @@ def _decide(group: Group, settings: Settings) -> Place:
         rows, fixed = max(1, _most_rows(group) // unit) * unit, False
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
     per_chunk = max(1, rows // unit) if any(op.batches for op in group.ops) else rows
-    window = max(workers + 1, math.ceil(settings.prefetch_size / per_chunk))
+    # light rows that have a way to go: one chunk lies ready at each worker while it works on another
+    ready = not traits_of(executor).same_process and not group.heavy
+    window = max(workers * (1 + ready) + 1, math.ceil(settings.prefetch_size / per_chunk))
     return Place(
         executor=executor,
         workers=workers,
