@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import weakref
 
@@ -177,3 +178,31 @@ def test_two_large_columns_of_one_function():
     assert [b["a"][:, 0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert [b["b"][:, 0, 0].tolist() for b in batches] == [[0, -1, -2, -3], [-4, -5, -6, -7]]
     assert all(in_place(b["a"]) for b in batches)
+
+
+def test_memory_of_a_chunk_is_used_again_when_nobody_holds_a_row():
+    passing = gather.Passing()
+    rows = passing.array((100, 1000), np.dtype("f4"))
+    address, kept = rows.ctypes.data, rows[7]
+    kept[:] = 7
+    del rows
+    other = passing.array((100, 1000), np.dtype("f4"))
+    other[:] = 1
+    assert kept.tolist() == [7] * 1000  # somebody holds a row: its memory is left alone
+    del kept
+    again = passing.array((90, 1000), np.dtype("f4"))
+    assert again.ctypes.data == address
+
+
+@pytest.mark.parametrize("shape", [(4,), (100, 1 << 20)], ids=["small", "large"])
+def test_memory_that_is_not_worth_it_is_not_kept(shape):
+    passing = gather.Passing()
+    passing.array(shape, np.dtype("u1"))
+    assert not passing.blocks
+
+
+def test_memory_of_chunks_stays_behind_when_it_is_pickled():
+    passing = gather.Passing()
+    passing.array((1 << 17,), np.dtype("u1"))
+    assert passing.blocks
+    assert not pickle.loads(pickle.dumps(passing)).blocks
