@@ -50,7 +50,8 @@ def test_threads_that_help_a_little_show_it_twice(monkeypatch: pytest.MonkeyPatc
 
 
 def test_threads_that_wait_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert play(monkeypatch, seconds_all=0.004, seconds_one=0.008, cpu=0.0001, busy=0.008) == [1, 2]
+    # and once more one alone, to see whether that was so
+    assert play(monkeypatch, seconds_all=0.004, seconds_one=0.008, cpu=0.0001, busy=0.008) == [1, 2, 1, 2]
 
 
 def test_no_winner_keeps_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,15 +85,31 @@ def test_a_consumer_that_waits_now_and_then_gets_all(monkeypatch: pytest.MonkeyP
     for number in range(1000):
         clock.now += 0.01
         controller.finished(rows=8, busy=0.01, cpu=0.01, waited=number % 2 == 0)
-    assert used == [1, 2]
+    assert used[:2] == [1, 2]
 
 
-def test_a_chunk_that_takes_too_long_brings_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_called_for_once_all_are_on_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
     used: list[int] = []
     controller = Concurrency(4, used.append)
     controller.all()
-    controller.all()
     assert used == [1, 4]
+    assert not controller.decided
+    for _ in range(40):  # it was a busy machine, and no need
+        clock.now += 0.01 if used[-1] == 4 else 0.005
+        controller.finished(rows=8, busy=0.005, cpu=0.005, waited=True)
+    assert used == [1, 4, 1]
+    assert controller.decided
+
+
+def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch)
+    used: list[int] = []
+    controller = Concurrency(4, used.append)
+    controller.all()
+    controller._begin(1, 0.0)
+    controller.all()
+    assert used == [1, 4, 1, 4]
     assert controller.decided
 
 

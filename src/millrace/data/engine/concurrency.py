@@ -3,9 +3,9 @@
 Threads that run plain Python cannot run at the same time. They take turns at the GIL, every call into a library gives
 it up and has to win it back, and two may get half as much done as one alone. Threads that only copy memory share one
 bus. Whether that is so cannot be known beforehand, but it can be measured. So one worker begins; when the consumer has
-had to wait for a number of its chunks, all work for as long, and stay if they do better, twice in a row. Work that
-waits, for a disk or a network, is given all workers at once. A busy machine can deceive, so who won is put to the test
-again later, at longer and longer intervals.
+had to wait for a number of its chunks, all work for as long, and stay if they do better, twice in a row. Where one
+worker waits, for a disk or for another worker, all are called at once. A busy machine can deceive, so whatever was
+decided is put to the test again later, at longer and longer intervals.
 """
 
 from __future__ import annotations
@@ -15,20 +15,25 @@ from collections.abc import Callable
 
 __all__ = ["Concurrency"]
 
+# Chunks before the first measurement: they grow.
 WARM_UP = 8
-# One phase of the trial lasts at least this many chunks and seconds.
-CHUNKS = 8
+# Before another, those that were under way come out; it lasts at least so many chunks, and seconds.
+CHUNKS = 4
 SECONDS = 0.03
-# All workers must do better than one, for they cost more, and so many times; if they do so much better, that is that.
+# All workers must do better than one, for they cost more, and so many times; or so much better.
 BETTER = 1.03
 TIMES = 2
 FAR_BETTER = 1.4
-# A chunk whose processor time is less than this part of its time waits for something.
+# All workers that do only this part of what one did have lost before the time is over.
+FAR_WORSE = 0.75
+# Chunks whose processor time is less than this part of their time wait for something.
 WAITS = 3
-# Seconds until the next test; doubled each time.
-AGAIN = 5.0
+# All workers were called for so often that they stay.
+CALLS = 2
 # Chunks that a consumer waited for while it never waited for enough of them in a row.
 MOST_WAITS = 64
+# Seconds until the next test; doubled each time.
+AGAIN = 5.0
 
 
 class Concurrency:
@@ -39,84 +44,103 @@ class Concurrency:
         self.decided = workers < 2
         # the others rest
         self.one = False
-        self._chunks = 0
-        self._rows = 0
-        self._waited = 0
-        self._began: float | None = None
-        self._phase = "begin"
-        self._rate_of_one = 0.0
-        self._won = 0
+        # rows per second, with one worker and with all
+        self._rates: dict[bool, float] = {}
+        self._measures = False
+        self._settling = WARM_UP
+        self._won = self._calls = self._waited = 0
         self._again, self._interval = float("inf"), AGAIN
+        self._began: float | None = None
+        self._chunks = self._rows = 0
+        self._busy = self._cpu = 0.0
         if not self.decided:
             self._work(1)
 
     def finished(self, rows: int, busy: float, cpu: float, waited: bool) -> None:
         """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
-        if self.decided and self._again == float("inf"):
+        if self.workers < 2:
             return
         now = time.perf_counter()
-        if self.one and waited and busy > WAITS * cpu:
-            self.all()
-            return
         if self.decided:
             if now >= self._again:
                 self._retry(now)
             return
         self._waited += waited
         if self._began is None or not waited:
+            self._restart(now)
             if self.one and self._waited > MOST_WAITS:
                 self.all()
-            self._restart(now)
             return
         self._chunks += 1
         self._rows += rows
-        elapsed = now - self._began
-        measures = self._phase in ("one", "all")
-        if self._chunks < (CHUNKS if measures else WARM_UP) or elapsed < SECONDS:
+        self._busy += busy
+        self._cpu += cpu
+        if self.one and self._chunks > 1 and self._busy > WAITS * self._cpu:
+            self.all()
             return
-        self._step(now, elapsed)
+        elapsed = now - self._began
+        if (
+            not self.one
+            and self._chunks > 1
+            and self._rows < FAR_WORSE * elapsed * self._rates.get(True, 0.0)
+        ):
+            self._judge(now, 0.0)
+        elif self._chunks >= (CHUNKS if self._measures else self._settling) and elapsed >= SECONDS:
+            self._step(now, elapsed)
 
     def all(self) -> None:
-        """One worker alone is too slow, whatever it does: all of them, for good."""
-        if self.one:
-            self._work(self.workers)
-        self.decided, self._again = True, float("inf")
+        """One worker alone does not get on: all of them, now, and for some time if this is not the first call."""
+        if not self.one:
+            return
+        now = time.perf_counter()
+        self._calls += 1
+        self._begin(self.workers, now)
+        if self._calls >= CALLS:
+            self._decide(now)
 
     def _step(self, now: float, elapsed: float) -> None:
-        if self._phase == "begin":
-            self._phase = "one"  # chunks have grown, and those that others had under way are out
-        elif self._phase == "one":
-            self._rate_of_one = self._rows / elapsed
-            self._phase = "settle"
-            self._work(self.workers)
-        elif self._phase == "settle":
-            self._phase = "all"
+        if not self._measures:
+            self._measures = True
+            self._restart(now)
+            return
+        self._rates[self.one] = self._rows / elapsed
+        if len(self._rates) == 2:
+            self._judge(now, self._rates[False] / self._rates[True])
         else:
-            self._judge(now, self._rows / elapsed / self._rate_of_one)
-        self._restart(now)
+            self._begin(self.workers if self.one else 1, now, keep=True)
 
     def _judge(self, now: float, gain: float) -> None:
         """All workers did so many times as much as one."""
         self._won = self._won + 1 if gain >= BETTER else 0
-        if gain >= FAR_BETTER:
-            self.all()
-            return
-        if self._won != TIMES:
-            self._work(1)
-        if 0 < self._won < TIMES:
-            self._phase = "begin"
-            return
-        self.decided, self._won = True, 0
+        won = self._won >= TIMES or gain >= FAR_BETTER
+        if won == self.one:
+            self._work(self.workers if won else 1)
+        if won or not self._won:
+            self._decide(now)
+        else:
+            self._begin(1, now)  # a small gain has to show again
+
+    def _decide(self, now: float) -> None:
+        self.decided = True
         self._again, self._interval = now + self._interval, self._interval * 2
 
     def _retry(self, now: float) -> None:
-        self.decided, self._again, self._phase = False, float("inf"), "begin"
-        if not self.one:
-            self._work(1)
+        self.decided, self._won, self._calls, self._waited = False, 0, 0, 0
+        self._begin(1, now)
+
+    def _begin(self, workers: int, now: float, keep: bool = False) -> None:
+        """So many work from here on; measured once those are out that others had under way."""
+        if self.one != (workers == 1):
+            self._work(workers)
+            self._settling = CHUNKS
+        if not keep:
+            self._rates.clear()
+        self._measures = False
         self._restart(now)
 
     def _restart(self, now: float) -> None:
         self._began, self._chunks, self._rows = now, 0, 0
+        self._busy = self._cpu = 0.0
 
     def _work(self, workers: int) -> None:
         self.one = workers == 1

@@ -29,7 +29,7 @@ __all__ = ["SegmentStage"]
 # A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
 # processor's cache until somebody takes it.
 MOST_BYTES = 12 << 20
-CACHED_BYTES = 3 << 20
+CACHED_BYTES = 5 << 20
 # So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
 HEAD_START = 0.01
 # When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
