@@ -117,7 +117,8 @@ class SegmentStage(Stage):
             self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
             if self._alone:
                 self._alone = False
-                self._top_up()  # while the caller has its first batch
+                if self._feeds_itself:  # else it might have to wait
+                    self._top_up()  # while the caller has its first batch
 
     def _go_on(self, head: Task, state: State, reserved: int) -> None:
         """The first chunk takes its time: the others begin, too."""
