@@ -6,7 +6,8 @@ and copying straight into the column is the only copy a row then needs on its wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,13 +48,52 @@ class RowsBuilder:
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take one row; nothing of it is kept by reference unless it cannot change."""
-        self.extend((row,))
+        self._extend((row,), None)
 
     def extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None = None) -> None:
         """Take rows one by one; when one of them fails, ``count`` says how many came before it.
 
         ``shaped`` makes a row of what is not a tuple with a value for each column.
         """
+        rows = iter(rows)
+        if self.count == 0:
+            for row in rows:
+                self._extend((row,), shaped)
+                break
+        dense, plain, others = self._ways
+        if len(dense) == len(plain) == 1 and not others:
+            rows = self._pairs(rows, dense[0], plain[0])
+        self._extend(rows, shaped)
+
+    def _pairs(
+        self, rows: Iterator[Any], dense: tuple[int, Any, Any, Any], plain: tuple[int, Any, Any]
+    ) -> Any:
+        """Take the rows of an array and a plain value, by far the most common ones; give back those from the first
+        other one on.
+        """
+        array = np.ndarray
+        (c, buffer, shape, dtype), (d, kind, append) = dense, plain
+        k = self.count
+        try:
+            for row in rows:
+                if type(row) is tuple and len(row) == 2:
+                    value, other = row[c], row[d]
+                    if (
+                        type(value) is array
+                        and value.dtype is dtype
+                        and value.shape == shape
+                        and type(other) is kind
+                    ):
+                        buffer[k] = value
+                        append(other)
+                        k += 1
+                        continue
+                return itertools.chain((row,), rows)
+        finally:
+            self.count = k
+        return ()
+
+    def _extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None) -> None:
         width, array = len(self.columns), np.ndarray
         dense, plain, others = self._ways
         k, changed = self.count, False
