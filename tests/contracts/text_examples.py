@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset.text as T
+from tests.parity.text.inputs import FILES
 
 # what the i-th row holds: strings of many scripts, and of each the words
 LINES = (
@@ -32,6 +33,10 @@ TEXT: dict[str, tuple[Callable[[], Any], str]] = {
     "Ngram": (lambda: T.Ngram([2, 3], ("_", 1), ("_", 2), "-"), "words"),
     "SlidingWindow": (lambda: T.SlidingWindow(2), "words"),
     "ToNumber": (lambda: T.ToNumber(np.int32), "digits"),
+    "ToVectors": (
+        lambda: T.ToVectors(T.Vectors.from_file(f"{FILES}/vectors.txt"), lower_case_backup=True),
+        "words",
+    ),
     "Truncate": (lambda: T.Truncate(2), "words"),
     "TruncateSequencePair": (lambda: T.TruncateSequencePair(3), "pairs"),
     "UnicodeCharTokenizer": (lambda: T.UnicodeCharTokenizer(True), "text"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
 from millrace.data.transforms.text.lookup import Lookup, ToNumber
 from millrace.data.transforms.text.sequence import (
@@ -11,9 +12,15 @@ from millrace.data.transforms.text.sequence import (
     Truncate,
     TruncateSequencePair,
 )
+from millrace.data.transforms.text.to_vectors import ToVectors
 from millrace.data.transforms.text.tokenizers import UnicodeCharTokenizer, WhitespaceTokenizer
 
 __all__ = [
+    "CharNGram",
+    "FastText",
+    "GloVe",
+    "ToVectors",
+    "Vectors",
     "AddToken",
     "Lookup",
     "Ngram",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
 
 __all__ = [
+    "CharNGram",
+    "FastText",
+    "GloVe",
+    "Vectors",
     "Vocab",
 ]

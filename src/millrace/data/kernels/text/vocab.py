@@ -8,19 +8,17 @@ which is computed once.
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from millrace.core.args import INT32_MAX, Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
 
+from .packed import Packed
 from .vocab_words import (
     Count,
     Positive,
@@ -55,7 +53,7 @@ class Vocab:
 
     def __init__(self) -> None:
         self._table: dict[str, int] | None = None
-        self._packed: _Packed | None = None
+        self._packed: Packed | None = None
         self._tokens: dict[int, str] | None = None
         self._digest = b""
 
@@ -246,7 +244,7 @@ class Vocab:
     def digest(self) -> bytes:
         """A hash of the words and their numbers, the same in every process."""
         if not self._digest and self.is_built:
-            self._digest = (self._packed or _Packed.of(self.table)).digest()
+            self._digest = (self._packed or Packed.of(self.table)).digest()
         return self._digest
 
     def _identity(self) -> dict[str, Any]:
@@ -281,7 +279,7 @@ class Vocab:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self._packed
         if packed is None and self._table is not None:
-            packed = _Packed.of(self._table)
+            packed = Packed.of(self._table)
         return _unpickled, (type(self), self.digest, None if packed is None else tuple(packed))
 
     def __copy__(self) -> Self:
@@ -289,38 +287,6 @@ class Vocab:
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
-
-
-class _Packed:
-    """The words as one text, with the length of each in characters, and their numbers."""
-
-    def __init__(
-        self, text: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]
-    ) -> None:
-        self.text, self.lengths, self.ids = text, lengths, ids
-
-    @classmethod
-    def of(cls, table: dict[str, int]) -> _Packed:
-        text = "".join(table).encode("utf-8", "surrogatepass")
-        lengths = np.fromiter(map(len, table), np.int32, len(table))
-        ids = np.fromiter(table.values(), np.int32, len(table))
-        return cls(np.frombuffer(text, np.uint8), lengths, ids)
-
-    def table(self) -> dict[str, int]:
-        text = self.text.tobytes().decode("utf-8", "surrogatepass")
-        ends = np.cumsum(self.lengths, dtype=np.int64).tolist()
-        words = [text[start:end] for start, end in itertools.pairwise([0, *ends])]
-        return dict(zip(words, self.ids.tolist(), strict=True))
-
-    def digest(self) -> bytes:
-        made = hashlib.blake2b(digest_size=20)
-        for part in self:
-            made.update(len(part).to_bytes(8, "little"))
-            made.update(part.data)
-        return made.digest()
-
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
-        return iter((self.text, self.lengths, self.ids))
 
 
 # Vocabularies that came here from another process, as long as someone holds them.
@@ -336,7 +302,7 @@ def _unpickled(kind: type[Vocab], digest: bytes, parts: tuple[Any, ...] | None) 
         found = _arrived.get((kind, digest))
         if found is None:
             found = kind()
-            found._packed, found._digest = _Packed(*parts), digest
+            found._packed, found._digest = Packed(*parts), digest
             _arrived[kind, digest] = found
         return found
 
