@@ -91,7 +91,9 @@ def _write_planes(x: Array, table: Array, is_hwc: bool, planes: Array) -> None:
         if _here.channels.shape != planes.shape:
             _here.channels = np.empty(planes.shape, np.uint8)
         room = _here.channels
-        cv2.split(np.ascontiguousarray(x), list(room))
+        # OpenCV takes a part of an image as it lies
+        whole_rows = x.strides[1:] == (x.shape[2], 1) and x.strides[0] >= x.shape[1] * x.shape[2]
+        cv2.split(x if whole_rows else np.ascontiguousarray(x), list(room))
         x = room
     for c, part in enumerate(x):
         cv2.LUT(np.ascontiguousarray(part), table[c], planes[c])
