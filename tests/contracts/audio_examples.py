@@ -14,7 +14,21 @@ import millrace.dataset.audio as A
 from tests.parity.audio.inputs import noise
 
 AUDIO: dict[str, tuple[Callable[[], Any], str]] = {
+    "AllpassBiquad": (lambda: A.AllpassBiquad(16000, 1000.0), "wave"),
+    "BandBiquad": (lambda: A.BandBiquad(16000, 1000.0), "wave"),
+    "BandpassBiquad": (lambda: A.BandpassBiquad(16000, 1000.0), "wave"),
+    "BandrejectBiquad": (lambda: A.BandrejectBiquad(16000, 1000.0), "wave"),
+    "BassBiquad": (lambda: A.BassBiquad(16000, 10.0), "wave"),
+    "Biquad": (lambda: A.Biquad(0.01, 0.02, 0.13, 1.0, 0.12, 0.3), "wave"),
+    "DeemphBiquad": (lambda: A.DeemphBiquad(44100), "wave"),
+    "EqualizerBiquad": (lambda: A.EqualizerBiquad(16000, 1000.0, 5.5), "wave"),
+    "Filtfilt": (lambda: A.Filtfilt([1.0, 0.1, 0.3], [0.1, 0.2, 0.3]), "wave"),
     "Gain": (lambda: A.Gain(3.0), "wave"),
+    "HighpassBiquad": (lambda: A.HighpassBiquad(16000, 1000.0), "wave"),
+    "LFilter": (lambda: A.LFilter([1.0, 0.1, 0.3], [0.1, 0.2, 0.3]), "wave"),
+    "LowpassBiquad": (lambda: A.LowpassBiquad(16000, 1000.0), "wave"),
+    "RiaaBiquad": (lambda: A.RiaaBiquad(44100), "wave"),
+    "TrebleBiquad": (lambda: A.TrebleBiquad(16000, 10.0), "wave"),
 }
 
 
