@@ -15,23 +15,71 @@ from millrace.data.transforms.audio.biquads import (
     RiaaBiquad,
     TrebleBiquad,
 )
+from millrace.data.transforms.audio.delays import (
+    Flanger,
+    Phaser,
+)
 from millrace.data.transforms.audio.filters import Biquad, Filtfilt, LFilter
-from millrace.data.transforms.audio.levels import Gain
+from millrace.data.transforms.audio.levels import (
+    Contrast,
+    DCShift,
+    Dither,
+    Fade,
+    Gain,
+    MuLawDecoding,
+    MuLawEncoding,
+    Overdrive,
+    Vol,
+)
+from millrace.data.transforms.audio.magnitudes import (
+    AmplitudeToDB,
+    Angle,
+    ComplexNorm,
+    ComputeDeltas,
+    DBToAmplitude,
+    Magphase,
+)
+from millrace.data.transforms.audio.masks import (
+    FrequencyMasking,
+    MaskAlongAxis,
+    MaskAlongAxisIID,
+    TimeMasking,
+)
 
 __all__ = [
     "AllpassBiquad",
+    "AmplitudeToDB",
+    "Angle",
     "BandBiquad",
     "BandpassBiquad",
     "BandrejectBiquad",
     "BassBiquad",
     "Biquad",
+    "ComplexNorm",
+    "ComputeDeltas",
+    "Contrast",
+    "DBToAmplitude",
+    "DCShift",
     "DeemphBiquad",
+    "Dither",
     "EqualizerBiquad",
+    "Fade",
     "Filtfilt",
+    "Flanger",
+    "FrequencyMasking",
     "Gain",
     "HighpassBiquad",
     "LFilter",
     "LowpassBiquad",
+    "Magphase",
+    "MaskAlongAxis",
+    "MaskAlongAxisIID",
+    "MuLawDecoding",
+    "MuLawEncoding",
+    "Overdrive",
+    "Phaser",
     "RiaaBiquad",
+    "TimeMasking",
     "TrebleBiquad",
+    "Vol",
 ]
