@@ -206,3 +206,10 @@ def test_memory_of_chunks_stays_behind_when_it_is_pickled():
     passing.array((1 << 17,), np.dtype("u1"))
     assert passing.blocks
     assert not pickle.loads(pickle.dumps(passing)).blocks
+
+
+def test_a_small_chunk_leaves_the_memory_of_large_ones():
+    passing = gather.Passing()
+    address = passing.array((1000, 1000), np.dtype("u1")).ctypes.data
+    passing.array((100, 1000), np.dtype("u1"))[:] = 1
+    assert passing.array((1000, 1000), np.dtype("u1")).ctypes.data == address

@@ -97,7 +97,10 @@ class Passing:
             block = self.blocks.popleft()
         except IndexError:
             block = None
-        if block is None or not size <= block.nbytes <= 4 * size:
+        if block is not None and block.nbytes > 4 * size:
+            self.blocks.append(block)  # the last chunk of an epoch is small, and those after it are not
+            return np.empty(shape, dtype)
+        if block is None or block.nbytes < size:
             # chunks are not all of one size
             block = np.empty(min(size + size // 2, PASSING_BYTES[1]), np.uint8)
         whole = np.asarray(PassingMemory(block, self))

@@ -254,7 +254,7 @@ class MapStep:
         """Results as columns; a row gives one value, or a tuple with one per output column. None for no results."""
         if not results:
             return {}
-        if len(outputs) == 1 and not any(type(r) is tuple for r in results):
+        if len(outputs) == 1 and tuple not in set(map(type, results)):
             return {outputs[0]: self._column(results, kept, 0, cut)}
         for result in results:
             got = len(result) if type(result) is tuple else 1
