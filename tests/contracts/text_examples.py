@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import importlib
+import shutil
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +30,28 @@ LINES = (
     "the end",
 )
 
+
+@functools.cache
+def tokenizer_file() -> str:
+    """A ``tokenizer.json`` over bytes, made and saved by the library; it goes when the tests are over."""
+    library: Any = importlib.import_module("tokenizers")
+    made = library.Tokenizer(library.models.BPE())
+    made.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    letters = library.pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        LINES, library.trainers.BpeTrainer(vocab_size=300, initial_alphabet=letters, show_progress=False)
+    )
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made.save(f"{folder}/tokenizer.json")
+    return f"{folder}/tokenizer.json"
+
+
 # name -> (how to make it, what it takes: "text" one string, "words" an array of them, "digits" one of numbers as text,
 # "pairs" two of words)
 TEXT: dict[str, tuple[Callable[[], Any], str]] = {
     "AddToken": (lambda: T.AddToken("[CLS]"), "words"),
+    "HuggingFaceTokenizer": (lambda: T.HuggingFaceTokenizer(tokenizer_file()), "text"),
     "Lookup": (lambda: T.Lookup(T.Vocab.from_list(["<unk>", "the", "北京"]), "<unk>"), "words"),
     "Ngram": (lambda: T.Ngram([2, 3], ("_", 1), ("_", 2), "-"), "words"),
     "SlidingWindow": (lambda: T.SlidingWindow(2), "words"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
+from millrace.data.transforms.text.hugging_face import HuggingFaceTokenizer
 from millrace.data.transforms.text.lookup import Lookup, ToNumber
 from millrace.data.transforms.text.sequence import (
     AddToken,
@@ -22,6 +23,7 @@ __all__ = [
     "ToVectors",
     "Vectors",
     "AddToken",
+    "HuggingFaceTokenizer",
     "Lookup",
     "Ngram",
     "SlidingWindow",
