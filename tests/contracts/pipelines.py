@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset as ds
+import millrace.dataset.text as text
 import millrace.dataset.vision as vision
 from millrace.data.transforms.base import Transform
+
+from .text_examples import LINES, tokenizer_file
 
 ROWS = 23
 
@@ -137,6 +140,11 @@ def is_full(ids: Any) -> bool:
     return len(ids) != 3
 
 
+def tokenized() -> ds.Dataset:
+    data = ds.NumpySlicesDataset({"ids": list(LINES) * 2, "number": np.arange(2 * len(LINES))})
+    return data.map(text.HuggingFaceTokenizer(tokenizer_file()), "ids")
+
+
 def square_stream() -> Iterator[tuple[Any, ...]]:
     rows = Squares()
     for index in range(9):
@@ -209,6 +217,10 @@ PIPELINES: dict[str, Callable[[], ds.Dataset]] = {
         .batch(3, True, max_tokens=24, length_of=size_of, pad_info={"ids": ([9], -1), "from": None})
         .project("ids")
     ),
+    "tokenized and packed": lambda: tokenized().pack(24, "ids", too_long="split", bins=3).batch(2),
+    "tokenized, mixed, by tokens": lambda: ds.mix(
+        [tokenized(), tokenized().take(5)], [1, 2], exhausted="drop"
+    ).batch(max_tokens=60),
     "text and dicts": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t", "d"]).batch(4),
     "text rows": lambda: ds.GeneratorDataset(Ragged(), ["x", "t", "d"]).project(["t"]),
     "text batches": lambda: ds.NumpySlicesDataset(["a" * n for n in range(ROWS)], "t").batch(3),
