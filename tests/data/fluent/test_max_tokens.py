@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 from collections.abc import Iterator
@@ -183,3 +184,10 @@ def test_as_json_and_in_explain() -> None:
 
 def test_scripts_that_look_for_kwargs_find_them() -> None:
     assert "kwargs" in inspect.signature(ds.Dataset.batch).parameters
+
+
+def test_scripts_that_ask_for_its_class_are_told_a_batch() -> None:
+    kinds = importlib.import_module("millrace.as_mindspore.kinds")
+    data = texts([1]).batch(max_tokens=4)
+    assert isinstance(data, kinds.BatchDataset)
+    assert not isinstance(data, kinds.PaddedBatchDataset)
