@@ -1,6 +1,10 @@
 """Hypothesis profiles and the leak check. The root conftest.py isolates the settings."""
 
+import gc
 import os
+import sys
+import threading
+import time
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,10 +32,27 @@ os.environ[MARK] = str(os.getpid())
 def no_leaks():
     """Fail the test if it leaves behind a thread, a process, an open descriptor or a shared-memory block.
 
-    The check collects garbage and looks again until nothing is left or ten seconds have passed, so a thread
+    The check collects garbage and looks again until nothing is left or thirty seconds have passed, so a thread
     that is just ending is not a leak, and one that never ends is.
     """
     before = Footprint.take()
     yield
-    left = before.wait_until_back(seconds=10)
+    left = before.wait_until_back(seconds=30)
     assert not left, "the test left behind:\n" + "\n".join(f"  {line}" for line in left)
+
+
+@pytest.fixture(autouse=True)
+def caps_given_back():
+    """Fail the test after which the threads of OpenCV and BLAS stay limited: what follows would run under its limits.
+
+    A worker that is just ending has thirty seconds to give them back.
+    """
+    yield
+    budget = sys.modules.get("millrace.data.engine.budget")
+    deadline = time.monotonic() + 30
+    while budget is not None and budget._caps._users and time.monotonic() < deadline:
+        gc.collect()
+        threading.Event().wait(0.02)
+    users = 0 if budget is None else budget._caps._users
+    names = [thread.name for thread in threading.enumerate()]
+    assert users == 0, f"{users} workers hold the threads of libraries limited; threads: {names}"

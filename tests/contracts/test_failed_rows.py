@@ -64,6 +64,13 @@ def source(bad: tuple[int, ...] = ()) -> ds.Dataset:
     return ds.GeneratorDataset(Rows(bad), ["x", "n"], shuffle=False)
 
 
+def stream(bad: tuple[int, ...]) -> ds.Dataset:
+    """Rows in one pass, some of them without the value of a column."""
+    return ds.GeneratorDataset(
+        lambda: ((np.full(i % 3 + 1, i), None if i in bad else i) for i in range(ROWS)), ["x", "n"]
+    )
+
+
 def refuse(bad: tuple[int, ...]) -> Callable[[Any], Any]:
     def work(n: Any) -> Any:
         if int(n) in bad:
@@ -117,6 +124,10 @@ Make = Callable[[tuple[int, ...]], ds.Dataset]
 
 PIPELINES: dict[str, Make] = {
     "source": source,
+    "stream": stream,
+    "stream, map, batch": lambda bad: (
+        stream(bad[1:]).map(refuse(bad[:1]), "n").map(Noise(), "n").project("n").batch(3)
+    ),
     "source, batch": lambda bad: source(bad).project("n").batch(4),
     "batch_sampler": lambda bad: ds.GeneratorDataset(Numbers(bad), ["n"], batch_sampler=Blocks()),
     "shuffled": lambda bad: ds.GeneratorDataset(Rows(bad), ["x", "n"]).project("n").batch(3),
@@ -250,6 +261,24 @@ def test_the_last_good_row_stands_in() -> None:
     assert column("zip", "replace", (1,))[:3] == [0, 0, 20]
     # rows 0, 1 and 2 have 1, 2 and 3 values; row 1's dataset is row 0's again
     assert column("flat_map", "replace", (1,), "x")[0] == [0, 0, 2, 2]
+
+
+def test_when_a_generator_itself_fails_there_is_nothing_to_go_on_with() -> None:
+    ds.config.set_error_samples_mode(MODES["skip"])
+
+    def rows() -> Any:
+        yield 1
+        yield {1, 2}, 3  # two values for one column
+        yield 4
+        raise OSError("the disk is gone")
+
+    data = ds.GeneratorDataset(rows, ["n"])
+    iterator = iter(data.create_tuple_iterator(num_epochs=1, output_numpy=True))
+    assert [int(next(iterator)[0]), int(next(iterator)[0])] == [1, 4]
+    with pytest.raises(RuntimeError, match="the disk is gone") as failed:
+        next(iterator)
+    assert failed.value.context["row"] == 3
+    assert [(entry.row, entry.column) for entry in data.skipped()] == [(1, "n")]
 
 
 def test_the_ledger_says_which_row_stands_in() -> None:

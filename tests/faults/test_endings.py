@@ -103,7 +103,7 @@ def test_control_c(executor: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "interrupted\n"), err
     assert "Traceback" not in err
     with pytest.raises(ProcessLookupError):

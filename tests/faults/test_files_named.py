@@ -50,6 +50,7 @@ BETWEEN: dict[str, Callable[[ds.Dataset], ds.Dataset]] = {
     "per_batch_map": lambda data: data.batch(2, per_batch_map=fail),
     "filter": lambda data: data.filter(fail),
     "flat_map": lambda data: data.flat_map(lambda text: some()).map(fail),
+    "concat": lambda data: (data + data).map(fail),
 }
 
 
@@ -60,3 +61,53 @@ def test_the_file_is_named(source: Callable[[Path], ds.Dataset], between: str, t
         list(BETWEEN[between](source(tmp_path)))
     assert str(tmp_path / "data.") in failed.value.context["file"]
     assert 0 <= failed.value.context["row"] < 3
+
+
+def lines(folder: Path, name: str, *rows: str) -> ds.Dataset:
+    (folder / name).write_text("".join(f"{row}\n" for row in rows))
+    return ds.TextFileDataset(str(folder / name), shuffle=False)
+
+
+def refuse(word: str) -> Callable[[Any], Any]:
+    def work(text: Any) -> Any:
+        if str(text) == word:
+            raise ValueError(f"{word} is bad")
+        return text
+
+    return work
+
+
+@pytest.mark.parametrize(("word", "file", "row"), [("b", "one", 1), ("d", "two", 3), ("g", "three", 6)])
+@pytest.mark.parametrize("order", ["as it is", "shuffled", "nested", "mixed"])
+def test_each_part_of_a_concatenation_names_its_own(
+    word: str, file: str, row: int, order: str, tmp_path: Path
+) -> None:
+    one, two, three = (
+        lines(tmp_path, "one", "a", "b"),
+        lines(tmp_path, "two", "c", "d", "e"),
+        lines(tmp_path, "three", "f", "g"),
+    )
+    data = one + (two + three) if order == "nested" else one.concat([two, three])
+    data = data.shuffle(7) if order == "shuffled" else data
+    data = ds.mix([one, two, three], [1, 1, 1], exhausted="drop") if order == "mixed" else data
+    with pytest.raises(DataError) as failed:
+        list(data.map(refuse(word)))
+    assert str(tmp_path / file) in failed.value.context["file"]
+    assert failed.value.context["row"] == row
+
+
+def test_rows_left_out_name_their_part(tmp_path: Path) -> None:
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    data = (lines(tmp_path, "one", "a", "b") + lines(tmp_path, "two", "c", "d")).map(refuse("c"))
+    assert len(list(data)) == 3
+    (entry,) = data.skipped()
+    assert (entry.row, str(tmp_path / "two") in str(entry.file)) == (2, True)
+
+
+def test_no_file_is_named_where_numbers_cannot_tell(tmp_path: Path) -> None:
+    """How many rows a stream has is not known before it has ended."""
+    stream = ds.GeneratorDataset(lambda: iter(["x", "y"]), ["text"])
+    with pytest.raises(DataError) as failed:
+        list((stream + lines(tmp_path, "two", "c", "d")).map(refuse("d")))
+    assert "file" not in failed.value.context
+    assert failed.value.context["row"] == 1

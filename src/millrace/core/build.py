@@ -122,6 +122,10 @@ class RowsBuilder:
                 if changed:
                     dense, plain, others = self._ways
                     changed = False
+        except BaseException:
+            for values in self._lists:
+                del values[k:]  # the first columns of the row that failed
+            raise
         finally:
             self.count = k
 

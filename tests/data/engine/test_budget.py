@@ -9,6 +9,9 @@ import textwrap
 
 import pytest
 
+import millrace.dataset as ds
+from millrace.data.engine import budget as engine_budget
+
 # Allocator slack and thread stacks that belong to no chunk.
 SLACK = 24 << 20
 
@@ -105,3 +108,29 @@ def test_the_first_chunk_is_one_row() -> None:
     seen = json.loads(done.stdout)
     assert seen["rows"] == 8
     assert seen["above"] <= 5 * seen["batch"] + SLACK, seen
+
+
+def test_caps_that_could_not_be_set_are_not_held(monkeypatch):
+    """A worker that cannot limit the libraries works without; nobody waits for it to give the limits back."""
+
+    def fail(controller):
+        raise OSError("no libraries to limit")
+
+    monkeypatch.setattr(engine_budget, "_caps", engine_budget._Caps())
+    monkeypatch.setattr(engine_budget, "_take_over", fail)
+    data = ds.NumpySlicesDataset(list(range(4)), shuffle=False).map(lambda x: x + 1, num_parallel_workers=2)
+    assert [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert engine_budget._caps._users == 0
+
+
+def test_a_worker_gives_back_the_caps_that_it_took(monkeypatch):
+    before = engine_budget._caps
+    users = before._users
+    with engine_budget.capped_libraries():
+        monkeypatch.setattr(engine_budget, "_caps", engine_budget._Caps())
+    assert (before._users, engine_budget._caps._users) == (users, 0)

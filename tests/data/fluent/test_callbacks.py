@@ -86,14 +86,14 @@ def test_the_map_follows_training():
     thread = threading.Thread(target=pipeline)
     thread.start()
     for step in range(1, 7):
-        assert got.acquire(timeout=10)
+        assert got.acquire(timeout=60)
         time.sleep(0.005)
         assert rows == list(range(1, step + 1))  # it has not run ahead
         callback.on_train_step_end(f"s{step}")
         if step == 3:
             callback.on_train_epoch_end("e1")
     callback.on_train_end("end")
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert callback.log == [
         ("step", "s1", 2), ("step", "s2", 3), ("epoch", "e1", 2), ("step", "s3", 4), ("step", "s4", 5),
@@ -135,7 +135,7 @@ def test_interrupt_frees_a_waiter_and_a_new_run_starts_over():
     thread = threading.Thread(target=callback.ds_step_begin, args=(CallbackParam(1, 2, 2),))
     thread.start()
     callback.interrupt()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert callback.log == []
     callback.ds_begin(CallbackParam(0, 0, 0))

@@ -83,7 +83,7 @@ def test_a_view_that_fails_does_not_harm_the_run(monkeypatch: pytest.MonkeyPatch
     with ds.monitor(interval=0.05) as watched:
         assert watched._thread is not None
         assert len(drain(numbers())) == 20
-        watched._thread.join(10)
+        watched._thread.join(60)
         assert not watched._thread.is_alive()
         assert len(drain(numbers())) == 20
 
@@ -192,7 +192,7 @@ def on_a_terminal(command: list[str], interrupt_at: str | None = None) -> tuple[
             if interrupt_at is not None and interrupt_at.encode() in seen:
                 process.send_signal(signal.SIGINT)
                 interrupt_at = None
-        return process.wait(timeout=30), seen.decode(errors="replace")
+        return process.wait(timeout=60), seen.decode(errors="replace")
     finally:
         process.kill()
         process.wait()

@@ -54,12 +54,13 @@ class _Caps:
 
     def enter(self, share: int) -> None:
         with self._lock:
+            if not self._users:  # counted once it is done: who fails here does not leave
+                _take_over(_controller)
+                self._blas = _controller.limit(limits=share, user_api="blas")
+                self._share, self._looked = share, False
             self._users += 1
             if self._users > 1:
                 return
-            self._share, self._looked = share, False
-            _take_over(_controller)
-            self._blas = _controller.limit(limits=share, user_api="blas")
         found = self._cap_cv2()
         log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
 
@@ -161,12 +162,13 @@ def _take_over(controller: Any) -> None:
 @contextlib.contextmanager
 def capped_libraries(share: int = 1) -> Iterator[None]:
     """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
-    _caps.enter(share)
-    _cap_this_thread(share)
+    caps = _caps
+    caps.enter(share)
     try:
+        _cap_this_thread(share)
         yield
     finally:
-        _caps.leave()
+        caps.leave()
 
 
 def cap_loaded(share: int = 1) -> None:
@@ -300,7 +302,7 @@ class Bytes:
                 f"budget-{self.limit}-{name}",
                 f"{name}: the memory budget of {self.limit} bytes is too small: {what} takes up to {size} bytes while "
                 f"it is made. The rows are the same, one piece at a time, and more is held than was asked for; "
-                f"config.set_memory_budget({size}) or more would hold.",
+                f"config.set_memory_budget({size}) or more would be enough.",
             )
 
     def give_back(self, size: int) -> None:

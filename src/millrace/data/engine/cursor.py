@@ -38,9 +38,9 @@ class Cursor:
             )
         if saved.get("version") != VERSION:
             raise CursorError(
-                f"this state has version {saved.get('version')!r}, this Millrace reads version {VERSION}: another "
-                "release saved it, and knew pipelines by other marks. Begin anew, or go on at the same step with "
-                f"dataset.set_init_step(n); the state was taken after step {saved.get('step')!r} of epoch "
+                f"this state has version {saved.get('version')!r}, but this Millrace reads version {VERSION}: it was "
+                "saved by another release, which knew pipelines by other signs. Start again, or go on at the same "
+                f"step with dataset.set_init_step(n); the state was taken after step {saved.get('step')!r} of epoch "
                 f"{saved.get('epoch')!r}, both counted from 0."
             )
         names = [field.name for field in dataclasses.fields(cls)]

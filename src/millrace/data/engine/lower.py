@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import PlanError
@@ -22,8 +22,9 @@ from .budget import Bytes
 from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
 from .executors.base import Executor
 from .executors.registry import make_executor
+from .naming import file_of
 from .segment.runner import SegmentRunner
-from .stages.base import Stage
+from .stages.base import Stage, State
 from .stages.indices import BatchIndexStage, IndexStage
 from .stages.mend import Mender, Policy
 from .stages.pump import Pump
@@ -77,15 +78,15 @@ class Lowering:
                 seed=plan.seed,
                 settings=plan.settings,
                 budget=self.budget,
-                mender=lambda up: self._mender(node, up),
+                mender=lambda start: self._mender(node, start),
                 inner=self._inner,
             )
         )
 
-    def _mender(self, node: Node, up: Stage) -> Mender:
+    def _mender(self, node: Node, start: State) -> Mender:
         settings = self.plan.settings
         policy = Policy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
-        return Mender(policy, describe(node), _where(node), up.state())
+        return Mender(policy, describe(node), file_of(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
@@ -110,7 +111,7 @@ class Lowering:
         runner = SegmentRunner(node, self.plan.seed, self.plan.settings)
         executor = self._executor(node, runner)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
-        return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up))
+        return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
@@ -144,18 +145,3 @@ def _op_stats(op: Node, settings: Settings) -> OpStats:
         asked=settings.num_parallel_workers if op.workers is None else op.workers,
         processes=op.processes,
     )
-
-
-def _where(node: Node) -> Callable[[int], str | None] | None:
-    """How to name the file of a row: the one source below, when there is only one."""
-    sources = list(_reads(node))
-    return sources[0].source.where if len(sources) == 1 else None
-
-
-def _reads(node: Node) -> Iterator[ops.Read]:
-    for part in (node, *getattr(node, "ops", ())):
-        if isinstance(part, ops.Read):
-            yield part
-    # the rows of a zip carry the numbers of its first input
-    for child in node.inputs[:1] if isinstance(node, ops.Zip) else node.inputs:
-        yield from _reads(child)

@@ -68,6 +68,11 @@ class Batch(Node):
     def shown_length(self) -> str | None:
         return name_of(self.length_of) if callable(self.length_of) else self.length_of
 
+    def made_of(self, rows: int) -> int | None:
+        # a function may ask for the number of its batch
+        by_length = self.max_tokens is not None
+        return None if self.fixed_size is None or self.user_code or by_length else rows * self.fixed_size
+
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         if self.max_tokens is not None:  # a column that nobody asks for counts, too
             return None

@@ -137,6 +137,18 @@ class Node:
         """The ops inside, for a node that passes made of several."""
         return ()
 
+    @property
+    def numbered_by(self) -> tuple[Node, ...]:
+        """The inputs whose row numbers its rows carry, one after the other; errors name rows by them."""
+        return self.inputs[:1]
+
+    def made_of(self, rows: int) -> int | None:
+        """How many of the rows that come in make the first ``rows`` that leave, where that is known and nobody misses
+        them when they are not made.
+        """
+        alone = self.row_wise and self.keeps_rows and self.keeps_order and not self.in_turn
+        return rows if alone else None
+
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
         return None

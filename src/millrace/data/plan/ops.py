@@ -162,6 +162,10 @@ class Deal(Node):
 class Concat(Node):
     """One dataset after the other."""
 
+    @property
+    def numbered_by(self) -> tuple[Node, ...]:
+        return self.inputs
+
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         first = inputs[0]
         for other in inputs[1:]:
@@ -208,6 +212,10 @@ class Mix(Node):
     def share(self, number: int) -> float:
         """The part of the rows that an input is to have."""
         return self.weights[number] / sum(self.weights)
+
+    @property
+    def numbered_by(self) -> tuple[Node, ...]:
+        return self.inputs
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed

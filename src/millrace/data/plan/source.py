@@ -26,8 +26,11 @@ class Reader(Protocol):
 class RowStream(Protocol):
     """An open one-pass source."""
 
-    def rows(self, epoch: int) -> Iterator[tuple[Any, ...]]:
-        """One epoch's rows, each a tuple with one value per column."""
+    def rows(self, epoch: int) -> Iterator[Any]:
+        """One epoch's rows, as they come: an error here ends the stream."""
+
+    def make(self, given: Any) -> tuple[Any, ...]:
+        """A row that came, as a tuple with one value per column: an error here is this row's own."""
 
     def close(self) -> None: ...
 

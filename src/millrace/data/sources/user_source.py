@@ -114,11 +114,15 @@ class UserStream:
         # whether the function that makes the rows wants random numbers of the epoch
         self.asks = source.is_function and rng_place(source.source) is not None
 
-    def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[tuple[Any, ...]]:
+    def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[Any]:
+        # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
+        for given in self.source.iterate(draws):  # noqa: UP028  ("yield from" would close it)
+            yield given
+
+    def make(self, given: Any) -> tuple[Any, ...]:
         maker = self.source.maker
-        for given in self.source.iterate(draws):
-            row = maker.row(given)
-            yield maker.check_row(row) if maker.types else row
+        row = maker.row(given)
+        return maker.check_row(row) if maker.types else row
 
     def close(self) -> None: ...
 
@@ -243,6 +247,8 @@ class UserSource(SourceTraits):
         get_path = getattr(self.source, "get_path", None)
         if get_path is not None:
             return str(get_path(index))
+        if not self.random_access:
+            return None  # the files of a stream need not be one for each row
         for name in ("files", "paths", "samples", "imgs"):
             listed = getattr(self.source, name, None)
             if isinstance(listed, (list, tuple)) and index < len(listed):

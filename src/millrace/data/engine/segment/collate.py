@@ -96,7 +96,7 @@ def _mismatch(values: list[Any], name: str, position: int) -> DataError:
     for offset, value in enumerate(values):
         if not isinstance(value, np.ndarray):
             return DataError(
-                f"column {name!r} holds a {type(value).__name__}, which does not stack into a batch;"
+                f"column {name!r} holds a {type(value).__name__}, which cannot be stacked into a batch;"
                 " turn it into an array in map()",
                 column=name,
                 offset=offset,
@@ -118,7 +118,7 @@ def _mismatch(values: list[Any], name: str, position: int) -> DataError:
                 column=name,
                 offset=offset,
             )
-    return DataError(f"column {name!r} does not stack into a batch", column=name)
+    return DataError(f"column {name!r} cannot be stacked into a batch", column=name)
 
 
 def _shape(value: Any) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.rng import mix_into
 
-__all__ = ["Failures", "data_error", "own_copies", "standing_in", "user_traceback"]
+__all__ = ["Failures", "copies", "data_error", "standing_in", "user_traceback"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[3])
 # A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
@@ -85,7 +85,7 @@ class Failures:
         if not len(good):
             return good
         taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
-        columns = {n: own_copies(c, places) for n, c in taken.columns.items()}
+        columns = {n: _own(c, places) for n, c in taken.columns.items()}
         ids = taken.ids.copy()
         for i in range(self.lead - 1, -1, -1):
             ids[i : i + 1] = mix_into(ids[i + 1 : i + 2], _BEFORE)
@@ -97,8 +97,8 @@ class Failures:
         return Chunk(columns, ids, taken.origin, good.epoch, good.start)
 
 
-def own_copies(column: Column, rows: list[int]) -> Column:
-    """The column with these values copied, so that no two rows share memory that a function might write to."""
+def _own(column: Column, rows: Iterable[int]) -> Column:
+    """A column that was just taken, with these values copied: no two rows share memory a function might write to."""
     if isinstance(column, (np.ndarray, Runs)):
         return column  # rows that were taken from it lie apart
     made = list(column)
@@ -107,15 +107,20 @@ def own_copies(column: Column, rows: list[int]) -> Column:
     return made
 
 
+def copies(row: Chunk, count: int) -> Chunk:
+    """``count`` rows like this one, each in memory that nobody else has."""
+    taken = row.take(np.zeros(count, np.int64))
+    return taken.with_columns({n: _own(c, range(count)) for n, c in taken.columns.items()})
+
+
 def standing_in(row: Chunk, count: int, *, before: bool = False) -> Chunk:
     """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
-    taken = row.take(np.zeros(count, np.int64))
-    columns = {n: own_copies(c, list(range(count))) for n, c in taken.columns.items()}
+    made = copies(row, count)
     ids = np.empty(count, np.uint64)
     beside = row.ids[:1]
     for i in range(count - 1, -1, -1) if before else range(count):
         ids[i : i + 1] = beside = mix_into(beside, _BEFORE if before else _AFTER)
-    return Chunk(columns, ids, taken.origin, row.epoch, row.start)
+    return Chunk(made.columns, ids, made.origin, row.epoch, row.start)
 
 
 def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:

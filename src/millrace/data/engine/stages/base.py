@@ -58,7 +58,8 @@ class Stage:
     def skip(self, rows: int) -> int:
         """Leave out up to so many of the next rows of this epoch without making them; how many were left out.
 
-        Called before the first pull. A stage that would have to read them answers 0, and the caller drops them.
+        Called before the first pull of an epoch. A stage that would have to make them answers 0, and the caller drops
+        them.
         """
         return 0
 

@@ -177,6 +177,6 @@ class BucketStage(Through):
 def _bucket(making: Making) -> Stage:
     node, stats = making.node, making.stats
     stats.batches = True
-    measured = StepStage(making.up, stats, MeasureStep(node), making.mender(making.up), whole=True)
+    measured = StepStage(making.up, stats, MeasureStep(node), making.mender(making.up.state()), whole=True)
     buckets = BucketStage(measured, stats, node)
-    return StepStage(buckets, stats, CollateStep(node), making.mender(buckets))
+    return StepStage(buckets, stats, CollateStep(node), making.mender(buckets.state()))

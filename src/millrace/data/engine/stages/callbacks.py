@@ -124,4 +124,6 @@ def _callbacks(making: Making) -> Stage:
     """Only a map with callbacks: others are inside segments by now."""
     node = making.node
     step = map_step(node, making.seed, making.settings, False)
-    return CallbackStage(making.up, making.stats, step, making.mender(making.up), node.callbacks, node.passes)
+    return CallbackStage(
+        making.up, making.stats, step, making.mender(making.up.state()), node.callbacks, node.passes
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from millrace.core.log import get_logger
 from millrace.core.rng import mix_into
 from millrace.core.stats import StageStats
 from millrace.data.plan import ops
-from millrace.data.plan.node import size_of
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .table import Making, stage_for
@@ -69,6 +69,8 @@ class SkipStage(Through):
         self.count, self.left = count, count
 
     def pull(self) -> Pulled:
+        if self.left == self.count:
+            self.left -= self.up.skip(self.left)
         while True:
             got = self.up.pull()
             if isinstance(got, Signal):
@@ -81,8 +83,10 @@ class SkipStage(Through):
                 return got.slice(dropped, len(got)) if dropped else got
 
     def skip(self, rows: int) -> int:
-        self.left -= self.up.skip(self.left)
-        return 0 if self.left else self.up.skip(rows)
+        skipped = self.up.skip(self.left + rows)
+        dropped = min(skipped, self.left)
+        self.left -= dropped
+        return skipped - dropped
 
     def skip_rest(self) -> None:
         self.up.skip_rest()
@@ -180,7 +184,7 @@ class RepeatStage(Through):
         stats: StageStats,
         count: int | None,
         epochs: int | None,
-        turn_rows: int | None = None,
+        turn_rows: Callable[[], int | None],
     ) -> None:
         super().__init__(up, stats)
         self.count, self.epochs = count, epochs
@@ -214,8 +218,11 @@ class RepeatStage(Through):
         return mix_into(chunk.ids, self.turn) if self.turn else chunk.ids
 
     def skip(self, rows: int) -> int:
-        skipped = 0
-        while self.turn_rows and rows - skipped >= (left := self.turn_rows - self._rows_this_turn):
+        skipped, turn_rows = 0, self.turn_rows()
+        while turn_rows and rows - skipped >= (left := turn_rows - self._rows_this_turn):
+            if self.turn + 1 == self.count:
+                rows = skipped + left  # the last turn ends the epoch itself
+                break
             self.up.skip_rest()
             self.turn, self._rows_this_turn = self.turn + 1, 0
             skipped += left
@@ -232,13 +239,13 @@ class RepeatStage(Through):
         self.turn, self.rows, self._rows_this_turn, self.epoch = 0, 0, 0, self.epoch + 1
 
     def state(self) -> State:
-        return {"up": self.up.state(), "turn": self.turn, "epoch": self.epoch, "rows": self.rows}
+        place = {"turn": self.turn, "epoch": self.epoch, "rows": self.rows, "given": self._rows_this_turn}
+        return {"up": self.up.state(), **place}
 
     def restore(self, state: State) -> None:
         self.up.restore(state["up"])
         self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
-        # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
-        self._rows_this_turn = 1
+        self._rows_this_turn = state["given"]
 
 
 @stage_for(ops.Take)
@@ -259,6 +266,5 @@ def _deal(making: Making) -> Stage:
 
 @stage_for(ops.Repeat)
 def _repeat(making: Making) -> Stage:
-    rows = size_of(making.node.inputs[0])
-    turn_rows = None if rows is None or math.isinf(rows) else int(rows)
+    turn_rows = partial(making.rows_of, making.node.inputs[0])
     return RepeatStage(making.up, making.stats, making.node.count, making.epochs, turn_rows)

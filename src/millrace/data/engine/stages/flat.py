@@ -129,5 +129,5 @@ class FlatMapStage(Through):
 @stage_for(FlatMap)
 def _flat_map(making: Making) -> Stage:
     node, stats = making.node, making.stats
-    datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up))
+    datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up.state()))
     return FlatMapStage(datasets, stats, lambda inner: making.inner(inner, node.op))

@@ -12,13 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-
-from millrace.core.chunk import Chunk, Column
-from millrace.core.columns import Runs
+from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry, Ledger
-from millrace.data.engine.segment.failures import own_copies, standing_in
+from millrace.data.engine.segment.failures import copies, standing_in
 
 from .base import State
 
@@ -114,7 +111,7 @@ class Mender:
 
     def _give(self, chunk: Chunk) -> None:
         # a copy of its own, made before the row goes on: a user's function may write into what it is given
-        self._last = _own(chunk.slice(len(chunk) - 1, len(chunk)))
+        self._last = copies(chunk.slice(len(chunk) - 1, len(chunk)), 1)
         if self._drop:
             gone = min(self._drop, len(chunk))
             self._drop -= gone
@@ -208,12 +205,3 @@ class Mender:
 def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
     whole = Chunk.concat([head, tail])
     return Chunk(whole.columns, whole.ids, whole.origin, place.epoch, place.start)
-
-
-def _own(row: Chunk) -> Chunk:
-    """The row in memory that nobody else has."""
-    columns: dict[str, Column] = {
-        name: column.copy() if isinstance(column, (np.ndarray, Runs)) else own_copies(column, [0])
-        for name, column in row.columns.items()
-    }
-    return Chunk(columns, row.ids, row.origin, row.epoch, row.start)

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
 from millrace.core.rng import Draws, mix_into
-from millrace.core.stats import StageStats
 from millrace.data.plan.ops import Mix
 
 from .base import DONE, END, Pulled, Stage, State
@@ -28,9 +27,11 @@ class MixStage(Several):
     An input that has run out is noticed when a row is drawn from it, never earlier: where chunks end changes nothing.
     """
 
-    def __init__(self, ups: list[Stage], stats: StageStats, node: Mix, seed: int, epochs: int | None) -> None:
-        super().__init__(ups, stats)
-        self.node, self.seed, self.epochs = node, seed, epochs
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
+        ups, stats, node = making.ups, making.stats, making.node
+        self.node: Mix = node
+        self.seed, self.epochs = making.seed, making.epochs
         self.sides = [Rows(up) for up in ups]
         self.weights = np.array(node.weights, np.float64)
         self.epoch, self.position = 0, 0
@@ -83,7 +84,7 @@ class MixStage(Several):
             part = self.sides[k].take(int((drawn == k).sum()))
             self._alike.check(part)
             ids = mix_into(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
-            parts.append(Chunk(part.columns, ids, part.origin))
+            parts.append(Chunk(part.columns, ids, self.numbered(part, k)))
             self.gave[k] = True
             self.stats.drawn[k] += len(part)
         whole = Chunk.concat(parts)
@@ -134,4 +135,4 @@ class MixStage(Several):
 
 @stage_for(Mix)
 def _mix(making: Making) -> Stage:
-    return MixStage(making.ups, making.stats, making.node, making.seed, making.epochs)
+    return MixStage(making)

@@ -45,7 +45,7 @@ class Rows:
             before = self.up.state()
             got = self.up.pull()
             if isinstance(got, Signal):
-                self._signal = got
+                self._signal, self._skip = got, 0
             elif self._skip >= len(got):
                 self._skip -= len(got)
             else:
@@ -85,6 +85,10 @@ class Rows:
     def skip(self, n: int) -> int:
         """Leave out rows unread; before the first fill."""
         return 0 if self._chunks or self._skip else self.up.skip(n)
+
+    def leave_out(self, n: int) -> None:
+        """Leave out the next n rows, or all that the epoch still has: unmade where upstream can, else dropped."""
+        self._skip += n - self.skip(n)
 
     def take_signal(self) -> None:
         """Accept the pending END: upstream now stands at its next epoch."""
@@ -185,9 +189,11 @@ class RegroupStage(Through):
         """Each chunk that leaves is one row for those that come after: a batch."""
         if not isinstance(self.size, int):
             return 0
-        skipped = -(-self.rows.skip(rows * self.size) // self.size)
-        self.batch += skipped
-        return skipped
+        skipped = self.rows.skip(rows * self.size)
+        batches = -(-skipped // self.size)
+        self.rows.leave_out(batches * self.size - skipped)  # the rest of a batch that was begun
+        self.batch += batches
+        return batches
 
     def skip_rest(self) -> None:
         self.rows.skip_rest()

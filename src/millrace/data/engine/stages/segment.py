@@ -235,7 +235,9 @@ class SegmentStage(Stage):
         in_order = all(
             op.keeps_rows and not op.in_turn for op in self.node.ops if not (op.batches or op.addressable)
         )
-        if self._pending or not in_order or len(batching) > 1 or not self._mender.whole:
+        if not in_order or len(batching) > 1 or not self._mender.whole:
+            return 0
+        if self._pending and not self._take_back():
             return 0
         # from indices a batch takes so many rows; otherwise whoever is above has cut the batches already
         each = self.node.batch_rows or 1
@@ -244,6 +246,14 @@ class SegmentStage(Stage):
         skipped = -(-self.up.skip(rows * each) // each)
         self._stand_at(self.up.state())
         return skipped
+
+    def _take_back(self) -> bool:
+        """Give up what is under way and stand behind what came out last, where upstream is only a count."""
+        if not self._feeds_itself or self._mender.ready or self._failed is not None:
+            return False
+        self._drop_pending()
+        self.up.restore(self._after)
+        return True
 
     def _stand_at(self, epoch: State) -> None:
         self._after = epoch
@@ -257,10 +267,13 @@ class SegmentStage(Stage):
         self.up.interrupt()
 
     def close(self) -> None:
+        self._drop_pending()
+        self.executor.close()
+        self.up.close()
+
+    def _drop_pending(self) -> None:
         for item, _, reserved in self._pending:
             if isinstance(item, Task):
                 item.cancelled = True
             self.budget.give_back(reserved)
         self._pending.clear()
-        self.executor.close()
-        self.up.close()

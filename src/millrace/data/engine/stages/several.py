@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import numpy.typing as npt
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
 from millrace.core.rng import mix, mix_into
-from millrace.core.stats import StageStats
+from millrace.data.engine.naming import starts
 from millrace.data.plan import ops
 
 from .base import DONE, END, Pulled, Stage, State
@@ -20,8 +23,19 @@ __all__ = ["Alike", "ConcatStage", "Several", "ZipStage"]
 class Several(Stage):
     """A stage over several others."""
 
-    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
-        self.ups, self.stats = ups, stats
+    def __init__(self, making: Making) -> None:
+        self.ups, self.stats = making.ups, making.stats
+        # the number of each input's first row, found when one is needed
+        self._starts: list[int] | None = None
+        self._find_starts = partial(starts, making.node)
+
+    def numbered(self, chunk: Chunk, number: int) -> npt.NDArray[np.int64]:
+        """The numbers that rows of this input have here; errors name rows and files by them."""
+        if not number:
+            return chunk.origin
+        if self._starts is None:
+            self._starts = self._find_starts()
+        return chunk.origin + self._starts[number]
 
     def ready(self) -> bool:
         return all(up.ready() for up in self.ups)
@@ -74,10 +88,12 @@ class Alike:
 class ConcatStage(Several):
     """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
 
-    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
-        super().__init__(ups, stats)
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
         self.child, self.epoch, self.rows = 0, 0, 0
         self._alike = Alike("Concat", "concatenated")
+        # rows of each input in an epoch, where that is known
+        self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
 
     def ready(self) -> bool:
         return self.ups[min(self.child, len(self.ups) - 1)].ready()
@@ -90,13 +106,29 @@ class ConcatStage(Several):
             if isinstance(got, Chunk):
                 self._alike.check(got)
                 ids = mix_into(got.ids, self.child) if self.child else got.ids
-                chunk = Chunk(got.columns, ids, got.origin, self.epoch, self.rows)
+                chunk = Chunk(got.columns, ids, self.numbered(got, self.child), self.epoch, self.rows)
                 self.rows += len(got)
                 self.stats.rows += len(got)
                 return chunk
             self.child += 1
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
         return END
+
+    def skip(self, rows: int) -> int:
+        """Whole inputs unread, then into the next; where an input's size is not known, as far as it goes."""
+        skipped = 0
+        if self.rows:
+            return 0
+        while skipped < rows and self.child < len(self.ups):
+            size, up = self.sizes[self.child](), self.ups[self.child]
+            if size is None or rows - skipped < size:
+                skipped += up.skip(rows - skipped)
+                break
+            up.skip_rest()
+            self.child += 1
+            skipped += size
+        self.rows += skipped
+        return skipped
 
     def skip_rest(self) -> None:
         for up in self.ups[self.child :]:
@@ -116,9 +148,11 @@ class ConcatStage(Several):
 class ZipStage(Several):
     """Rows side by side until the shortest input ends; the others leave out their rest."""
 
-    def __init__(self, ups: list[Stage], stats: StageStats) -> None:
-        super().__init__(ups, stats)
-        self.sides = [Rows(up) for up in ups]
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
+        # rows of an epoch, where that is known
+        self.size = partial(making.rows_of, making.node)
+        self.sides = [Rows(up) for up in self.ups]
         self.epoch, self.position = 0, 0
 
     def pull(self) -> Pulled:
@@ -145,6 +179,16 @@ class ZipStage(Several):
         self.stats.rows += n
         return chunk
 
+    def skip(self, rows: int) -> int:
+        """Each side leaves out as many; one that cannot reads them and drops them."""
+        size = None if self.position else self.size()
+        if size is None:
+            return 0
+        self.position = min(rows, size)
+        for side in self.sides:
+            side.leave_out(self.position)
+        return self.position
+
     def skip_rest(self) -> None:
         for side in self.sides:
             side.skip_rest()
@@ -162,9 +206,9 @@ class ZipStage(Several):
 
 @stage_for(ops.Concat)
 def _concat(making: Making) -> Stage:
-    return ConcatStage(making.ups, making.stats)
+    return ConcatStage(making)
 
 
 @stage_for(ops.Zip)
 def _zip(making: Making) -> Stage:
-    return ZipStage(making.ups, making.stats)
+    return ZipStage(making)

@@ -13,9 +13,9 @@ from millrace.core.errors import PlanError
 from millrace.core.settings import Settings
 from millrace.core.stats import StageStats
 from millrace.data.engine.budget import Bytes
-from millrace.data.plan.node import Node
+from millrace.data.plan.node import INFINITE, UNKNOWN, Node, size_of
 
-from .base import Stage
+from .base import Stage, State
 from .mend import Mender
 
 __all__ = ["Making", "make_stage", "stage_for"]
@@ -32,14 +32,19 @@ class Making:
     seed: int
     settings: Settings
     budget: Bytes
-    # what becomes of rows that fail in this op, for a stage over ``up``
-    mender: Callable[[Stage], Mender]
+    # what becomes of rows that fail in this op, for a stage that begins at this position
+    mender: Callable[[State], Mender]
     # a plan of its own for a dataset that appears while running (flat_map)
     inner: Callable[[Node, int], Stage]
 
     @property
     def up(self) -> Stage:
         return self.ups[0]
+
+    def rows_of(self, node: Node) -> int | None:
+        """Rows of an epoch of this node, where that is known without running and none can get lost."""
+        rows = UNKNOWN if self.settings.error_samples_mode == "skip" else size_of(node)
+        return None if rows is UNKNOWN or rows == INFINITE else int(rows)
 
 
 StageMaker = Callable[[Making], Stage]

@@ -1,15 +1,16 @@
 """Shuffle, skip and take become index arithmetic in the source, where every op between keeps the rows.
 
 A shuffle over maps over a random-access source is a permutation of integers: a true shuffle, no buffer, and a
-state of one number. Where a row may vanish on the way (an error mode that skips), skip and take stay put,
-since they count the rows that are left.
+state of one number. Where that is not legal (over a stream, a filter, a concatenation), a skip at least goes below
+the ops that make each row or batch of a fixed number of rows: what is left out is not made. Where a row may vanish on
+the way (an error mode that skips), skip and take stay put, since they count the rows that are left.
 """
 
 from __future__ import annotations
 
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
-from millrace.data.plan.order import OrderStep
+from millrace.data.plan.order import OrderStep, Slice
 from millrace.data.plan.read import Read
 
 __all__ = ["push_order"]
@@ -23,7 +24,13 @@ def push_order(root: Node, settings: Settings) -> Node:
         if step is None or (loses_rows and not node.keeps_rows):
             return node
         pushed = _push(node.inputs[0], step)
-        return node if pushed is None else pushed
+        if pushed is not None:
+            return pushed
+        above = node.inputs[0]
+        rows = above.made_of(step.skip) if isinstance(step, Slice) and step.take is None else None
+        if rows is None:
+            return node
+        return above.replace(inputs=(rule(node.replace(count=rows, inputs=above.inputs)),))
 
     return rewrite(root, rule)
 
