@@ -71,7 +71,7 @@ def test_without_command_shows_help(capsys):
             "millrace record: there is no action 'inspct'; did you mean 'inspect'? (see millrace record",
         ),
         ("record convert zip a b", "millrace record convert: there is no kind 'zip'; it is one of folder, "),
-        ("version 3", "millrace version: what is '3' for? (see millrace version --help)"),
+        ("version 3", "millrace version: unexpected argument '3' (see millrace version --help)"),
     ],
 )
 def test_a_wrong_word_is_one_line_with_a_suggestion(words, said, capsys):

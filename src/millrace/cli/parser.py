@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         if message.startswith(unknown):
             word = message.removeprefix(unknown).split()[0]
             known = [option for action in self._actions for option in action.option_strings]
-            message = f"unknown option {word}" if word.startswith("-") else f"what is {word!r} for?"
+            message = f"unknown option {word}" if word.startswith("-") else f"unexpected argument {word!r}"
             message += nearby(word.partition("=")[0], known)
         sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
         raise SystemExit(2)

@@ -295,8 +295,10 @@ def _verify(arguments: argparse.Namespace) -> int:
         named = " and ".join(what[way] for way in sorted(ways, reverse=True))
         lines.append(f"the data is whole ({verdict.rows:,} rows); {mend} mends {named}")
     else:
-        of = f"of {verdict.rows:,}" if verdict.total_known else "at least, of a number that nobody knows,"
-        lines.append(f"damaged: {verdict.rows_lost:,} {of} rows; `millrace record repair` saves the rest")
+        lost = f"{verdict.rows_lost:,} of {verdict.rows:,} rows"
+        if not verdict.total_known:
+            lost = f"at least {many(verdict.rows_lost, 'row')}, and how many there were is not known"
+        lines.append(f"damaged: {lost}; `millrace record repair` saves the rest")
     _say(arguments, found, lines)
     return 0 if verdict.ok else 1
 

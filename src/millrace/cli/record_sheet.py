@@ -47,12 +47,16 @@ def _column(reader: MindRecordReader, column: str | None) -> str:
     names = [field.name for field in reader.schema.fields if field.type == "bytes"]
     if column is not None:
         if column not in names:
-            raise ArgumentValueError(f"no column {column!r} of bytes; there are {names}")
+            raise ArgumentValueError(
+                f"there is no column {column!r} of bytes; the columns of bytes are {names}"
+            )
         return column
     for name in names:
         if len(reader) and kind_of(reader.read([0], [name])[name][0]):
             return name
-    raise ArgumentValueError(f"no column holds images (of bytes there are {names}); name one with --column")
+    raise ArgumentValueError(
+        f"no column holds images (the columns of bytes are {names}); name one with --column"
+    )
 
 
 def _tile(data: bytes) -> Any:

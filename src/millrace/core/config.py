@@ -154,7 +154,7 @@ def _say_unused(call: str, why: str) -> None:
 _said: set[str] = set()
 
 _I32 = f"INT32_MAX({INT32_MAX})"
-_KEPT = "\nIt is kept and given back, and has no effect"
+_KEPT = "\nThe value is kept and returned, but has no effect"
 
 # --- the table --------------------------------------------------------------------------------------------
 

@@ -1,28 +1,46 @@
-"""Import an optional library, or say which extra brings it."""
+"""Import an optional library, or say how to install it."""
 
 from __future__ import annotations
 
 import importlib
+import re
 from types import ModuleType
 
 from .errors import MissingExtra
 
-__all__ = ["require"]
+__all__ = ["install", "require"]
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """Return the module, or raise an error that names the extra to install.
+    """Return the module, or raise an error that says how to install what the extra brings.
 
     >>> require("json", extra="none", purpose="nothing").__name__
     'json'
-    >>> require("no_such_module", extra="torch", purpose="iterators that yield torch tensors")
+    >>> require("no_such_module", extra="crypto", purpose="reading encrypted files")
     Traceback (most recent call last):
     ...
-    millrace.core.errors.MissingExtra: iterators that yield torch tensors needs 'no_such_module', which is not \
-installed: pip install 'millrace[torch]'
+    millrace.core.errors.MissingExtra: reading encrypted files needs 'no_such_module', which is not installed: \
+pip install 'cryptography>=42'
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        text = f"{purpose} needs '{module}', which is not installed: pip install 'millrace[{extra}]'"
+        text = f"{purpose} needs '{module}', which is not installed: {install(extra, module)}"
         raise MissingExtra(text) from error
+
+
+def install(extra: str, otherwise: str) -> str:
+    """The command that installs the packages of an extra; they are named, since Millrace is on no package index.
+
+    >>> install("s3", otherwise="obstore")
+    "pip install 'obstore>=0.8'"
+    """
+    import importlib.metadata  # slow to load, and wanted only where something is missing
+
+    try:
+        listed = importlib.metadata.requires("millrace") or []
+    except importlib.metadata.PackageNotFoundError:  # run from its source, not installed
+        listed = []
+    marked = (re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed)
+    packages = [found[1] for found in marked if found is not None and found[2] == extra]
+    return "pip install " + " ".join(f"'{package}'" for package in packages or [otherwise])

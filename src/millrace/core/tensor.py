@@ -182,7 +182,7 @@ class Tensor:
 
     def __dlpack__(self, **options: Any) -> Any:
         if self._dtype is mstype.string or self._dtype is mstype.bfloat16:
-            raise BufferError(f"DLPack from numpy carries no {self._dtype}; use astype or asnumpy")
+            raise BufferError(f"DLPack cannot carry {self._dtype}; use astype or asnumpy")
         return self._array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

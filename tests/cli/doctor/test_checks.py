@@ -291,7 +291,7 @@ def test_every_extra_is_named_or_found(machine, monkeypatch):
     monkeypatch.setattr(libraries, "version_of", lambda name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = only(libraries.extras(machine())).found
-    assert "pip install 'millrace[torch]'" in found
+    assert "pip install 'torch>=2.2'" in found
     assert all(name in found for name in libraries.EXTRAS)
 
 

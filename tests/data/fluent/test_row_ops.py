@@ -67,7 +67,7 @@ def test_objects_travel_between_maps_but_not_into_batches():
 
     boxed = num(3).map(lambda x: Box(int(x)))
     assert col(boxed.map(lambda box: box.value * 2)) == [0, 2, 4]
-    with pytest.raises(DataError, match="holds a Box, which does not stack"):
+    with pytest.raises(DataError, match="holds a Box, which cannot be stacked"):
         list(boxed.batch(3))
 
 

@@ -8,6 +8,8 @@ import importlib.util
 import re
 from collections.abc import Iterator
 
+from millrace.core.optional import install
+
 from .finding import Finding, Machine
 
 __all__ = ["LIBRARIES", "extra_of", "version_of"]
@@ -159,7 +161,7 @@ def extras(machine: Machine) -> Iterator[Finding]:
             there.append(f"{name} {version or '(unknown version)'}")
         else:
             extra = extra_of(name)
-            command = f"pip install 'millrace[{extra}]'" if extra else f"pip install {name}"
+            command = install(extra, name) if extra else f"pip install {name}"
             absent.setdefault(command, []).append(f"{name} ({purpose})")
     if there:
         yield Finding("ok", ", ".join(there))

@@ -29,7 +29,7 @@ def read_json(path: str | os.PathLike[str], most: int = _MOST_JSON) -> Any:
     name = os.fspath(path)
     try:
         if os.path.getsize(name) > most:
-            raise FormatError(f"a JSON file of more than {most} bytes is not read", file=name)
+            raise FormatError(f"a JSON file of more than {most} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             return json_value(file.read())
     except OSError as error:
@@ -51,7 +51,7 @@ def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = os.fspath(path)
     try:
         if os.path.getsize(name) > _MOST_XML:
-            raise FormatError(f"an XML file of more than {_MOST_XML} bytes is not read", file=name)
+            raise FormatError(f"an XML file of more than {_MOST_XML} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             data = file.read()
     except OSError as error:
@@ -79,7 +79,7 @@ class _Builder:
         self.parser.EntityDeclHandler = self.refuse
 
     def refuse(self, *_: Any) -> None:
-        raise ValueError("document types and entities are not read")
+        raise ValueError("document types and entities cannot be read")
 
     def start(self, name: str, _: Any) -> None:
         self.nodes += 1

@@ -86,8 +86,8 @@ class CsvRows:
             with open(path, "rb") as file:
                 line = file.read(last).count(b"\n") + 1
             raise FormatError(
-                f"{path}: a quote is opened and never closed; the last one stands in line {line}. A quote stands "
-                "around a whole field, and is doubled inside of one",
+                f"{path}: a quote is opened and never closed; the last one is on line {line}. Quotes go around "
+                "a whole field, and a quote inside of one is doubled",
                 file=path,
             )
         marks = np.concatenate(ends)

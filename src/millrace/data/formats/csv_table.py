@@ -39,7 +39,7 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
             if not header:
                 raise FormatError("the file has no first line of column names", file=name)
             if len(set(header)) != len(header):
-                raise FormatError(f"two columns have one name: {header}", file=name)
+                raise FormatError(f"two columns have the same name: {header}", file=name)
             columns: list[list[str]] = [[] for _ in header]
             for row in rows:
                 if not row:

@@ -175,7 +175,7 @@ def _feature(name: str, value: Any) -> bytes:
         return _feature(name, array.ravel().tolist())
     if array.dtype.kind not in "biuf":
         raise ArgumentTypeError(
-            f"'{name}': {array.dtype} has no place in an Example: ints, floats or bytes do"
+            f"'{name}': an Example cannot hold {array.dtype}, only integers, floats or bytes"
         )
     flat = array.ravel()
     if array.dtype.kind in "biu":

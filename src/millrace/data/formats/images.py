@@ -249,7 +249,7 @@ def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
         )
         bits, packed = int.from_bytes(head[28:30], "little"), int.from_bytes(head[30:34], "little")
         if bits not in (8, 24) or packed or width <= 0 or not 0 < abs(height) < 1 << 20 or width > 1 << 20:
-            raise FormatError(f"a BMP file of {bits} bits, {width} x {height}, is not read", file=path)
+            raise FormatError(f"a BMP file of {bits} bits, {width} x {height}, cannot be read", file=path)
         step = (width * bits // 8 + 3) // 4 * 4
         rows = np.memmap(path, np.uint8, "r", start, (abs(height), step))[:, : width * bits // 8]
     except (OSError, ValueError) as error:

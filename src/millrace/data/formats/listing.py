@@ -174,7 +174,7 @@ def lines_of(
     name = os.fspath(path)
     try:
         if os.path.getsize(name) > most:
-            raise FormatError(f"a list of more than {most} bytes is not read", file=name)
+            raise FormatError(f"a list of more than {most} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             text = file.read().decode("utf-8")
     except OSError as error:

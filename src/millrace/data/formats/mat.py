@@ -56,13 +56,13 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
     name = os.fspath(path)
     try:
         if os.path.getsize(name) > MOST_BYTES:
-            raise FormatError(f"a .mat file of more than {MOST_BYTES} bytes is not read", file=name)
+            raise FormatError(f"a .mat file of more than {MOST_BYTES} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             data = memoryview(file.read())
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
     if bytes(data[:8]) == b"\x89HDF\r\n\x1a\n" or bytes(data[:19]) == b"MATLAB 7.3 MAT-file":
-        raise FormatError("a MATLAB 7.3 file (HDF5) is not read: save it with -v7", file=name)
+        raise FormatError("a MATLAB 7.3 file (HDF5) cannot be read: save it with -v7", file=name)
     if len(data) < 128 or bytes(data[126:128]) not in (b"IM", b"MI"):
         raise FormatError("Invalid file, this is not a MATLAB 5 file", file=name)
     reader = _Reader(name, "<" if bytes(data[126:128]) == b"IM" else ">", names)
@@ -141,7 +141,7 @@ class _Reader:
                 codec += "-le" if self.order == "<" else "-be"
             return name, bytes(raw).decode(codec)
         if code not in _CLASSES:
-            raise ValueError(f"a variable of class {code} (a function or object) is not read")
+            raise ValueError(f"a variable of class {code} (a function or object) cannot be read")
         values, at = self.numbers(data, at)
         if values.size != count:
             raise ValueError(f"{values.size} numbers for the shape {shape}")
@@ -173,7 +173,7 @@ class _Reader:
         ends, at = self.numbers(data, at)
         values, at = self.numbers(data, at)
         if len(shape) != 2 or len(ends) != shape[1] + 1 or math.prod(shape) > _MOST_SPARSE:
-            raise ValueError(f"a sparse matrix of the shape {shape} is not read")
+            raise ValueError(f"a sparse matrix of the shape {shape} cannot be read")
         used = int(ends[-1])
         columns = np.repeat(np.arange(shape[1]), np.diff(ends))
         if len(values) < used or len(columns) != used or len(rows) < used or (rows[:used] < 0).any():

@@ -144,7 +144,7 @@ class Handles:
             return [self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
         size, most = os.fstat(number).st_size, int(high.max())
         if most > size:
-            raise FormatError(f"{path} ends at byte {size}: it was cut while in use", file=path)
+            raise FormatError(f"{path} ends at byte {size}: it was cut short while in use", file=path)
         found = self._maps.get(path)
         if found is None or len(found) < most:
             found = self._maps[path] = mmap.mmap(number, size, prot=mmap.PROT_READ)
@@ -175,7 +175,9 @@ def _read(number: int, path: str, start: int, stop: int) -> bytes:
     while len(data) < stop - start:  # large reads may come in parts
         more = os.pread(number, stop - start - len(data), start + len(data))
         if not more:
-            raise FormatError(f"{path} ends at byte {start + len(data)}: it was cut while in use", file=path)
+            raise FormatError(
+                f"{path} ends at byte {start + len(data)}: it was cut short while in use", file=path
+            )
         data += more
     return data
 

@@ -56,7 +56,9 @@ class SquadFile:
         with self._turn:
             if path not in self._loaded:
                 if os.path.getsize(path) > MOST_BYTES:
-                    raise FormatError(f"{path}: JSON of more than {MOST_BYTES} bytes is not read", file=path)
+                    raise FormatError(
+                        f"{path}: JSON of more than {MOST_BYTES} bytes cannot be read", file=path
+                    )
                 with open(path, "rb") as file:
                     self._loaded[path] = _questions(parse_json(file.read(), path), path)
             return self._loaded[path]

@@ -71,7 +71,9 @@ class Segments:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise FormatError(f"{path}: an XML file of more than {MOST_BYTES} bytes is not read", file=path)
+            raise FormatError(
+                f"{path}: an XML file of more than {MOST_BYTES} bytes cannot be read", file=path
+            )
         found = [match.span(1) for match in _SEGMENT.finditer(data)]
         if not found:
             raise FormatError(f"Invalid file, failed to load xml file: {path} has no <seg>", file=path)

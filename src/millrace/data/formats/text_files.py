@@ -40,7 +40,7 @@ def _text(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise FormatError(f"{path}: a text of more than {MOST_BYTES} bytes is not read", file=path)
+            raise FormatError(f"{path}: a text of more than {MOST_BYTES} bytes cannot be read", file=path)
         return data.decode().removesuffix("\n").removesuffix("\r")
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error

@@ -53,7 +53,7 @@ def read_wav(path: str) -> tuple[Wave, int]:
     """Samples and sample rate of a WAV file: PCM of 8 to 32 bits or floats, any number of channels."""
     whole = os.path.getsize(path)
     if whole > MOST_SOUND:
-        raise FormatError(f"a sound file of more than {MOST_SOUND} bytes is not read", file=path)
+        raise FormatError(f"a sound file of more than {MOST_SOUND} bytes cannot be read", file=path)
     with open(path, "rb") as file:
         head = file.read(12)
         if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WAVE":
@@ -85,7 +85,7 @@ def _samples(data: bytes, size: int, layout: tuple[int, ...], path: str) -> Wave
     width = (bits + 7) // 8
     if not 1 <= channels <= 256 or kind not in (_PCM, _FLOAT) or width not in (1, 2, 3, 4, 8):
         raise FormatError(
-            f"a WAV file of kind {kind} with {channels} channels of {bits} bits is not read", file=path
+            f"a WAV file of kind {kind} with {channels} channels of {bits} bits cannot be read", file=path
         )
     # a recorder that was killed leaves 0 or the largest number as the length
     if len(data) < size and size < 0xFFFFFF00:
@@ -93,7 +93,7 @@ def _samples(data: bytes, size: int, layout: tuple[int, ...], path: str) -> Wave
     data = data[: len(data) // (width * channels) * (width * channels)]
     if kind == _FLOAT:
         if width not in (4, 8):
-            raise FormatError(f"floats of {bits} bits are not read", file=path)
+            raise FormatError(f"floats of {bits} bits cannot be read", file=path)
         flat: npt.NDArray[Any] = np.frombuffer(data, f"<f{width}").astype(np.float32)
     elif width == 1:  # unsigned, unlike the wider ones
         flat = (np.frombuffer(data, np.uint8).astype(np.float32) - 128) / np.float32(_LARGEST[1])
@@ -104,7 +104,7 @@ def _samples(data: bytes, size: int, layout: tuple[int, ...], path: str) -> Wave
     elif width in (2, 4):
         flat = (np.frombuffer(data, f"<i{width}") / _LARGEST[width]).astype(np.float32)
     else:
-        raise FormatError(f"integers of {bits} bits are not read", file=path)
+        raise FormatError(f"integers of {bits} bits cannot be read", file=path)
     return np.ascontiguousarray(flat.reshape(-1, channels).T)
 
 
@@ -133,7 +133,7 @@ def read_sphere(path: str, start: float = 0.0, end: float | None = None) -> tupl
         coding = fields.get("sample_coding", "pcm")
         if width != 2 or not 1 <= channels <= 256 or not coding.startswith("pcm") or "," in coding:
             raise FormatError(
-                f"a SPHERE file of {width} bytes a sample, coded {coding!r}, is not read", file=path
+                f"a SPHERE file of {width} bytes a sample, coded {coding!r}, cannot be read", file=path
             )
         order = ">" if fields.get("sample_byte_format", "01").strip() == "10" else "<"
         if not 0 < rate < 1 << 31 or not 0 <= start <= (start if end is None else end) < 1 << 31:

@@ -45,7 +45,7 @@ class OBSMindDataset(SourceDataset):
     """Rows of MindRecord files in object storage: OBS, MinIO, S3, or any address that fsspec knows.
 
     ``server``, ``ak`` and ``sk`` (endpoint, access key, secret key) go to the ``s3://`` driver: install it with
-    ``pip install "millrace[s3]"``. Rows are fetched as they are read, so that nodes need not wait for each other:
+    ``pip install obstore``. Rows are fetched as they are read, so that nodes need not wait for each other:
     ``sync_obs_path`` is accepted and not used. Each of ``num_shards`` shards reads a run of neighbouring rows, all
     of equal length; with ``shard_equal_rows=False`` every so many whole files. :class:`MindDataset` reads the same
     addresses where keys come from the environment.

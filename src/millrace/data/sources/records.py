@@ -332,7 +332,7 @@ def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
         plain.add_child(made)
         return plain
     if getattr(sampler, "replacement", False):
-        raise ArgumentValueError(f"replacement=True draws from all rows: it does not go with {mode}")
+        raise ArgumentValueError(f"replacement=True draws from all rows: it cannot be combined with {mode}")
     return made
 
 

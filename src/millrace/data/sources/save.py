@@ -155,7 +155,7 @@ class _Column:
         self.name = name
         if not isinstance(first, np.ndarray):
             raise ArgumentValueError(
-                f"column '{name}' holds a {type(first).__name__}, which no file type keeps"
+                f"column '{name}' holds a {type(first).__name__}, which no type of field can hold"
             )
         self.kind, self.dtype, self.inner = first.dtype.kind, first.dtype, first.shape[1:]
         self.rank = first.ndim
@@ -168,9 +168,7 @@ class _Column:
                 f"column '{name}': Invalid data, mindrecord can not support multi-dimensional bytes tensor."
             )
         if self.kind not in "USbiuf" or (self.kind not in "US" and first.dtype.name not in _TYPES):
-            raise ArgumentValueError(
-                f"column '{name}' holds {first.dtype}, which no field of a file can keep"
-            )
+            raise ArgumentValueError(f"column '{name}' holds {first.dtype}, which no type of field can hold")
 
     @property
     def is_scalar(self) -> bool:

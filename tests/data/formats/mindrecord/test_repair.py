@@ -86,7 +86,7 @@ def test_without_an_index_the_page_is_lost_and_named(tmp_path):
     (tmp_path / "x.db").unlink()
     verdict = verify(path)
     assert [(p.page, p.row, p.last_row) for p in verdict.problems] == [(0, 0, page - 1)]
-    assert f"page 0, rows 0 to {page - 1}: the lengths of its page lead astray at its row 7" in str(
+    assert f"page 0, rows 0 to {page - 1}: the lengths of the rows in its page go wrong at row 7" in str(
         verdict.problems[0]
     )
     done = repair(path, tmp_path / "y")

@@ -77,7 +77,7 @@ def test_numbers_as_c_reads_them(tmp_path: Path) -> None:
     [
         ("1,2\n3\n", {}, "at line 2.*1 fields, but there are 2"),
         ("1,2\n3,4,5\n", {}, "at line 2.*3 fields"),
-        ('1,2\n1,a"b\n', {}, "never closed; the last one stands in line 2"),
+        ('1,2\n1,a"b\n', {}, "never closed; the last one is on line 2"),
         ('1,a"b"\n', {}, "at line 1.*quote"),
         ('1,"a"b\n', {}, "at line 1.*quote"),
         ('1,"ab\n', {}, "never closed"),

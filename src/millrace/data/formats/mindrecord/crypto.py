@@ -80,7 +80,9 @@ class Cipher:
         try:
             return bytes(_aes(self.key).decrypt(nonce[:12], body + tag, None))
         except invalid:
-            raise FormatError("cannot decrypt: another key, or the file was changed", file=file) from None
+            raise FormatError(
+                "cannot decrypt: the key is not the right one, or the file was changed", file=file
+            ) from None
 
 
 def _aes(key: bytes | None) -> Any:

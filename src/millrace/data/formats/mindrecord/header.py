@@ -138,7 +138,7 @@ class Header:
 
 def _inside(header: Header, page: Page, file_size: int, file: str) -> None:
     if page.used > header.page_size:
-        text = f"page uses {page.used} bytes, pages have {header.page_size}"
+        text = f"a page uses {page.used} bytes, but pages have {header.page_size}"
         raise FormatError(text, file=file, page=page.id)
     end = header.page_start(page.id) + page.used
     if page.used and end > file_size:

@@ -305,7 +305,7 @@ class Salvage:
         assert self.sums is not None
         parts = self.sums.parts(self.name)
         return {
-            n: "its checksum is another"
+            n: "its checksum does not match"
             for n, place in enumerate(good)
             if not self.sums.matches(self.data, start + place, parts)
         }

@@ -68,10 +68,10 @@ def proven(data: Any, size: int, run: Run, known: tuple[Ints, Ints] | None) -> t
             begins, ends = chain(data, run.start, run.end, run.rows)
             if int(ends[-1]) == run.end:
                 return list(zip(begins.tolist(), ends.tolist())), True
-            reason = f"the lengths of its page lead to an end {run.end - int(ends[-1])} bytes too early"
+            reason = f"the lengths of the rows in its page end {run.end - int(ends[-1])} bytes too early"
         except FormatError as error:
             number = error.context.get("row", 0)
-            reason = f"the lengths of its page lead astray at its row {number} or before"
+            reason = f"the lengths of the rows in its page go wrong at row {number} or before"
     if known is None:
         text = f"{reason}, and without an index or checksums no row of the page can be proven whole"
         return [text] * run.rows, False

@@ -131,7 +131,7 @@ def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[byte
     if indexed and not all(map(math.isfinite, floats)):
         bad = next(n for n, v in enumerate(floats) if not math.isfinite(v))
         raise MRMValidateDataError(
-            f"row {bad}, field '{field.name}': {floats[bad]} cannot be in the index (MindSpore dies of it); "
+            f"row {bad}, field '{field.name}': {floats[bad]} cannot be in the index (MindSpore crashes on it); "
             "call add_index() with the other fields only"
         )
     return encode_floats(floats)

@@ -154,7 +154,7 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
             slip = str(error)
         else:
             notice(
-                f"{op}: the JPEG is damaged ({slip}): it was decoded as far as it goes, the rest is grey or odd"
+                f"{op}: the JPEG is damaged ({slip}): it was decoded as far as possible; the rest is grey or wrong"
             )
             return pixels
     raise DataError(

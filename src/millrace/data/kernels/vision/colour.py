@@ -128,7 +128,7 @@ def _cv(op: str, call: Any, x: Array) -> Any:
     try:
         return call()
     except cv2.error as error:
-        raise DataError(f"{op}: OpenCV does not take {describe(x)}: {error.err}") from error
+        raise DataError(f"{op}: OpenCV does not accept {describe(x)}: {error.err}") from error
 
 
 def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> Array:

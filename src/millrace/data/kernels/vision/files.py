@@ -167,7 +167,9 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         raise ArgumentTypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
     data = memoryview(_bytes_of(filename, "ReadImage", image=True))
     if kind_of(data) in ("", "gif", "webp"):
-        raise DataError(f"ReadImage: failed to read file {filename!r}: no JPEG, PNG, BMP or TIFF.")
+        raise DataError(
+            f"ReadImage: failed to read file {filename!r}: it is not a JPEG, PNG, BMP or TIFF image."
+        )
     check_size("ReadImage", image_size(data))
     how = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), how)

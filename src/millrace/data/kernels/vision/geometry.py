@@ -127,7 +127,7 @@ def pad(
     try:
         made = cv2.copyMakeBorder(flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value)
     except cv2.error as error:
-        raise DataError(f"{op}: OpenCV does not pad {describe(x)}: {error.err}") from error
+        raise DataError(f"{op}: OpenCV cannot pad {describe(x)}: {error.err}") from error
     return like_channels(made, x)
 
 

@@ -80,7 +80,7 @@ def _cv_resize(x: Array, height: int, width: int, inter: int, op: str) -> Array:
     try:
         return cv2.resize(x, (width, height), interpolation=inter)
     except cv2.error as error:
-        raise DataError(f"{op}: OpenCV does not resize {describe(x)}: {error.err}") from error
+        raise DataError(f"{op}: OpenCV cannot resize {describe(x)}: {error.err}") from error
 
 
 def _resize_pil(image: Any, size: int | tuple[int, int], inter: Inter) -> Any:

@@ -38,7 +38,7 @@ def read_video(
 ) -> tuple[Array, Array, dict[str, Any]]:
     """Frames <T,H,W,C> as RGB, sound <C,L> and rates of a video file, from start to end, both included.
 
-    Needs PyAV: ``pip install 'millrace[video]'``. Frames, times and sound are MindSpore's. Pixels differ by up to 3 and
+    Needs PyAV: ``pip install av``. Frames, times and sound are MindSpore's. Pixels differ by up to 3 and
     sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another way. A file that is cut
     short is an error, where MindSpore gives the frames before the cut; sound of several channels stored in turn (PCM)
     is taken apart, where MindSpore mixes it up. ``config.set_max_video_bytes`` bounds the result.
@@ -107,7 +107,7 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
 class VideoDecoder:
     """Single frames of a video file, and what the file says of itself.
 
-    Needs PyAV: ``pip install 'millrace[video]'``. MindSpore decodes single frames only on Ascend devices, and only
+    Needs PyAV: ``pip install av``. MindSpore decodes single frames only on Ascend devices, and only
     H.264 and H.265; here they are decoded on the CPU, from every format. The file is opened anew for each call.
 
     >>> import cv2

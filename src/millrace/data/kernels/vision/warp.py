@@ -24,7 +24,7 @@ def _warp(call: Any, x: Array, op: str) -> Array:
     try:
         return like_channels(call(flat), x)
     except cv2.error as error:
-        raise DataError(f"{op}: OpenCV does not take {describe(x)}: {error.err}") from error
+        raise DataError(f"{op}: OpenCV does not accept {describe(x)}: {error.err}") from error
 
 
 # Where each output pixel comes from, in 1/32 of a pixel: the arithmetic of OpenCV 4, so that results are

@@ -51,8 +51,8 @@ class HuggingFaceDataset(TableDataset):
         for needed in ("with_format", "column_names", "__len__", "__getitem__"):
             if not hasattr(dataset, needed):
                 raise ArgumentTypeError(
-                    f"a datasets.Dataset is needed, but {type(dataset)} has no {needed}; a dict of splits: pick one, "
-                    "an IterableDataset: use TorchDataset."
+                    f"a datasets.Dataset is needed, but {type(dataset)} has no {needed}. Of a dict of splits pick "
+                    "one; for an IterableDataset use TorchDataset."
                 )
         names = as_list(columns) or list(dataset.column_names)
         for name in names:

@@ -98,7 +98,7 @@ def _first(files: list[str]) -> list[str]:
                 break
             key, found = stem, [*found, ending]
     if not found:
-        raise ArgumentValueError(f"there is no sample in {files[:1]}.")
+        raise ArgumentValueError(f"there is no sample in {files[0]}.")
     return [KEY, *found]
 
 
@@ -174,7 +174,7 @@ class _Member(Part):
                 try:
                     made.append(self.value(data))
                 except (ValueError, UnicodeDecodeError) as error:
-                    failed = FormatError(f"the {self.ending} at byte {offset} does not read: {error}")
+                    failed = FormatError(f"the {self.ending} at byte {offset} cannot be read: {error}")
                     failed.row_index = index  # type: ignore[attr-defined]
                     raise failed from error
         finally:

@@ -76,7 +76,9 @@ def _table(dataset_dir: str, usage: str) -> Table:
                 lines = [line.split("\t") for line in lines_of(path)]
                 wrong = next((n for n, line in enumerate(lines, 1) if len(line) != 3), None)
                 if wrong is not None:
-                    text = f"Invalid data, line {wrong} has not three parts: name, text, normalized text"
+                    text = (
+                        f"Invalid data, line {wrong} does not have three parts: name, text, normalized text"
+                    )
                     raise FormatError(text, file=path)
                 if not (speaker.isdigit() and chapter.isdigit()):
                     raise FormatError(

@@ -48,7 +48,7 @@ def _table(dataset_dir: str) -> Table:
     rows = [line.split("|") for line in lines_of(path)]
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != 3), None)
     if wrong is not None:
-        text = f"Invalid data, line {wrong} has not three parts: name|transcription|normalized"
+        text = f"Invalid data, line {wrong} does not have three parts: name|transcription|normalized"
         raise FormatError(text, file=path)
     files = FileList(os.path.join(dataset_dir, "wavs"))
     files.extend("", [os.fsencode(f"{row[0]}.wav") for row in rows])

@@ -30,7 +30,7 @@ class _Pair:
             )
         if list(value) not in (["en", "de"], ["de", "en"]):
             raise ArgumentValueError(
-                f"language_pair can only be ['en', 'de'] or ['en', 'de'], but got {value}"
+                f"language_pair can only be ['en', 'de'] or ['de', 'en'], but got {value}"
             )
 
 

@@ -84,7 +84,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
             labels = [numbers[name] for name, _ in sides[0]]
     except (KeyError, ValueError) as error:
         raise FormatError(
-            f"Invalid data, a list of people names or counts wrongly: {error}", file=lists[0]
+            f"Invalid data, a list of people has a wrong name or number: {error}", file=lists[0]
         ) from error
     parts: dict[str, Any] = {}
     for number, side in enumerate(sides):

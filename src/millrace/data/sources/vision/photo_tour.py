@@ -71,7 +71,7 @@ def _table(dataset_dir: str, name: str, usage: str) -> Table:
     try:
         rows = np.array([line.split()[:5] for line in lines_of(path)], np.int64).reshape(-1, 5)
     except ValueError as error:
-        raise FormatError(f"Invalid data, a row has not seven numbers: {error}", file=path) from error
+        raise FormatError(f"Invalid data, a row does not have seven numbers: {error}", file=path) from error
     parts: dict[str, Any] = {
         f"image{side + 1}": EachRow(partial(_patch, files, rows[:, 3 * side])) for side in (0, 1)
     }

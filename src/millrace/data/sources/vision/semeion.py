@@ -43,7 +43,9 @@ def _table(dataset_dir: str) -> Table:
     try:
         rows = np.array(texts, np.float32)
     except ValueError as error:
-        raise FormatError(f"Invalid data, a row has not 256 dots and 10 marks: {error}", file=path) from error
+        raise FormatError(
+            f"Invalid data, a row does not have 256 dots and 10 marks: {error}", file=path
+        ) from error
     images = rows[:, :256].astype(np.uint8).reshape(-1, 16, 16)
     return Table(
         len(rows), {"image": Stored(images), "label": Stored(rows[:, 256:].argmax(axis=1).astype(np.uint32))}

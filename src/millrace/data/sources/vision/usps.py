@@ -62,7 +62,7 @@ def _read(path: str) -> Any:
                 raise ValueError(f"the label {label} and {len(values)} values")
             images.append([float(value.partition(":")[2]) for value in values])
         except ValueError as error:
-            text = f"Invalid data, row {number} has not a label from 1 to 10 and 256 dots: {error}"
+            text = f"Invalid data, row {number} does not have a label from 1 to 10 and 256 dots: {error}"
             raise FormatError(text, file=path) from error
     dots = np.array(images, np.float32).reshape(-1, 16, 16, 1).astype(np.float64)
     return ((dots + 1) / 2 * 255).astype(np.uint8), np.array(labels, np.uint32)

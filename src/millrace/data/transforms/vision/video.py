@@ -17,7 +17,7 @@ __all__ = ["DecodeVideo"]
 class DecodeVideo(Operation):
     """The frames <T,H,W,C> as RGB and the sound <C,L> of an encoded video: one column in, two out.
 
-    Takes a 1-D array of uint8. Needs PyAV: ``pip install 'millrace[video]'``. Frames and sound are MindSpore's; pixels
+    Takes a 1-D array of uint8. Needs PyAV: ``pip install av``. Frames and sound are MindSpore's; pixels
     differ by up to 3 and sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another
     way. A video that is cut short is an error, where MindSpore gives the frames before the cut.
 

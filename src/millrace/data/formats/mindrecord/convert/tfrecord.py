@@ -61,7 +61,7 @@ class TFRecordToMR(Converter):
         self.schema = {name.translate(_SPECIAL): self._entry(name) for name in self.features}
         if len(self.schema) != len(self.features):
             raise ArgumentValueError(
-                "two features of feature_dict have the same name once '_' stands for signs"
+                "two features of feature_dict have the same name once their punctuation has become '_'"
             )
 
     def _checked(self, fields: list[str] | None) -> list[str]:
