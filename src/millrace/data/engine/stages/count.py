@@ -239,13 +239,13 @@ class RepeatStage(Through):
         self.turn, self.rows, self._rows_this_turn, self.epoch = 0, 0, 0, self.epoch + 1
 
     def state(self) -> State:
-        place = {"turn": self.turn, "epoch": self.epoch, "rows": self.rows, "given": self._rows_this_turn}
-        return {"up": self.up.state(), **place}
+        return {"up": self.up.state(), "turn": self.turn, "epoch": self.epoch, "rows": self.rows}
 
     def restore(self, state: State) -> None:
         self.up.restore(state["up"])
         self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
-        self._rows_this_turn = state["given"]
+        # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
+        self._rows_this_turn = 1 if self.rows else 0
 
 
 @stage_for(ops.Take)
