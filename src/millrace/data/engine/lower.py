@@ -22,11 +22,11 @@ from .budget import Bytes
 from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
 from .executors.base import Executor
 from .executors.registry import make_executor
-from .naming import file_of
 from .segment.runner import SegmentRunner
 from .stages.base import Stage, State
 from .stages.indices import BatchIndexStage, IndexStage
 from .stages.mend import Mender, Policy
+from .stages.naming import file_of
 from .stages.pump import Pump
 from .stages.segment import SegmentStage
 from .stages.table import Making, make_stage

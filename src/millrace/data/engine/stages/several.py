@@ -10,10 +10,10 @@ import numpy.typing as npt
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
 from millrace.core.rng import mix, mix_into
-from millrace.data.engine.naming import starts
 from millrace.data.plan import ops
 
 from .base import DONE, END, Pulled, Stage, State
+from .naming import starts
 from .regroup import Rows
 from .table import Making, stage_for
 

@@ -25,7 +25,6 @@ import numpy as np
 
 from millrace.core.errors import DataError, FormatError
 from millrace.core.log import get_logger
-from millrace.core.optional import install
 from millrace.core.scratch import Scratch
 from millrace.data.formats.object_store import s3_file_system
 
@@ -135,7 +134,7 @@ def _file_system(address: str | RemotePath) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = fsspec.core.url_to_fs(str(address), **options)
     except (ImportError, ValueError) as error:
-        hint = f"; {install('s3', 'obstore')}" if str(address).startswith(("s3:", "s3a:")) else ""
+        hint = "; pip install obstore" if str(address).startswith(("s3:", "s3a:")) else ""
         raise FormatError(f"no way to reach this address: {error}{hint}", file=str(address)) from error
     return found
 
