@@ -116,7 +116,10 @@ class MapStep:
     def _whole(self, chunk: Chunk, given: list[Column]) -> tuple[int, list[Column]]:
         """The first operations on whole columns, as long as they take them: how many did, and what came out."""
         columns, done = given, 0
-        for operation, key in zip(self.op.operations, self.keys, strict=False):
+        keys = iter(self.keys)
+        for operation in self.op.operations:
+            parts = operation.operations if isinstance(operation, Joined) else (operation,)
+            key, *_ = [next(keys) for _ in parts]
             offered = [_offered(column, operation) for column in columns]
             if operation.batch is None or any(column is None for column in offered):
                 break

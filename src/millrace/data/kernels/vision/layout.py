@@ -29,7 +29,7 @@ def hwc_to_chw(x: Any) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _table(mean: Numbers, std: Numbers) -> Array:
+def table(mean: Numbers, std: Numbers) -> Array:
     """The result for each of the 256 values, a row per channel."""
     values = np.arange(256, dtype=np.float32)[None, :]
     return (values - np.array(mean, np.float32)[:, None]) / np.array(std, np.float32)[:, None]
@@ -57,7 +57,7 @@ def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Norm
     if len(mean) < channels:
         mean, std = mean * channels, std * channels
     if x.dtype == np.uint8 and x.ndim in (2, 3):
-        return _by_table(x, _table(mean, std), is_hwc)
+        return _by_table(x, table(mean, std), is_hwc)
     values = x.astype(np.float32)
     if x.ndim == 2:
         return (values - np.float32(mean[0])) / np.float32(std[0])
@@ -109,7 +109,7 @@ def write_normalized(x: Array, mean: Numbers, std: Numbers, planes: Array) -> No
     """normalize and hwc_to_chw of an image <H,W,C>, written into ``planes`` <C,H,W>."""
     if len(mean) < x.shape[2]:
         mean, std = mean * x.shape[2], std * x.shape[2]
-    _write_planes(x, _table(mean, std), True, planes)
+    _write_planes(x, table(mean, std), True, planes)
 
 
 def normalize_pad(x: Any, mean: Numbers, std: Numbers, dtype: str, is_hwc: bool) -> Array:

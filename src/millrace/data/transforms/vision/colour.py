@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from millrace.core.args import Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.data.kernels.vision import colour, histogram
+from millrace.data.kernels.vision import colour, histogram, many
 from millrace.data.kernels.vision.enums import ConvertMode
 from millrace.data.kernels.vision.image import as_array
 from millrace.data.transforms.checks import FLOAT_MAX, Factor, Rule, between, each_type
@@ -199,6 +199,9 @@ class Invert(ImageOperation):
 
     def row(self, x: Any) -> Any:
         return colour.invert(x)
+
+    def batch(self, xs: Any) -> Any:
+        return many.invert(xs)
 
 
 class Posterize(ImageOperation):

@@ -12,7 +12,7 @@ from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
-from millrace.data.kernels.vision import geometry, layout
+from millrace.data.kernels.vision import geometry, layout, many
 from millrace.data.kernels.vision.enums import Border
 from millrace.data.kernels.vision.image import as_array, is_pil
 from millrace.data.transforms.base import Joined, Transform
@@ -50,6 +50,9 @@ class HorizontalFlip(ImageOperation):
     def row(self, x: Any) -> Any:
         return geometry.flip(as_array(x), across=True, op="HorizontalFlip")
 
+    def batch(self, xs: Any) -> Any:
+        return many.flip(xs, across=True, op="HorizontalFlip")
+
 
 class VerticalFlip(ImageOperation):
     """The mirror image, top to bottom.
@@ -60,6 +63,9 @@ class VerticalFlip(ImageOperation):
 
     def row(self, x: Any) -> Any:
         return geometry.flip(as_array(x), across=False, op="VerticalFlip")
+
+    def batch(self, xs: Any) -> Any:
+        return many.flip(xs, across=False, op="VerticalFlip")
 
 
 class RandomHorizontalFlip(ImageOperation):
@@ -81,6 +87,9 @@ class RandomHorizontalFlip(ImageOperation):
     def row(self, x: Any, now: bool) -> Any:
         return geometry.flip(x, across=True, op="RandomHorizontalFlip") if now else x
 
+    def batch(self, xs: Any, now: Any) -> Any:
+        return many.flip(xs, now, across=True, op="RandomHorizontalFlip")
+
 
 class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
     """The mirror image, top to bottom, with a given probability.
@@ -91,6 +100,9 @@ class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
 
     def row(self, x: Any, now: bool) -> Any:
         return geometry.flip(x, across=False, op="RandomVerticalFlip") if now else x
+
+    def batch(self, xs: Any, now: Any) -> Any:
+        return many.flip(xs, now, across=False, op="RandomVerticalFlip")
 
 
 def check_mean_std(mean: Any, std: Any) -> None:
@@ -126,6 +138,9 @@ class Normalize(ImageOperation):
 
     def row(self, x: Any) -> Any:
         return layout.normalize(x, self.mean, self.std, self.is_hwc)
+
+    def batch(self, xs: Any) -> Any:
+        return many.normalize(xs, self.mean, self.std) if self.is_hwc else None
 
 
 class NormalizePad(ImageOperation):
@@ -172,6 +187,9 @@ class Rescale(ImageOperation):
             raise DataError(f"Rescale: rescale must be greater than or equal to 0, got: {self.rescale}")
         return layout.rescale(x, self.rescale, self.shift)
 
+    def batch(self, xs: Any) -> Any:
+        return many.rescale(xs, self.rescale, self.shift)
+
 
 class HWC2CHW(ImageOperation):
     """Channels first: <H,W,C> becomes <C,H,W>.
@@ -182,6 +200,9 @@ class HWC2CHW(ImageOperation):
 
     def row(self, x: Any) -> Any:
         return layout.hwc_to_chw(x)
+
+    def batch(self, xs: Any) -> Any:
+        return many.hwc_to_chw(xs)
 
 
 class ToTensor(ImageOperation):
@@ -197,6 +218,9 @@ class ToTensor(ImageOperation):
 
     def row(self, x: Any) -> Any:
         return layout.to_tensor(x, np.dtype(self.output_type))
+
+    def batch(self, xs: Any) -> Any:
+        return many.to_tensor(xs, np.dtype(self.output_type))
 
 
 class ToNumpy(Operation):

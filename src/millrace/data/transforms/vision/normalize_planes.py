@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.rng import Draws
-from millrace.data.kernels.vision import layout
+from millrace.data.kernels.vision import layout, many
 from millrace.data.transforms.base import Joined, Transform
 
 __all__ = ["NormalizePlanes"]
@@ -30,6 +30,10 @@ class NormalizePlanes(Joined):
             return second(i, *made) if type(made) is tuple else second(i, made)
 
         return call
+
+    def batch(self, xs: Any) -> Any:
+        made = many.normalize(xs, self.mean, self.std)
+        return None if made is None else many.hwc_to_chw(made)
 
     def result_type(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         if not layout.writes_planes(x, self.mean):
