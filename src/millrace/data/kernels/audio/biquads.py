@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .values import narrow
+
 __all__ = [
     "Coefficients",
     "allpass",
@@ -87,7 +89,7 @@ def bandreject(rate: int, frequency: float, q: float) -> Coefficients:
 def bandpass(rate: int, frequency: float, q: float, constant_skirt: bool) -> Coefficients:
     """In float32 throughout."""
     angle = float(F(_angle(rate, frequency)))
-    alpha = F(math.sin(angle) / 2 / _float32(q))
+    alpha = F(math.sin(angle) / 2 / narrow(q))
     top = F(math.sin(angle) / 2) if constant_skirt else alpha
     return _plain((top, F(0), -top), (F(1) + alpha, F(-2 * math.cos(angle)), F(1) - alpha))
 
@@ -101,7 +103,7 @@ def equalizer(rate: int, frequency: float, gain: float, q: float) -> Coefficient
 
 @_kept
 def band(rate: int, frequency: float, q: float, noise: bool) -> Coefficients:
-    width = _float32(frequency) / _float32(q)
+    width = narrow(frequency) / narrow(q)
     a2 = math.exp(-2 * math.pi * width / rate)
     a1 = -4 * a2 / (1 + a2) * math.cos(_angle(rate, frequency))
     if noise:
@@ -160,16 +162,16 @@ def riaa(rate: int) -> Coefficients:
 
 def _pass(rate: int, frequency: float, q: float) -> _Pass:
     angle = _angle(rate, frequency)
-    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / _float32(q))
+    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / narrow(q))
 
 
 def _angle(rate: int, frequency: float) -> float:
-    return 2 * math.pi * _float32(frequency) / rate
+    return 2 * math.pi * narrow(frequency) / rate
 
 
 def _rise(gain: float) -> float:
     """The square root of an amplitude ratio in decibels; infinite where it is too large for a float64."""
-    power = _float32(gain) / 40 * math.log(10)
+    power = narrow(gain) / 40 * math.log(10)
     return math.exp(power) if power < 700 else math.inf
 
 
@@ -197,10 +199,6 @@ def _power(c: tuple[Any, Any, Any], angle: float) -> Any:
 
 def _plain(b: Iterable[Any], a: Iterable[Any]) -> Coefficients:
     return Coefficients(tuple(map(float, b)), tuple(map(float, a)))
-
-
-def _float32(value: float) -> float:
-    return float(F(value))
 
 
 def _root(value: float) -> float:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import DataError
-from millrace.core.optional import require
 
 from .enums import Interpolation, Modulation
-from .values import check_dims, check_filled, check_numbers, floating, sound
+from .values import check_dims, check_filled, check_numbers, floating, narrow, sound
 
 __all__ = ["flanger", "phaser"]
 
@@ -31,8 +30,8 @@ def phaser(
 ) -> Array:
     """Each value plus a share of an earlier one, the delay rising and falling from 1 sample to ``delay_ms``."""
     made = sound(x, "Phaser")
-    longest = int(_float32(delay_ms) * 0.001 * rate + 0.5)
-    period = int(rate / _float32(speed) + 0.5)
+    longest = int(narrow(delay_ms) * 0.001 * rate + 0.5)
+    period = int(rate / narrow(speed) + 0.5)
     if period <= 0:
         raise DataError(f"Phaser: table_size must be more than 0, but got: {period}")
     if longest <= 0:
@@ -41,46 +40,42 @@ def phaser(
             "Give a larger delay_ms."
         )
     wave = Modulation.SINUSOIDAL if sinusoidal else Modulation.TRIANGULAR
-    table = _table(wave, period, 1.0, float(longest), math.pi / 2)
-    steps = np.trunc(table + np.copysign(0.5, table)).astype(np.int64)
-    delays = longest + 1 - steps[np.arange(made.shape[-1]) % period]
-    flat = (made * made.dtype.type(_float32(gain_in))).reshape(-1, made.shape[-1])
-    mixed = _echo(flat, delays, _float32(decay)).reshape(made.shape)
+    delays = np.resize(_whole_delays(wave, period, longest), made.shape[-1])
+    flat = (made * made.dtype.type(narrow(gain_in))).reshape(-1, made.shape[-1])
+    mixed = _echo(flat, delays, narrow(decay)).reshape(made.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.clip(mixed * made.dtype.type(_float32(gain_out)), -1, 1).astype(made.dtype, copy=False)
+        return np.clip(mixed * made.dtype.type(narrow(gain_out)), -1, 1).astype(made.dtype, copy=False)
+
+
+@functools.lru_cache(maxsize=16)
+def _whole_delays(modulation: Modulation, period: int, longest: int) -> Array:
+    """One period of delays in whole samples, from 1 to the longest."""
+    table = _table(modulation, period, 1.0, float(longest), math.pi / 2)
+    return longest + 1 - np.trunc(table + np.copysign(0.5, table)).astype(np.int64)
 
 
 def _echo(x: Array, delays: Array, share: float) -> Array:
     """y[t] = x[t] + share * y[t - delay[t]] for each row, in float64. The delay stays the same for long stretches."""
-    signal = require("scipy.signal", extra="audio", purpose="Phaser")
     rows, length = x.shape
     longest = int(delays.max(initial=1))
     made = np.zeros((rows, longest + length))
     made[:, longest:] = x
-    changes = np.flatnonzero(np.diff(delays)) + 1
+    changes = (np.flatnonzero(np.diff(delays)) + 1).tolist()
     with np.errstate(over="ignore", invalid="ignore"):
-        for start, stop in zip([0, *changes.tolist()], [*changes.tolist(), length]):
-            delay = int(delays[start])
-            _echo_stretch(signal, made, start + longest, stop + longest, delay, share)
+        for start, stop in zip([0, *changes], [*changes, length]):
+            _echo_stretch(made, start + longest, stop + longest, int(delays[start]), share)
     return made[:, longest:]
 
 
-def _echo_stretch(signal: Any, made: Array, start: int, stop: int, delay: int, share: float) -> None:
-    """One stretch of `_echo`, in place: values one delay apart are a filter with one pole."""
-    rows, size = made.shape[0], stop - start
-    if size <= delay or not np.isfinite(made[:, start - delay : stop]).all():
-        # turn by turn; a filter would multiply infinities by 0
-        for begin in range(start, stop, delay):
-            end = min(begin + delay, stop)
-            made[:, begin:end] += share * made[:, begin - delay : end - delay]
-        return
-    turns = -(-size // delay)
-    before = made[:, start - delay : start].copy()
-    block = np.zeros((rows, turns * delay))
-    block[:, :size] = made[:, start:stop]
-    block = block.reshape(rows, turns, delay)
-    filtered, _ = signal.lfilter([1.0], [1.0, -share], block, axis=1, zi=(share * before)[:, None, :])
-    made[:, start:stop] = filtered.reshape(rows, -1)[:, :size]
+def _echo_stretch(made: Array, start: int, stop: int, delay: int, share: float) -> None:
+    """One stretch of `_echo`, in place: one echo, then those of both, then those of all four, and so on."""
+    now = made[:, start:stop]
+    size = stop - start
+    first = min(delay, size)
+    now[:, :first] += share * made[:, start - delay : start - delay + first]
+    while delay < size and share:
+        now[:, delay:] += share * now[:, :-delay]
+        share, delay = share * share, delay * 2
 
 
 def flanger(
@@ -107,15 +102,15 @@ def flanger(
             "Flanger: the channel of input tensor does not match the requirement of operator. Expecting tensor with "
             f"channel less than or equal to 4. But got channel: {channels}"
         )
-    feedback, wet = _float32(regeneration) / 100, _float32(width) / 100
+    feedback, wet = narrow(regeneration) / 100, narrow(width) / 100
     dry, wet = 1 / (1 + wet), wet / (1 + wet) * (1 - abs(feedback))
-    least, range_ = _float32(delay) / 1000, _float32(depth) / 1000
-    period = int(rate / _float32(speed))
+    least, range_ = narrow(delay) / 1000, narrow(depth) / 1000
+    period = int(rate / narrow(speed))
     if period <= 0:
         raise DataError(f"Flanger: table_size must be more than 0, but got: {period}")
     low, high = math.floor(least * rate + 0.5), int((least + range_) * rate + 0.5)
     table = _table(modulation, period, float(low), float(high), 3 * math.pi / 2)
-    offsets = (np.arange(channels) * period * (_float32(phase) / 100) + 0.5).astype(np.int64)
+    offsets = (np.arange(channels) * period * (narrow(phase) / 100) + 0.5).astype(np.int64)
     moments = table[(np.arange(length) + offsets[:, None]) % period]
     flat = made.reshape(-1, channels, length).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -174,7 +169,3 @@ def _table(modulation: Modulation, size: int, low: float, high: float, phase: fl
     made = wave * (high - low) + low
     made.flags.writeable = False
     return np.asarray(made)
-
-
-def _float32(value: float) -> float:
-    return float(np.float32(value))

@@ -20,6 +20,9 @@ __all__ = ["filter_back_and_forth", "filter_wave"]
 
 Array = np.ndarray[Any, Any]
 
+# float64 numbers of a block: they stay in the cache
+_BLOCK = 32768
+
 
 def filter_wave(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
     """A waveform through a filter; with ``clamp`` the result is kept within [-1, 1]."""
@@ -47,19 +50,23 @@ def _prepared(x: Array, coefficients: Coefficients) -> tuple[Array, Array]:
 
 
 def _run(x: Array, b: Array, a: Array) -> Array:
-    """The result as float64, or as float32 where a filter explodes beyond what float32 holds."""
+    """The filtered waveform in the type of b: computed in float64, block by block, so that its numbers stay at hand."""
     signal = require("scipy.signal", extra="audio", purpose="filtering a waveform")
-    with np.errstate(all="ignore"):
-        made = signal.lfilter(b.astype(np.float64), a.astype(np.float64), x.astype(np.float64))
-    if b.dtype == np.float64:
-        return made
+    made = np.empty(x.shape, b.dtype)
+    wide_b, wide_a = b.astype(np.float64), a.astype(np.float64)
+    size = max(1024, _BLOCK // x[..., 0].size)
+    state = np.zeros((*x.shape[:-1], len(b) - 1))
     try:
-        with np.errstate(over="raise", invalid="ignore", under="ignore"):
-            return made.astype(np.float32)
+        with np.errstate(all="ignore", over="raise"):
+            for start in range(0, x.shape[-1], size):
+                block = slice(start, start + size)
+                wide, state = signal.lfilter(wide_b, wide_a, x[..., block].astype(np.float64), zi=state)
+                made[..., block] = wide
     except FloatingPointError:
-        # MindSpore's float32 is infinite from here on, and what it adds up to from that is NaN
+        # beyond what float32 holds MindSpore's sums are infinite, and what it adds up to from those is NaN
         with np.errstate(all="ignore"):
-            return signal.lfilter(b, a, x.astype(np.float32))
+            return np.asarray(signal.lfilter(b, a, x.astype(np.float32)))
+    return made
 
 
 def _finished(made: Array, x: Array, clamp: bool) -> Array:

@@ -11,7 +11,7 @@ from millrace.core.errors import DataError
 from millrace.core.optional import require
 
 from .enums import FadeShape, GainType
-from .values import sound
+from .values import narrow, sound
 
 __all__ = ["contrast", "dc_shift", "fade", "gain", "overdrive", "volume"]
 
@@ -21,12 +21,12 @@ Array = np.ndarray[Any, Any]
 def gain(x: Array, decibels: float) -> Array:
     """All values times the factor that these decibels are."""
     made = sound(x, "Gain")
-    return made if decibels == 0 else _times(made, 10.0 ** (_float32(decibels) / 20))
+    return made if decibels == 0 else _times(made, 10.0 ** (narrow(decibels) / 20))
 
 
 def volume(x: Array, amount: float, kind: GainType) -> Array:
     """All values times a factor (given as such, as a ratio of powers or in decibels), cut to [-1, 1]."""
-    made, amount = sound(x, "Vol"), _float32(amount)
+    made, amount = sound(x, "Vol"), narrow(amount)
     if kind == GainType.DB:
         amount = 10.0 ** (amount / 20)
     elif kind == GainType.POWER:
@@ -39,14 +39,14 @@ def contrast(x: Array, amount: float) -> Array:
     made = sound(x, "Contrast")
     angle = (made.astype(np.float64) * (math.pi / 2)).astype(made.dtype)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.sin(angle + made.dtype.type(_float32(amount) / 750) * np.sin(angle * 4)))
+        return np.asarray(np.sin(angle + made.dtype.type(narrow(amount) / 750) * np.sin(angle * 4)))
 
 
 def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
     """All values plus a constant, cut to [-1, 1]; with a limiter, peaks that would be cut are pressed instead."""
     made = sound(x, "DCShift")
     kind = made.dtype.type
-    by = kind(_float32(shift))
+    by = kind(narrow(shift))
     if not limiter or shift == 0:
         return _cut(made + by)
     if shift < 0:
@@ -63,7 +63,7 @@ def overdrive(x: Array, loudness: float, colour: float) -> Array:
     made = sound(x, "Overdrive")
     kind = made.dtype.type
     with np.errstate(over="ignore", invalid="ignore"):
-        bent = made * kind(10.0 ** (_float32(loudness) / 20)) + kind(_float32(colour) / 200)
+        bent = made * kind(10.0 ** (narrow(loudness) / 20)) + kind(narrow(colour) / 200)
         flat = kind(2 / 3)
         bent = np.where(bent < -1, -flat, np.where(bent > 1, flat, bent - bent * bent * bent * kind(1 / 3)))
         signal = require("scipy.signal", extra="audio", purpose="Overdrive")
@@ -114,7 +114,3 @@ def _times(made: Array, factor: float) -> Array:
 
 def _cut(made: Array) -> Array:
     return np.clip(made, -1, 1, out=made)
-
-
-def _float32(value: float) -> float:
-    return float(np.float32(value))

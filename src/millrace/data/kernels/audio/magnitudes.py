@@ -10,7 +10,7 @@ import numpy as np
 from millrace.core.errors import DataError
 
 from .enums import BorderType, ScaleType
-from .values import check_dims, check_filled, check_numbers, floating
+from .values import check_dims, check_filled, check_numbers, floating, narrow
 
 __all__ = ["angle", "as_amplitude", "as_decibels", "complex_norm", "deltas", "magnitude_and_phase"]
 
@@ -25,7 +25,7 @@ def complex_norm(x: Array, power: float, op: str = "ComplexNorm") -> Array:
         squared = real * real + imaginary * imaginary
         if power == 1:
             return np.asarray(np.sqrt(squared))
-        return np.asarray(squared if power == 2 else squared ** made.dtype.type(_float32(power) / 2))
+        return np.asarray(squared if power == 2 else squared ** made.dtype.type(narrow(power) / 2))
 
 
 def angle(x: Array, op: str = "Angle") -> Array:
@@ -46,7 +46,7 @@ def as_decibels(x: Array, scale: ScaleType, reference: float, least: float, rang
     check_numbers(x, op)
     made = floating(x)
     kind = made.dtype.type
-    reference, least, range_ = _float32(reference), _float32(least), _float32(range_)
+    reference, least, range_ = narrow(reference), narrow(least), narrow(range_)
     times = 10.0 if scale == ScaleType.POWER else 20.0
     shift = times * math.log10(max(least, reference))
     with np.errstate(all="ignore"):
@@ -66,7 +66,7 @@ def as_amplitude(x: Array, reference: float, power: float) -> Array:
     check_numbers(x, op)
     made = floating(x)
     kind = made.dtype.type
-    reference, power = _float32(reference), _float32(power)
+    reference, power = narrow(reference), narrow(power)
     with np.errstate(all="ignore"):
         return np.asarray(kind(reference) * np.power(np.power(kind(10), made * kind(0.1)), kind(power)))
 
@@ -106,7 +106,3 @@ def _complex(x: Array, op: str) -> Array:
         )
     check_numbers(x, op)
     return floating(x)
-
-
-def _float32(value: float) -> float:
-    return float(np.float32(value))

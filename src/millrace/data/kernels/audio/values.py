@@ -8,7 +8,16 @@ import numpy as np
 
 from millrace.core.errors import DataError
 
-__all__ = ["check_dims", "check_filled", "check_floats", "check_numbers", "floating", "sound", "wave"]
+__all__ = [
+    "check_dims",
+    "check_filled",
+    "check_floats",
+    "check_numbers",
+    "floating",
+    "narrow",
+    "sound",
+    "wave",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -43,6 +52,11 @@ def check_floats(x: Array, op: str, wanted: str = "[float, double]") -> None:
 def floating(x: Array) -> Array:
     """Numbers as the floats that MindSpore makes of them: float64 as it is, all others float32."""
     return x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
+
+
+def narrow(value: float) -> float:
+    """A user's number as MindSpore keeps it: in float32."""
+    return float(np.float32(value))
 
 
 def wave(x: Array, op: str) -> Array:

@@ -67,6 +67,7 @@ def _central(name: str, value: Any) -> None:
 class AllpassBiquad(BiquadOperation):
     """All frequencies as loud as before, their phases turned about a central frequency.
 
+    >>> import numpy as np
     >>> AllpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -84,6 +85,7 @@ class AllpassBiquad(BiquadOperation):
 class BandBiquad(BiquadOperation):
     """Frequencies softer the farther they are from a central one; ``noise`` is the mode for unpitched sound.
 
+    >>> import numpy as np
     >>> BandBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -101,6 +103,7 @@ class BandBiquad(BiquadOperation):
 class BandpassBiquad(BiquadOperation):
     """Only what is near a central frequency; with ``const_skirt_gain`` its peak is Q, else 1.
 
+    >>> import numpy as np
     >>> BandpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -123,6 +126,7 @@ class BandpassBiquad(BiquadOperation):
 class BandrejectBiquad(BiquadOperation):
     """All but what is near a central frequency.
 
+    >>> import numpy as np
     >>> BandrejectBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -138,6 +142,7 @@ class BandrejectBiquad(BiquadOperation):
 class BassBiquad(BiquadOperation):
     """Low frequencies louder (a gain above 0) or softer, by decibels.
 
+    >>> import numpy as np
     >>> BassBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -155,6 +160,7 @@ class BassBiquad(BiquadOperation):
 class DeemphBiquad(BiquadOperation):
     """The treble that a compact disc was recorded with taken back; 44100 or 48000 samples a second.
 
+    >>> import numpy as np
     >>> DeemphBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -170,6 +176,7 @@ class DeemphBiquad(BiquadOperation):
 class EqualizerBiquad(BiquadOperation):
     """What is near a frequency louder (a gain above 0) or softer, by decibels.
 
+    >>> import numpy as np
     >>> EqualizerBiquad(44100, 1500.0, 5.5)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -191,6 +198,7 @@ class EqualizerBiquad(BiquadOperation):
 class HighpassBiquad(BiquadOperation):
     """What is above a frequency.
 
+    >>> import numpy as np
     >>> HighpassBiquad(44100, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -206,6 +214,7 @@ class HighpassBiquad(BiquadOperation):
 class LowpassBiquad(BiquadOperation):
     """What is below a frequency.
 
+    >>> import numpy as np
     >>> LowpassBiquad(4000, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -221,6 +230,7 @@ class LowpassBiquad(BiquadOperation):
 class RiaaBiquad(BiquadOperation):
     """The curve that a vinyl record is cut with taken back; 44100, 48000, 88200 or 96000 samples a second.
 
+    >>> import numpy as np
     >>> RiaaBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """
@@ -236,6 +246,7 @@ class RiaaBiquad(BiquadOperation):
 class TrebleBiquad(BiquadOperation):
     """High frequencies louder (a gain above 0) or softer, by decibels.
 
+    >>> import numpy as np
     >>> TrebleBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
     (1, 4)
     """

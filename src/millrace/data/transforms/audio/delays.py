@@ -18,6 +18,7 @@ __all__ = ["Flanger", "Phaser"]
 class Flanger(AudioOperation):
     """Channels mixed with themselves some milliseconds later, the delay rising and falling: <..., channel, time>.
 
+    >>> import numpy as np
     >>> Flanger(16000)(np.array([[0.5, 0.25, 0.125]])).round(3).tolist()
     [[0.5, 0.25, 0.125]]
     """
@@ -66,6 +67,7 @@ class Flanger(AudioOperation):
 class Phaser(AudioOperation):
     """A waveform plus a share of itself up to ``delay_ms`` before, the delay rising and falling.
 
+    >>> import numpy as np
     >>> Phaser(16000)(np.array([0.5, 0.25, 0.0])).round(3).tolist()
     [0.148, 0.133, 0.053]
     """

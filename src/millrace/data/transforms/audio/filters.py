@@ -44,6 +44,7 @@ class Biquad(BiquadOperation):
     about 1e-6 of the largest value, and up to 1e-4 where poles lie close to the unit circle. A filter that explodes
     gives infinities and then NaN, as there.
 
+    >>> import numpy as np
     >>> Biquad(0.5, 0.0, 0.0, 1.0, -0.5, 0.0)(np.array([0.5, 0.0, 0.0])).tolist()
     [0.25, 0.125, 0.0625]
     """
@@ -63,6 +64,7 @@ class LFilter(AudioOperation):
 
     Results differ from MindSpore's as those of Biquad do.
 
+    >>> import numpy as np
     >>> LFilter([1.0, -0.5], [0.5, 0.0])(np.array([0.5, 0.0, 0.0])).tolist()
     [0.25, 0.125, 0.0625]
     """
@@ -83,6 +85,7 @@ class Filtfilt(AudioOperation):
 
     Results differ from MindSpore's as those of Biquad do.
 
+    >>> import numpy as np
     >>> Filtfilt([1.0, 0.0], [0.5, 0.5])(np.array([0.0, 1.0, 0.0, 0.0])).tolist()
     [0.25, 0.5, 0.25, 0.0]
     """

@@ -24,6 +24,7 @@ class AmplitudeToDB(AudioOperation):
     Values below ``amin`` count as ``amin``. (MindSpore bounds them by 1e-10, whatever ``amin`` says; with its default
     the results are the same.)
 
+    >>> import numpy as np
     >>> AmplitudeToDB()(np.array([[1.0, 0.1, 0.0]])).tolist()
     [[0.0, -10.0, -80.0]]
     """
@@ -54,6 +55,7 @@ class AmplitudeToDB(AudioOperation):
 class Angle(AudioOperation):
     """The angles of complex numbers, whose real and imaginary parts are last: <..., complex=2>.
 
+    >>> import numpy as np
     >>> Angle()(np.array([[0.0, 1.0]])).round(4).tolist()
     [1.5708]
     """
@@ -71,6 +73,7 @@ class Angle(AudioOperation):
 class ComplexNorm(AudioOperation):
     """The magnitudes of complex numbers to a power: <..., complex=2>.
 
+    >>> import numpy as np
     >>> ComplexNorm()(np.array([[3.0, 4.0]])).tolist()
     [5.0]
     """
@@ -88,6 +91,7 @@ class ComplexNorm(AudioOperation):
 class ComputeDeltas(AudioOperation):
     """How fast a spectrogram changes along time: the slope over ``win_length`` values about each.
 
+    >>> import numpy as np
     >>> ComputeDeltas(3)(np.array([[0.0, 1.0, 2.0, 3.0]])).tolist()
     [[0.5, 1.0, 1.0, 0.5]]
     """
@@ -111,6 +115,7 @@ class ComputeDeltas(AudioOperation):
 class DBToAmplitude(AudioOperation):
     """Decibels back as powers (``power`` 1) or magnitudes (0.5), times ``ref``.
 
+    >>> import numpy as np
     >>> DBToAmplitude(1.0, 1.0)(np.array([0.0, 10.0])).round(6).tolist()
     [1.0, 10.0]
     """
@@ -128,6 +133,7 @@ class DBToAmplitude(AudioOperation):
 class Magphase(AudioOperation):
     """The magnitudes of complex numbers to a power, and their angles: <..., complex=2>.
 
+    >>> import numpy as np
     >>> [part.round(4).tolist() for part in Magphase()(np.array([[3.0, 4.0]]))]
     [[5.0], [0.9273]]
     """

@@ -32,6 +32,7 @@ NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
 class MaskAlongAxis(AudioOperation):
     """A band of frequencies (axis 1) or of times (axis 2) covered with a value.
 
+    >>> import numpy as np
     >>> MaskAlongAxis(1, 2, 0.0, 2)(np.ones((1, 2, 4))).tolist()
     [[[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]]
     """
@@ -103,6 +104,7 @@ class MaskAlongAxisIID(BandOperation):
 
     As in MindSpore one band is drawn for the whole value, all channels together.
 
+    >>> import numpy as np
     >>> MaskAlongAxisIID(2, 0.0, 1)(np.ones((1, 4, 5))).shape
     (1, 4, 5)
     """
@@ -154,6 +156,7 @@ class FrequencyMasking(MaskingOperation):
 
     With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
 
+    >>> import numpy as np
     >>> FrequencyMasking(False, 1, 1)(np.ones((3, 2))).tolist()
     [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
     """
@@ -179,6 +182,7 @@ class TimeMasking(MaskingOperation):
 
     With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
 
+    >>> import numpy as np
     >>> TimeMasking(False, 2, 1)(np.ones((1, 4))).tolist()
     [[1.0, 0.0, 0.0, 1.0]]
     """
