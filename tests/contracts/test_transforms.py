@@ -239,6 +239,9 @@ def test_every_transform_has_a_device_the_old_ones_too(module):
 def test_json_gives_the_same_transform(example):
     op = example.make()
     saved = json.loads(op.to_json())
+    if isinstance(op, text.PythonTokenizer):
+        assert saved["tensor_op_name"] == "split", "a function has a name in JSON, and no more"
+        return
     assert saved["tensor_op_name"] == type(op).__name__
     copy = type(op).from_json(json.dumps(saved["tensor_op_params"]))
     assert copy.to_json() == op.to_json()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset.text as T
+from tests.contracts.tokenizer_examples import TOKENIZERS
 from tests.parity.text.inputs import FILES
 
 # what the i-th row holds: strings of many scripts, and of each the words
@@ -62,8 +63,7 @@ TEXT: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "Truncate": (lambda: T.Truncate(2), "words"),
     "TruncateSequencePair": (lambda: T.TruncateSequencePair(3), "pairs"),
-    "UnicodeCharTokenizer": (lambda: T.UnicodeCharTokenizer(True), "text"),
-    "WhitespaceTokenizer": (lambda: T.WhitespaceTokenizer(), "text"),
+    **TOKENIZERS,
 }
 
 

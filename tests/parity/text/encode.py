@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import Any
 
@@ -24,12 +26,20 @@ def encode(value: Any) -> Any:
         if isinstance(value, np.generic):
             made["scalar"] = True
         flat = [v.decode("latin-1") if isinstance(v, bytes) else v for v in data.ravel().tolist()]
+        if len(flat) > 5000:
+            return made | {"shape": list(data.shape), "sha": _digest(flat)}
+        if data.size == 1 and isinstance(flat[0], str) and len(flat[0]) > 5000:
+            return made | {"shape": list(data.shape), "sha": _digest(flat)}
         return made | {"shape": list(data.shape), "values": flat}
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     return {"made": type(value).__name__}
+
+
+def _digest(flat: list[Any]) -> str:
+    return hashlib.sha1(json.dumps(flat).encode()).hexdigest()
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,31 @@ _WORDS = """
     ##NING [ ] CLS cls unused ＡＢＣ abc 안 ##녕 ##안 न म नम ##स ##ते i ist ##an ##bul ß hi 😀 ( ) - _
 """
 WORDS = _WORDS.split()
+
+
+@cache
+def assigned() -> list[str]:
+    """The characters of Unicode 15.1 that have a script, read from the table alone: no library is asked.
+
+    Of ideographs and syllables of Korean, which make up most of them and are alike, one in 64.
+    """
+    path = Path(__file__).parents[3] / "src/millrace/data/kernels/text/unicode_table.py"
+    names: dict[str, str] = {}
+    exec(path.read_text(), names)  # MindSpore's Python does not have the package
+    numbers = [int(one, 36) for one in names["SCRIPTS"].split()]
+    points = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    classes = np.repeat(numbers[1::2], numbers[::2]).tolist()
+    many = {classes[points.index(ord(one))] for one in "中한"}
+    return [
+        chr(c)
+        for c, kind in zip(points, classes, strict=True)
+        if c and kind != classes[0x378] and (kind not in many or c % 64 == 0)
+    ]
+
+
+# each character between two letters, and each alone
+ARRAYS["every_char"] = lambda: np.array(" ".join(f"a{char}a" for char in assigned()))
+ARRAYS["chars"] = lambda: np.array(assigned())
 
 
 def make(name: str) -> Any:

@@ -61,6 +61,8 @@ class Transform:
     columns: ClassVar[tuple[type, ...]] = (np.ndarray,)
     # values that `row` takes, None for any number
     takes: ClassVar[int | None] = None
+    # where it takes one value: several columns are an error, and do not each go through it
+    alone: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
         """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.

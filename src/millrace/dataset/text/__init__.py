@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from millrace.data.kernels.text.convert import to_bytes, to_str
 from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
+from millrace.data.transforms.text.bert import BasicTokenizer, BertTokenizer, WordpieceTokenizer
 from millrace.data.transforms.text.hugging_face import HuggingFaceTokenizer
 from millrace.data.transforms.text.lookup import Lookup, ToNumber
+from millrace.data.transforms.text.normal import CaseFold, FilterWikipediaXML, NormalizeForm, NormalizeUTF8
+from millrace.data.transforms.text.patterns import RegexReplace, RegexTokenizer
 from millrace.data.transforms.text.sequence import (
     AddToken,
     Ngram,
@@ -14,23 +18,41 @@ from millrace.data.transforms.text.sequence import (
     TruncateSequencePair,
 )
 from millrace.data.transforms.text.to_vectors import ToVectors
-from millrace.data.transforms.text.tokenizers import UnicodeCharTokenizer, WhitespaceTokenizer
+from millrace.data.transforms.text.tokenizers import (
+    PythonTokenizer,
+    UnicodeCharTokenizer,
+    UnicodeScriptTokenizer,
+    WhitespaceTokenizer,
+)
 
 __all__ = [
+    "AddToken",
+    "BasicTokenizer",
+    "BertTokenizer",
+    "CaseFold",
     "CharNGram",
     "FastText",
+    "FilterWikipediaXML",
     "GloVe",
-    "ToVectors",
-    "Vectors",
-    "AddToken",
     "HuggingFaceTokenizer",
     "Lookup",
     "Ngram",
+    "NormalizeForm",
+    "NormalizeUTF8",
+    "PythonTokenizer",
+    "RegexReplace",
+    "RegexTokenizer",
     "SlidingWindow",
     "ToNumber",
+    "ToVectors",
     "Truncate",
     "TruncateSequencePair",
     "UnicodeCharTokenizer",
+    "UnicodeScriptTokenizer",
+    "Vectors",
     "Vocab",
     "WhitespaceTokenizer",
+    "WordpieceTokenizer",
+    "to_bytes",
+    "to_str",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.data.kernels.text.convert import to_bytes, to_str
+from millrace.data.kernels.text.normal import NormalizeForm
 from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
 
@@ -9,6 +11,9 @@ __all__ = [
     "CharNGram",
     "FastText",
     "GloVe",
+    "NormalizeForm",
     "Vectors",
     "Vocab",
+    "to_bytes",
+    "to_str",
 ]

@@ -10,7 +10,8 @@ class Case:
     """`call` makes an op, `inputs` names what it is called on ("-": nothing).
 
     In `call` are T (text), C (transforms), D (dtype), np, WORDS (a list of tokens) and F (the folder of files).
-    `better` says why the result here is another than MindSpore's, on purpose; "" where they must be the same.
+    `better` says why the result here is another than MindSpore's, on purpose; "" where they must be the same. For many
+    cases at once, a file has a list BETTER.
     """
 
     call: str
@@ -20,6 +21,18 @@ class Case:
     @property
     def name(self) -> str:
         return f"{self.call}({', '.join(self.inputs)})"
+
+
+@dataclass(frozen=True)
+class Better:
+    """Cases whose name matches may give something else than MindSpore, for this reason, and at least one does.
+
+    `same_tokens`: only the places may differ, and there is one for each token.
+    """
+
+    pattern: str
+    reason: str
+    same_tokens: bool = False
 
 
 def each(calls: str, inputs: str, better: str = "") -> list[Case]:

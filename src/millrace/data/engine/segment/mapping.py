@@ -313,7 +313,7 @@ def _in_batch(operation: Transform, columns: list[Any], params: Sequence[Any]) -
     """What `batch` makes of these columns, as columns; None where it takes another number of them."""
     assert operation.batch is not None
     if len(columns) != 1 and operation.takes == 1:
-        return [operation.batch(column, *params) for column in columns]
+        return None if operation.alone else [operation.batch(column, *params) for column in columns]
     if len(columns) not in (1, operation.takes):
         return None
     made = operation.batch(*columns, *params)
