@@ -157,6 +157,25 @@ def test_in_a_pipeline_with_workers(op, no_leaks):
         np.testing.assert_array_equal(row["text"], op(line))
 
 
+@pytest.mark.parametrize("op", named([*PLAIN, OTHERS[0]]))
+def test_a_pipeline_works_on_whole_columns(op, monkeypatch, no_leaks):
+    kind, seen = type(op), []
+    whole = kind.batch
+
+    def watched(self, column):
+        seen.append(len(column))
+        return whole(self, column)
+
+    monkeypatch.setattr(kind, "batch", watched)
+    names = ["token", "start", "limit"] if getattr(op, "with_offsets", False) else ["text"]
+    rows = lines_through(op, names)
+    assert sum(seen) == len(STRINGS) > len(seen)
+    for row, line in zip(rows, sorted(STRINGS.values()), strict=True):
+        made = op(line)
+        for name, value in zip(names, made if type(made) is tuple else (made,), strict=True):
+            np.testing.assert_array_equal(row[name], value)
+
+
 def test_offsets_are_columns_of_a_pipeline(no_leaks):
     op = text.BertTokenizer(VOCAB, lower_case=True, with_offsets=True)
     rows = lines_through(op, ("token", "start", "limit"))
