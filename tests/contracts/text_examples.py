@@ -53,8 +53,16 @@ def tokenizer_file() -> str:
 TEXT: dict[str, tuple[Callable[[], Any], str]] = {
     "AddToken": (lambda: T.AddToken("[CLS]"), "words"),
     "HuggingFaceTokenizer": (lambda: T.HuggingFaceTokenizer(tokenizer_file()), "text"),
+    "JiebaTokenizer": (
+        lambda: T.JiebaTokenizer(f"{FILES}/hmm.txt", f"{FILES}/jieba.txt", with_offsets=True),
+        "text",
+    ),
     "Lookup": (lambda: T.Lookup(T.Vocab.from_list(["<unk>", "the", "北京"]), "<unk>"), "words"),
     "Ngram": (lambda: T.Ngram([2, 3], ("_", 1), ("_", 2), "-"), "words"),
+    "SentencePieceTokenizer": (
+        lambda: T.SentencePieceTokenizer(f"{FILES}/pieces.model", T.SPieceTokenizerOutType.INT),
+        "text",
+    ),
     "SlidingWindow": (lambda: T.SlidingWindow(2), "words"),
     "ToNumber": (lambda: T.ToNumber(np.int32), "digits"),
     "ToVectors": (

@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace.core import dtype as mstype
 from millrace.core.args import INT64_MAX, Range, check_type, checked
+from millrace.core.columns import Ragged
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace.data.kernels.vision.image import as_array, describe
 from millrace.data.kernels.vision.layout import cast
@@ -231,6 +232,8 @@ class PadEnd(Operation):
     [1, 2, 9, 9]
     """
 
+    columns = (np.ndarray, Ragged)
+
     @checked
     def __init__(
         self,
@@ -268,7 +271,13 @@ class PadEnd(Operation):
         return made
 
     def batch(self, xs: Any) -> Any:
-        return PadEnd([None, *self.pad_shape], self.pad_value).row(xs) if xs.ndim > 1 else None
+        if isinstance(xs, np.ndarray):
+            return PadEnd([None, *self.pad_shape], self.pad_value).row(xs) if xs.ndim > 1 else None
+        # rows of unequal length: dense from here on
+        if len(self.pad_shape) != 1 or self.pad_shape[0] is None or isinstance(self.pad_value, (str, bytes)):
+            return None
+        fill = cast(np.array(0 if self.pad_value is None else self.pad_value), xs.values.dtype)
+        return xs.padded(self.pad_shape[0], fill)
 
 
 def _slice_part(value: Any) -> None:

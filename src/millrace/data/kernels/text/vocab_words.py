@@ -21,6 +21,7 @@ __all__ = [
     "checked_frequencies",
     "counted",
     "name_the_double",
+    "texts_of",
     "words_of_file",
 ]
 
@@ -147,15 +148,16 @@ def counted(dataset: Any, columns: list[str]) -> Counter[str]:
     with dataset.create_tuple_iterator(num_epochs=1, output_numpy=True) as rows:
         for row in rows:
             for value in row:
-                counts.update(_texts(value))
+                counts.update(texts_of(value, "build_vocab"))
     return counts
 
 
-def _texts(value: npt.NDArray[Any]) -> list[str]:
+def texts_of(value: npt.NDArray[Any], what: str) -> list[str]:
+    """The words of a value; ``what`` needs them, for the error."""
     kind = value.dtype.kind
     if kind not in "US":
         raise DataError(
-            "Invalid datatype, 'build_vocab' only supports string type of input, but got numeric type: "
+            f"Invalid datatype, '{what}' only supports string type of input, but got numeric type: "
             f"{value.dtype}. Name the columns of text: from_dataset(dataset, columns=[...])."
         )
     words: list[str] = value.reshape(-1).tolist()

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from millrace.core import dtype as mstype
 from millrace.core.args import check_type, checked
+from millrace.core.columns import Ragged, Texts
 from millrace.core.errors import ArgumentTypeError, DataError, PlanError
 from millrace.data.kernels.text.numbers import numbers_of
 from millrace.data.kernels.text.vocab import Vocab
@@ -38,6 +39,8 @@ class Lookup(TextOperation):
     array([1, 0, 2], dtype=int32)
     """
 
+    columns = (Texts,)
+
     @checked
     def __init__(
         self, vocab: Any, unknown_token: str | None = None, data_type: DataType = mstype.int32
@@ -62,6 +65,9 @@ class Lookup(TextOperation):
             bytes_too = ": bytes become text with text.to_str()" if value.dtype.kind == "S" else ""
             raise DataError(f"Lookup: input is not string datatype, but got {value.dtype}{bytes_too}.")
         return self._ids(value.reshape(-1).tolist()).reshape(value.shape)
+
+    def batch(self, column: Texts) -> Any:
+        return _as_rows(self._ids(column.strings), column)
 
     def _ids(self, words: list[str]) -> npt.NDArray[Any]:
         """The numbers of these words: one look into the table for each, and unknown ones afterwards."""
@@ -108,6 +114,8 @@ class ToNumber(TextOperation):
     array([ 1, -2,  3], dtype=int8)
     """
 
+    columns = (Texts,)
+
     @checked
     def __init__(self, data_type: DataType) -> None:
         if _kind_of_number(data_type) is None:
@@ -119,6 +127,14 @@ class ToNumber(TextOperation):
             raise DataError(f"ToNumber: input should be string datatype, but got {value.dtype}.")
         kind = data_type(self.data_type)
         return numbers_of(value.reshape(-1).tolist(), kind).reshape(value.shape)
+
+    def batch(self, column: Texts) -> Any:
+        return _as_rows(numbers_of(column.strings, data_type(self.data_type)), column)
+
+
+def _as_rows(numbers: npt.NDArray[Any], column: Texts) -> npt.NDArray[Any] | Ragged:
+    """Numbers in the place of the texts of a column."""
+    return numbers if column.rows is None else Ragged(numbers, column.rows)
 
 
 def _kind_of_number(given: Any) -> np.dtype[Any] | None:

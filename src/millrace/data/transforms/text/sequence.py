@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from millrace.core.args import INT32_MAX, Range, check_type, checked
+from millrace.core.columns import Ragged, Texts
 from millrace.core.errors import ArgumentValueError, DataError, PlanError
 from millrace.core.text import narrow
+from millrace.data.kernels.text.cuts import cut, lengths_of
 from millrace.data.kernels.text.sequences import ngrams, pair_lengths, windows
 from millrace.data.transforms.checks import PositiveInt, Rule, positive
 
@@ -34,6 +36,8 @@ class AddToken(TextOperation):
     array(['[CLS]', 'a', 'b'], dtype='<U5')
     """
 
+    columns = (Texts,)
+
     @checked
     def __init__(self, token: str, begin: bool = True) -> None:
         if not token:
@@ -49,6 +53,12 @@ class AddToken(TextOperation):
         token = np.full((*value.shape[:-1], 1), self.token)
         return np.concatenate([token, value] if self.begin else [value, token], axis=-1)
 
+    def batch(self, column: Texts) -> Any:
+        if column.rows is None:
+            return None
+        token = [self.token]
+        return Texts.of_lists([token + row if self.begin else row + token for row in column.lists()])
+
 
 class Truncate(TextOperation):
     """The first values of a row of words or numbers; with two dimensions, of each row.
@@ -60,6 +70,8 @@ class Truncate(TextOperation):
     >>> text.Truncate(2)(["a", "b", "c"])
     array(['a', 'b'], dtype='<U1')
     """
+
+    columns = (Texts, Ragged, np.ndarray)
 
     @checked
     def __init__(self, max_seq_len: PositiveInt) -> None:
@@ -76,6 +88,14 @@ class Truncate(TextOperation):
                 f"{value.dtype}."
             )
         return _narrow(value[..., : self.max_seq_len])
+
+    def batch(self, column: Any) -> Any:
+        if isinstance(column, np.ndarray):
+            right = column.ndim in (2, 3) and column.dtype.kind in "biuf"
+            return column[..., : self.max_seq_len] if right else None
+        if column.rows is None or (isinstance(column, Ragged) and column.values.dtype.kind not in "biuf"):
+            return None
+        return cut(column, np.minimum(column.lengths, self.max_seq_len))
 
 
 def _length(name: str, value: Any) -> None:
@@ -100,22 +120,31 @@ class TruncateSequencePair(TextOperation):
     (array(['a', 'b'], dtype='<U1'), array(['x', 'y'], dtype='<U1'))
     """
 
-    takes = None
+    takes = 2
+    columns = (Texts, Ragged, np.ndarray)
 
     @checked
     def __init__(self, max_length: Annotated[Any, Rule(_length)]) -> None:
         self.max_length = max_length
 
-    def row(self, *values: Any) -> Any:
-        if len(values) != 2:
-            raise DataError(f"TruncateSequencePair: Expected two inputs, but got {len(values)} inputs.")
-        one, two = values
+    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+        raise DataError(f"TruncateSequencePair: Expected two inputs, but got {len(values)} inputs.")
+
+    def row(self, one: Any, two: Any) -> Any:
         if one.ndim != 1 or two.ndim != 1:
             raise DataError(
                 f"TruncateSequencePair: both data column should be of rank 1, but got {one.ndim} and {two.ndim}."
             )
         first, second = pair_lengths(len(one), len(two), self.max_length)
         return _narrow(one[:first]), _narrow(two[:second])
+
+    def batch(self, one: Any, two: Any) -> Any:
+        for column in (one, two):
+            flat = column.ndim == 2 if isinstance(column, np.ndarray) else column.rows is not None
+            if not flat:
+                return None
+        first, second = pair_lengths(lengths_of(one), lengths_of(two), self.max_length)
+        return cut(one, first), cut(two, second)
 
 
 def _sizes(name: str, value: Any) -> None:
@@ -153,6 +182,8 @@ class Ngram(TextOperation):
     array(['a-b', 'b-c', 'a-b-c'], dtype='<U5')
     """
 
+    columns = (Texts,)
+
     @checked
     def __init__(
         self,
@@ -174,6 +205,12 @@ class Ngram(TextOperation):
                 f"Ngram: input is not a 1D data with string datatype, but {value.ndim}D with {value.dtype}."
             )
         return np.array(ngrams(value.tolist(), self.ngrams, self.left_pad, self.right_pad, self.separator))
+
+    def batch(self, column: Texts) -> Any:
+        if column.rows is None:
+            return None
+        made = (self.ngrams, self.left_pad, self.right_pad, self.separator)
+        return Texts.of_lists([ngrams(row, *made) for row in column.lists()])
 
 
 def _axis(name: str, value: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any
 
 import numpy as np
 
 from millrace.core.args import check_type, checked
+from millrace.core.columns import Texts
 from millrace.core.errors import DataError, PlanError
 from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.transforms.checks import Rule, each_type
@@ -42,6 +44,8 @@ class ToVectors(TextOperation):
            [ 3.,  4.]], dtype=float32)
     """
 
+    columns = (Texts,)
+
     @checked
     def __init__(
         self,
@@ -64,6 +68,17 @@ class ToVectors(TextOperation):
             raise DataError(f"ToVectors: input tensor type should be string, but got {value.dtype}.")
         found = self._found(value.reshape(-1).tolist())
         return found[0] if len(found) == 1 else found
+
+    def batch(self, column: Texts) -> Any:
+        found = self._found(column.strings)
+        if column.rows is None:
+            return found
+        lengths = column.lengths
+        if (lengths == lengths[:1]).all():
+            size = int(lengths[0])
+            return found if size == 1 else found.reshape(len(lengths), size, self.vectors.dim)
+        rows = [found[a:b] for a, b in itertools.pairwise(column.rows.tolist())]
+        return [row[0] if len(row) == 1 else row for row in rows]
 
     def _found(self, words: list[str]) -> Any:
         with np.errstate(over="ignore"):
