@@ -16,7 +16,9 @@ import millrace.dataset as ds
 import millrace.dataset.text as text
 from millrace.core.errors import FormatError
 from millrace.data.kernels.text import vector_file, vector_store
+from millrace.data.kernels.text import vectors as vectors_module
 from millrace.data.kernels.text.vectors import CharNGram, Vectors
+from millrace.data.kernels.text.word_index import WordIndex
 
 
 @pytest.fixture
@@ -249,3 +251,38 @@ def test_the_hash_is_of_the_contents(file, cache, monkeypatch):
     assert hash(one) == hash(two)
     assert one != Vectors.from_file(file("a 1 3\n", "three.txt"))
     assert one != text.FastText.from_file(file("a 1 2\n", "one.vec"))
+
+
+def test_words_are_found_without_a_table_of_all(file, cache, monkeypatch):
+    vectors = Vectors.from_file(file("3 2\nthe 1 2\n中 3 4\nThe 5 6\n"))
+    monkeypatch.setattr(vectors_module, "MOST_SEEN", 2)
+    unknown = np.array([-1, -1], np.float32)
+    for words in (["the", "中", "x"], ["THE", "the"], ["The", "The", "y", "中"], []):
+        found = vectors.find(words, unknown, True)
+        wanted = {"the": [1, 2], "中": [3, 4], "THE": [1, 2], "The": [5, 6]}
+        assert found.tolist() == [wanted.get(word, [-1, -1]) for word in words]
+    assert vectors._table is None
+    assert "中" in vectors
+    assert "z" not in vectors
+    assert vectors.table == {"the": 0, "中": 1, "The": 2}
+
+
+def test_the_hash_does_not_depend_on_the_cache(file, cache, monkeypatch):
+    path = file(some())
+    mapped = Vectors.from_file(path)
+    monkeypatch.setattr(vector_store, "KEEP_FROM", 1 << 30)
+    assert Vectors.from_file(path).digest == mapped.digest
+
+
+@given(st.dictionaries(st.text(st.characters()), st.integers(0, 2**31 - 1)), st.lists(st.text()))
+def test_an_index_finds_what_a_table_does(table, others):
+    index = WordIndex.of(table)
+    words = [*table, *others]
+    assert index.find(words) == [table.get(word) for word in words]
+    assert index.table() == table
+
+
+def test_two_words_with_one_hash_are_told_apart(monkeypatch):
+    monkeypatch.setattr("millrace.data.kernels.text.word_index._hash", lambda word: 7)
+    index = WordIndex.of({"a": 3, "b": 5, "c": 9})
+    assert index.find(["c", "a", "b", "d"]) == [9, 3, 5, None]

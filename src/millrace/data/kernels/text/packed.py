@@ -38,10 +38,10 @@ class Packed:
         words = [text[start:end] for start, end in itertools.pairwise([0, *ends])]
         return dict(zip(words, self.ids.tolist(), strict=True))
 
-    def digest(self, *more: npt.NDArray[Any]) -> bytes:
-        """A hash of the contents, the same in every process; of other arrays too, where they are given."""
+    def digest(self) -> bytes:
+        """A hash of the contents, the same in every process."""
         made = hashlib.blake2b(digest_size=20)
-        for part in (*self, *more):
+        for part in self:
             made.update(part.size.to_bytes(8, "little"))
             made.update(np.ascontiguousarray(part).reshape(-1).data)
         return made.digest()

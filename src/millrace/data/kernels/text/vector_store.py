@@ -23,8 +23,9 @@ import numpy.typing as npt
 from millrace.core.log import get_logger
 
 from .packed import Packed
+from .word_index import WordIndex
 
-__all__ = ["KEEP_FROM", "Entry", "Stored", "opened"]
+__all__ = ["KEEP_FROM", "Entry", "Stored", "digest_of", "opened"]
 
 log = get_logger(__name__)
 
@@ -34,7 +35,7 @@ VERSION = 1
 HEAD = 4096
 ENDS = 1 << 16
 
-Stored = tuple[Packed, npt.NDArray[np.float32], bytes]
+Stored = tuple[WordIndex, npt.NDArray[np.float32], bytes]
 
 
 class Entry:
@@ -78,17 +79,12 @@ class Entry:
                     rows, dim = rows + len(block), block.shape[1]
                     made.update(block.data)
                     full = full or self._write(file, block.data)
-                packed = Packed.of(table)
-                made.update(packed.digest())
-                head = self.belongs | {
-                    "rows": rows,
-                    "dim": dim,
-                    "words": len(table),
-                    "text": packed.text.size,
-                }
-                line = json.dumps(head | {"digest": made.hexdigest()}).encode()
-                for part in (packed.lengths, packed.ids, packed.text):
-                    full = full or self._write(file, part.data)
+                made.update(Packed.of(table).digest())
+                index = WordIndex.of(table)
+                sizes = {"rows": rows, "dim": dim, "words": len(index), "text": index.text.size}
+                line = json.dumps(self.belongs | sizes | {"digest": made.hexdigest()}).encode()
+                for part in (b"\0" * _gap(rows, dim), *[part.data for part in index.parts]):
+                    full = full or self._write(file, part)
                 if full or len(line) > HEAD or _state(self.source).items() - self.belongs.items():
                     return None
                 file.seek(0)
@@ -134,22 +130,31 @@ def opened(path: str, belongs: dict[str, Any] | None = None, digest: bytes = b""
     except (OSError, ValueError, KeyError, TypeError):
         return None
     ours = state.st_uid == os.getuid() and not state.st_mode & 0o022
-    fits = min(rows, dim, words, text) >= 0 and state.st_size == HEAD + 4 * rows * dim + 8 * words + text
+    begin = HEAD + 4 * rows * dim + _gap(rows, dim)  # of the words
+    fits = min(rows, dim, words, text) >= 0 and state.st_size == begin + 20 * words + 8 + text
     if not ours or not fits or (digest and kept != digest):
         return None
     if belongs is not None and any(head.get(name) != value for name, value in belongs.items()):
         return None
-    whole = np.memmap(path, np.uint8, "r")
+    whole = np.asarray(np.memmap(path, np.uint8, "r"))
     vectors = whole[HEAD : HEAD + 4 * rows * dim].view(np.float32).reshape(rows, dim)
-    rest = whole[HEAD + 4 * rows * dim :]
-    packed = Packed(
-        np.asarray(rest[8 * words :]),
-        np.asarray(rest[: 4 * words]).view(np.int32),
-        np.asarray(rest[4 * words : 8 * words]).view(np.int32),
-    )
-    if words and (packed.ids.min() < 0 or packed.ids.max() >= rows or packed.lengths.min() < 0):
+    parts = np.split(whole[begin:], np.cumsum([8 * words, 8 * words + 8, 4 * words]))
+    index = WordIndex(parts[0].view(np.uint64), parts[1].view(np.int64), parts[2].view(np.int32), parts[3])
+    if words and (index.rows.min() < 0 or index.rows.max() >= rows or index.ends[-1] != text):
         return None
-    return packed, np.asarray(vectors), kept
+    return index, vectors, kept
+
+
+def _gap(rows: int, dim: int) -> int:
+    """Bytes after the vectors, so that the words begin at a multiple of eight."""
+    return -4 * rows * dim % 8
+
+
+def digest_of(vectors: npt.NDArray[np.float32], table: dict[str, int]) -> bytes:
+    """A hash of words and vectors, as an entry has it."""
+    made = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=20)
+    made.update(Packed.of(table).digest())
+    return made.digest()
 
 
 def _head(path: Path) -> dict[str, Any]:

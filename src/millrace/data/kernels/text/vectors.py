@@ -21,11 +21,14 @@ from millrace.core.errors import ArgumentValueError, DataError, FormatError
 
 from .packed import Packed
 from .vector_file import VectorFile
-from .vector_store import Entry, Stored, opened
+from .vector_store import Entry, Stored, digest_of, opened
+from .word_index import WordIndex
 
 __all__ = ["CharNGram", "FastText", "GloVe", "Vectors"]
 
 Matrix = npt.NDArray[np.float32]
+# Words that are remembered with their rows, where there is no table of all.
+MOST_SEEN = 1_000_000
 
 
 class Vectors:
@@ -48,8 +51,9 @@ class Vectors:
     """
 
     def __init__(self) -> None:
-        self._packed: Packed | None = None
+        self._index: WordIndex | None = None
         self._table: dict[str, int] | None = None
+        self._seen: dict[str, int | None] = {}  # words that the index was asked for
         self._digest = b""
         self._kept = ""  # the file that is mapped
         self._matrix: Matrix = np.zeros((0, 0), np.float32)
@@ -98,7 +102,7 @@ class Vectors:
         self._table = source.table
 
     def _take(self, stored: Stored, kept: str = "") -> None:
-        self._packed, self._matrix, self._digest = stored
+        self._index, self._matrix, self._digest = stored
         self._kept = kept
 
     @classmethod
@@ -115,8 +119,7 @@ class Vectors:
     def table(self) -> dict[str, int]:
         """The words and their rows in ``matrix``, for reading only."""
         if self._table is None:
-            self._table = {} if self._packed is None else self._packed.table()
-            self._packed = None
+            self._table = {} if self._index is None else self._index.table()
         return self._table
 
     @property
@@ -131,16 +134,30 @@ class Vectors:
 
     def find(self, words: Sequence[str], unknown: Matrix, lower: bool) -> Matrix:
         """The vectors of these words, one in each row; a word that is not known gets ``unknown``."""
-        get = self.table.get
-        rows: list[Any] = list(map(get, words))
-        if None in rows:
-            for i, row in enumerate(rows):
-                if row is None:
-                    rows[i] = get(words[i].lower(), -1) if lower else -1
-        places = np.array(rows, np.int64)
+        rows = self._rows(words)
+        if lower and None in rows:
+            missing = [i for i, row in enumerate(rows) if row is None]
+            again = self._rows([words[i].lower() for i in missing])
+            for i, row in zip(missing, again, strict=True):
+                rows[i] = row
+        places = np.array([-1 if row is None else row for row in rows], np.int64)
         found = self._matrix[places]
         found[places < 0] = unknown
         return found
+
+    def _rows(self, words: Sequence[str]) -> list[int | None]:
+        """The rows of these words: from the table, or from the index, which is asked once for a word."""
+        if self._table is not None or self._index is None:
+            return list(map(self.table.get, words))
+        seen = self._seen
+        new = [word for word in dict.fromkeys(words) if word not in seen]
+        if new:
+            found = dict(zip(new, self._index.find(new), strict=True))
+            if len(seen) + len(new) > MOST_SEEN:
+                self._seen = seen = {**{word: seen[word] for word in words if word in seen}, **found}
+            else:
+                seen.update(found)
+        return [seen[word] for word in words]
 
     # --- what it is ---------------------------------------------------------------------------------
 
@@ -148,7 +165,7 @@ class Vectors:
     def digest(self) -> bytes:
         """A hash of the words and vectors, the same in every process."""
         if not self._digest:
-            self._digest = (self._packed or Packed.of(self.table)).digest(self._matrix)
+            self._digest = digest_of(self._matrix, self.table)
         return self._digest
 
     def _identity(self) -> dict[str, Any]:
@@ -169,13 +186,13 @@ class Vectors:
         return hash(self.digest)
 
     def __len__(self) -> int:
-        return len(self._packed.ids) if self._packed is not None else len(self.table)
+        return len(self._index) if self._index is not None else len(self.table)
 
     def __bool__(self) -> bool:
         return True
 
     def __contains__(self, word: object) -> bool:
-        return word in self.table
+        return isinstance(word, str) and self._rows([word])[0] is not None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} words of {self.dim} numbers)"
@@ -184,8 +201,7 @@ class Vectors:
         came = (self.file_path, self.max_vectors)
         if self._kept:
             return _unpickled, (type(self), self.digest, came, self._kept, None)
-        packed = self._packed or Packed.of(self.table)
-        return _unpickled, (type(self), self.digest, came, "", (*packed, self._matrix))
+        return _unpickled, (type(self), self.digest, came, "", (*Packed.of(self.table), self._matrix))
 
     def __copy__(self) -> Self:
         return self
@@ -209,8 +225,8 @@ def _unpickled(
             found = kind()
             found.file_path, found.max_vectors = came
             if parts is not None:
-                *packed, matrix = parts
-                found._take((Packed(*packed), matrix, digest))
+                *packed, found._matrix = parts
+                found._table, found._digest = Packed(*packed).table(), digest
             else:
                 stored = opened(kept, digest=digest)
                 if stored is None:
@@ -292,15 +308,12 @@ class CharNGram(Vectors):
     def _pieces(self, word: str) -> list[int]:
         data = word.encode("utf-8", "surrogateescape")
         signs = [b"#BEGIN#", *[data[i : i + 1] for i in range(len(data))], b"#END#"]
-        table = self.table
-        rows: list[int] = []
+        pieces: list[str] = []
         for n in (2, 3, 4):
             for i in range(len(signs) - n + 1):
                 piece = b"".join(signs[i : i + n]).decode("utf-8", "surrogateescape")
-                row = table.get(f"{n}gram-{piece}")
-                if row is not None:
-                    rows.append(row)
-        return rows
+                pieces.append(f"{n}gram-{piece}")
+        return [row for row in self._rows(pieces) if row is not None]
 
 
 def _check_name(path: str) -> None:
