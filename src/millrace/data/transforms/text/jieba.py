@@ -94,7 +94,7 @@ class JiebaTokenizer(Tokenizer):
             check_type(freq, (int,), "freq")
             Range(0, UINT32_MAX).check("freq", freq)
         if word:
-            self.words.append((word, freq or 0))
+            self.words = [*self.words, (word, freq or 0)]
 
     @checked
     def add_dict(self, user_dict: Any) -> None:
@@ -121,7 +121,15 @@ class JiebaTokenizer(Tokenizer):
 
     @property
     def _cutter(self) -> Cutter:
-        return cutter_of(self.mp_path, self.hmm_path, self.mode, self.words)
+        # looked for once, and again when words were added
+        words, cutter = self.__dict__.get("_made", (-1, None))
+        if cutter is None or words != len(self.words):
+            cutter = cutter_of(self.mp_path, self.hmm_path, self.mode, self.words)
+            self._made = (len(self.words), cutter)
+        return cutter
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_made"}
 
     def tokens(self, text: str) -> list[str]:
         return [text[start:stop] for start, stop in self._cutter.spans(text)]
