@@ -94,7 +94,7 @@ class JiebaTokenizer(Tokenizer):
             check_type(freq, (int,), "freq")
             Range(0, UINT32_MAX).check("freq", freq)
         if word:
-            self.words = [*self.words, (word, freq or 0)]
+            self.words.append((word, freq or 0))
 
     @checked
     def add_dict(self, user_dict: Any) -> None:
@@ -127,6 +127,13 @@ class JiebaTokenizer(Tokenizer):
             cutter = cutter_of(self.mp_path, self.hmm_path, self.mode, self.words)
             self._made = (len(self.words), cutter)
         return cutter
+
+    @classmethod
+    def from_json(cls, json_string: str) -> JiebaTokenizer:
+        made = super().from_json(json_string)
+        assert isinstance(made, JiebaTokenizer)
+        made.words = [(word, times) for word, times in made.words]  # a list, so that words may be added
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_made"}
