@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 from collections.abc import Callable, Sequence
@@ -50,7 +51,8 @@ class MapStep:
         self.foreign, self.foreign_end = any(whose), whose[-1]
         self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
         for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
-            importlib.import_module(library)
+            with contextlib.suppress(ImportError):  # the transform itself says which extra brings it
+                importlib.import_module(library)
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         names = list(chunk.columns)

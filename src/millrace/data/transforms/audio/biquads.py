@@ -35,6 +35,7 @@ class BiquadOperation(AudioOperation):
     """A filter that is told by its coefficients."""
 
     _ours = True
+    libraries = ("scipy.signal",)
 
     def coefficients(self) -> Coefficients:
         """b and a of the filter."""

@@ -69,6 +69,8 @@ class LFilter(AudioOperation):
     [0.25, 0.125, 0.0625]
     """
 
+    libraries = ("scipy.signal",)
+
     @checked
     def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True) -> None:
         _check_both(a_coeffs, b_coeffs)
@@ -89,6 +91,8 @@ class Filtfilt(AudioOperation):
     >>> Filtfilt([1.0, 0.0], [0.5, 0.5])(np.array([0.0, 1.0, 0.0, 0.0])).tolist()
     [0.25, 0.5, 0.25, 0.0]
     """
+
+    libraries = ("scipy.signal",)
 
     @checked
     def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True) -> None:

@@ -194,6 +194,8 @@ class Overdrive(AudioOperation):
     [0.075, 0.625, 0.622]
     """
 
+    libraries = ("scipy.signal",)
+
     @checked
     def __init__(self, gain: Percent = 20.0, color: Percent = 20.0) -> None:
         self.gain, self.color = gain, color
