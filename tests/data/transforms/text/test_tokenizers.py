@@ -220,6 +220,8 @@ def test_what_is_remembered_is_bounded_and_not_pickled():
     for word in ("a", "b", "c", "d", "e"):
         assert few[word] == (word,)
         assert len(few) <= 3
+    assert few["long" * 100] == tuple("long" * 100)
+    assert "long" * 100 not in few
 
 
 def test_many_threads_at_once():

@@ -10,6 +10,8 @@ __all__ = ["Pieces", "Remembered"]
 
 # words that are remembered; past it all are forgotten, so that a stream without end does not fill the memory
 _MOST = 1 << 18
+# characters of a word that is remembered: longer ones hardly come twice, and would fill the memory
+_LONGEST = 64
 
 
 class Remembered(dict[str, tuple[Any, ...]]):
@@ -25,9 +27,10 @@ class Remembered(dict[str, tuple[Any, ...]]):
 
     def __missing__(self, word: str) -> tuple[Any, ...]:
         made = self.function(word)
-        if len(self) >= self.most:
-            self.clear()
-        self[word] = made
+        if len(word) <= _LONGEST:
+            if len(self) >= self.most:
+                self.clear()
+            self[word] = made
         return made
 
     def of_all(self, words: list[str]) -> list[Any]:
