@@ -13,6 +13,28 @@ import numpy as np
 import millrace.dataset.audio as A
 from tests.parity.audio.inputs import noise
 
+SPECTRAL: dict[str, tuple[Callable[[], Any], str]] = {
+    "DetectPitchFrequency": (lambda: A.DetectPitchFrequency(400, win_length=2, freq_high=190), "wave"),
+    "GriffinLim": (lambda: A.GriffinLim(n_fft=14, n_iter=3), "spectrogram"),
+    "InverseMelScale": (lambda: A.InverseMelScale(12, n_mels=8, max_iter=50), "spectrogram"),
+    "InverseSpectrogram": (lambda: A.InverseSpectrogram(n_fft=10), "complex"),
+    "LFCC": (lambda: A.LFCC(n_filter=6, n_lfcc=4, speckwargs={"n_fft": 16}), "wave"),
+    "MFCC": (lambda: A.MFCC(n_mfcc=4, melkwargs={"n_fft": 16, "n_mels": 6}), "wave"),
+    "MelScale": (lambda: A.MelScale(n_mels=4, n_stft=8), "spectrogram"),
+    "MelSpectrogram": (lambda: A.MelSpectrogram(n_fft=16, n_mels=6), "wave"),
+    "PhaseVocoder": (lambda: A.PhaseVocoder(1.5, np.linspace(0, 9, 6, dtype=np.float32)[:, None]), "complex"),
+    "PitchShift": (lambda: A.PitchShift(16000, 5, n_fft=16), "wave"),
+    "Resample": (lambda: A.Resample(3, 2), "wave"),
+    "SlidingWindowCmn": (lambda: A.SlidingWindowCmn(4, 2), "spectrogram"),
+    "SpectralCentroid": (lambda: A.SpectralCentroid(16000, n_fft=16), "wave"),
+    "Spectrogram": (lambda: A.Spectrogram(n_fft=16), "wave"),
+    "TimeStretch": (lambda: A.TimeStretch(n_freq=6, fixed_rate=0.8), "complex"),
+    "Vad": (
+        lambda: A.Vad(800, search_time=0.02, measure_duration=0.02, measure_freq=100.0, hp_lifter_freq=90.0),
+        "wave",
+    ),
+}
+
 AUDIO: dict[str, tuple[Callable[[], Any], str]] = {
     "AllpassBiquad": (lambda: A.AllpassBiquad(16000, 1000.0), "wave"),
     "AmplitudeToDB": (lambda: A.AmplitudeToDB(top_db=20.0), "spectrogram"),
@@ -49,6 +71,7 @@ AUDIO: dict[str, tuple[Callable[[], Any], str]] = {
     "TimeMasking": (lambda: A.TimeMasking(True, 5), "spectrogram"),
     "TrebleBiquad": (lambda: A.TrebleBiquad(16000, 10.0), "wave"),
     "Vol": (lambda: A.Vol(0.5), "wave"),
+    **SPECTRAL,
 }
 
 

@@ -282,6 +282,7 @@ DENSE = {
     "waves": np.stack([audio_values("wave", i)[0] for i in range(ROWS)]),
     "wide waves": np.stack([audio_values("wave", i)[0] for i in range(ROWS)]).astype(np.float64),
     "complex": np.stack([audio_values("complex", i)[0] for i in range(ROWS)]),
+    "spectrograms": np.stack([audio_values("spectrogram", i)[0] for i in range(ROWS)]),
     "not numbers": np.array([np.nan, np.inf, -np.inf, 300.5, -1.5, 3e9, 0, 1, 2, 3, 4]),
 }
 WITH_BATCH = sorted(
@@ -316,7 +317,7 @@ def test_a_whole_column_gives_what_its_rows_give(name, column):
 @pytest.mark.parametrize("name", WITH_BATCH)
 def test_the_pipeline_uses_it_and_gives_the_same(name, monkeypatch):
     kind, called = public()[name], []
-    column = {"label": "scalars", "wave": "waves", "spectrogram": "waves", "complex": "complex"}
+    column = {"label": "scalars", "wave": "waves", "spectrogram": "spectrograms", "complex": "complex"}
     column["words"] = "vectors"
     op, xs = EXAMPLES[name].make(), DENSE[column.get(EXAMPLES[name].inputs, "images")]
     whole = kind.batch

@@ -102,6 +102,46 @@ WAVES: dict[str, Callable[[], np.ndarray]] = {
     "real_complex": lambda: noise(4, 5).astype(np.complex64),
 }
 
+# for spectral transforms: n_fft 64 and 16 kHz
+SPECTRAL: dict[str, Callable[[], np.ndarray]] = {
+    "stft": lambda: noise(33, 9, 2, salt=21).astype(np.float32),
+    "stft64": lambda: noise(2, 33, 9, 2, salt=22),
+    "stfts": lambda: noise(2, 2, 33, 6, 2, salt=23).astype(np.float32),
+    "stft_full": lambda: noise(64, 9, 2, salt=24).astype(np.float32),
+    "stft_odd": lambda: noise(17, 9, 2, salt=24).astype(np.float32),
+    "stft_int": lambda: (noise(33, 5, 2, salt=25) * 50).astype(np.int16),
+    "one_frame": lambda: noise(33, 1, 2, salt=26).astype(np.float32),
+    "many_frames": lambda: noise(33, 1200, 2, salt=27).astype(np.float32),
+    "power": lambda: np.abs(noise(33, 9, salt=31)).astype(np.float32),
+    "power64": lambda: np.abs(noise(2, 33, 9, salt=32)),
+    "powers": lambda: np.abs(noise(2, 2, 33, 6, salt=33)).astype(np.float32),
+    "power_int": lambda: (np.abs(noise(33, 5, salt=34)) * 90).astype(np.uint8),
+    "one_power": lambda: np.abs(noise(33, 1, salt=35)).astype(np.float32),
+    "mels": lambda: np.abs(noise(2, 6, 5, salt=36)).astype(np.float32),
+    "mels64": lambda: np.abs(noise(6, 5, salt=37)),
+    "features": lambda: (noise(2, 40, 3, salt=38) * 3 + 1).astype(np.float32),
+    "features64": lambda: noise(2, 2, 30, 2, salt=39),
+    "flat": lambda: np.ones((12, 2), np.float32),
+    "nan_features": lambda: np.where(np.arange(24).reshape(12, 2) == 9, np.nan, 1.5).astype(np.float32),
+    "second": lambda: (tone(16000, 220.0) + noise(16000, salt=40) * 0.01).astype(np.float32),
+    "second64": lambda: tone(16000, 220.0) + noise(16000, salt=40) * 0.01,
+    "seconds": lambda: np.stack([tone(8000, 130.0), tone(8000, 700.0)]).astype(np.float32),
+    "seconds16": lambda: np.stack([tone(8000, 130.0), tone(8000, 700.0)]).astype(np.float16),
+    "hiss": lambda: noise(2000, salt=41).astype(np.float32) * np.float32(0.01),
+    "hisses": lambda: noise(2, 1900, salt=42) * 0.01,
+    "speech": lambda: speech().astype(np.float32),
+}
+
+
+def speech() -> np.ndarray:
+    """Hiss, and from the middle on a voice: at 1600 samples per second it has a pitch of 150 Hz."""
+    made = noise(3200, salt=43) * 0.01
+    made[1600:] += sum(tone(1600, 1500.0 * k) / k for k in range(1, 6))
+    return made
+
+
+WAVES |= SPECTRAL
+
 
 def make(name: str) -> np.ndarray:
     return WAVES[name]()

@@ -15,6 +15,7 @@ from millrace.data.transforms.audio.biquads import (
     RiaaBiquad,
     TrebleBiquad,
 )
+from millrace.data.transforms.audio.cepstra import LFCC, MFCC
 from millrace.data.transforms.audio.delays import (
     Flanger,
     Phaser,
@@ -45,6 +46,15 @@ from millrace.data.transforms.audio.masks import (
     MaskAlongAxisIID,
     TimeMasking,
 )
+from millrace.data.transforms.audio.mel import InverseMelScale, MelScale, MelSpectrogram
+from millrace.data.transforms.audio.spectrum import (
+    GriffinLim,
+    InverseSpectrogram,
+    SpectralCentroid,
+    Spectrogram,
+)
+from millrace.data.transforms.audio.speech import DetectPitchFrequency, SlidingWindowCmn, Vad
+from millrace.data.transforms.audio.tempo import PhaseVocoder, PitchShift, Resample, TimeStretch
 
 __all__ = [
     "AllpassBiquad",
@@ -61,6 +71,7 @@ __all__ = [
     "DBToAmplitude",
     "DCShift",
     "DeemphBiquad",
+    "DetectPitchFrequency",
     "Dither",
     "EqualizerBiquad",
     "Fade",
@@ -68,18 +79,33 @@ __all__ = [
     "Flanger",
     "FrequencyMasking",
     "Gain",
+    "GriffinLim",
     "HighpassBiquad",
+    "InverseMelScale",
+    "InverseSpectrogram",
+    "LFCC",
     "LFilter",
     "LowpassBiquad",
+    "MFCC",
     "Magphase",
     "MaskAlongAxis",
     "MaskAlongAxisIID",
+    "MelScale",
+    "MelSpectrogram",
     "MuLawDecoding",
     "MuLawEncoding",
     "Overdrive",
+    "PhaseVocoder",
     "Phaser",
+    "PitchShift",
+    "Resample",
     "RiaaBiquad",
+    "SlidingWindowCmn",
+    "SpectralCentroid",
+    "Spectrogram",
     "TimeMasking",
+    "TimeStretch",
     "TrebleBiquad",
+    "Vad",
     "Vol",
 ]

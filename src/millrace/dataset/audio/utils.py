@@ -16,6 +16,7 @@ from millrace.data.kernels.audio.enums import (
     ScaleType,
     WindowType,
 )
+from millrace.data.transforms.audio.banks import create_dct, linear_fbanks, melscale_fbanks
 
 __all__ = [
     "BorderType",
@@ -30,4 +31,7 @@ __all__ = [
     "ResampleMethod",
     "ScaleType",
     "WindowType",
+    "create_dct",
+    "linear_fbanks",
+    "melscale_fbanks",
 ]

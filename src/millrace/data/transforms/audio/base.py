@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from millrace.core.errors import ArgumentTypeError, DataError
+from millrace.core.rng import Draws
 from millrace.data.transforms.operation import Operation
 
-__all__ = ["AudioOperation", "whole"]
+__all__ = ["AudioOperation", "each_row", "in_blocks", "whole"]
 
 
 class AudioOperation(Operation):
@@ -34,3 +36,34 @@ def whole(operation: AudioOperation, xs: Any) -> Any:
         return operation.row(xs)
     except DataError:
         return None  # the rows run one by one, and the wrong one is named
+
+
+# bytes of the rows that are treated at once: what is made of them on the way stays in the processor's cache
+_BLOCK = 1 << 16
+
+
+def in_blocks(operation: AudioOperation, xs: Any, call: Callable[[Any], Any] | None = None) -> Any:
+    """`whole`, a few rows at a time: for operations that make much of little, such as overlapping frames.
+
+    ``call`` treats some rows, where it is not `row`.
+    """
+    if xs.ndim <= operation.dims or not len(xs):
+        return None
+    call = call or operation.row
+    step = max(1, _BLOCK // max(xs[0].nbytes, 1))
+    try:
+        first = call(xs[:step])
+        if step >= len(xs):
+            return first
+        made = np.empty((len(xs), *first.shape[1:]), first.dtype)
+        made[:step] = first
+        for start in range(step, len(xs), step):
+            made[start : start + step] = call(xs[start : start + step])
+    except DataError:
+        return None  # the rows run one by one, and the wrong one is named
+    return made
+
+
+def each_row(draws: Draws) -> list[Draws]:
+    """A source of random numbers per row, for operations that need many."""
+    return [draws[i : i + 1] for i in range(len(draws))]
