@@ -15,15 +15,15 @@ from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vecto
 from millrace.data.kernels.text.vocab import Vocab
 
 __all__ = [
+    "CharNGram",
+    "FastText",
+    "GloVe",
     "JiebaMode",
+    "NormalizeForm",
     "SPieceTokenizerLoadType",
     "SPieceTokenizerOutType",
     "SentencePieceModel",
     "SentencePieceVocab",
-    "CharNGram",
-    "FastText",
-    "GloVe",
-    "NormalizeForm",
     "Vectors",
     "Vocab",
     "to_bytes",
