@@ -59,7 +59,7 @@ def test_jax() -> None:
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'millrace\[torch\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'torch>=2.2'"):
         first(output="torch")
 
 

@@ -280,5 +280,5 @@ def test_damage_anywhere_gives_a_result_or_an_error(tmp_path, name):
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(ImportError, match=r"reading videos needs 'av'.*millrace\[video\]"):
+    with pytest.raises(ImportError, match=r"reading videos needs 'av'.*pip install 'av>=15'"):
         vision.read_video(str(FILES / "plain.mp4"))

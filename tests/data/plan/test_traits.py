@@ -121,7 +121,7 @@ def test_a_stage_is_found_in_the_table(no_leaks):
     assert rows_of(over(source(), Peek).batch(10)) == [list(range(10)), list(range(10, 20))]
 
 
-def test_a_node_without_a_stage_is_named():
+def test_a_node_without_a_stage_is_named(no_leaks):
     with pytest.raises(PlanError, match="no stage for Unknown"):
         rows_of(over(source(), Unknown))
 

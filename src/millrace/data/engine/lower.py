@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import PlanError
@@ -67,21 +68,24 @@ class Lowering:
         if isinstance(node, physical.Segment):
             return self._segment(node, epochs)
         below = node.passes_below(epochs)
-        ups = [self.build(child, below) for child in node.inputs]
-        plan, stats = self.plan, self._stats(node)
-        return make_stage(
-            Making(
-                node=node,
-                ups=ups,
-                stats=stats,
-                epochs=epochs,
-                seed=plan.seed,
-                settings=plan.settings,
-                budget=self.budget,
-                mender=lambda start: self._mender(node, start),
-                inner=self._inner,
+        ups: list[Stage] = []
+        with _closing(ups):
+            for child in node.inputs:
+                ups.append(self.build(child, below))
+            plan, stats = self.plan, self._stats(node)
+            return make_stage(
+                Making(
+                    node=node,
+                    ups=ups,
+                    stats=stats,
+                    epochs=epochs,
+                    seed=plan.seed,
+                    settings=plan.settings,
+                    budget=self.budget,
+                    mender=lambda start: self._mender(node, start),
+                    inner=self._inner,
+                )
             )
-        )
 
     def _mender(self, node: Node, start: State) -> Mender:
         settings = self.plan.settings
@@ -108,8 +112,8 @@ class Lowering:
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
         stats.fixed_rows = spot.rows if spot.fixed else None
-        runner = SegmentRunner(node, self.plan.seed, self.plan.settings)
-        executor = self._executor(node, runner)
+        with _closing([up]):
+            executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
         return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
 
@@ -132,6 +136,17 @@ class Lowering:
         plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
         return inner.build(plan.root, 1)
+
+
+@contextlib.contextmanager
+def _closing(made: list[Stage]) -> Iterator[None]:
+    """What was made is closed when the stage above cannot be: its workers have started already."""
+    try:
+        yield
+    except BaseException:
+        for stage in made:
+            stage.close()
+        raise
 
 
 def _op_stats(op: Node, settings: Settings) -> OpStats:
