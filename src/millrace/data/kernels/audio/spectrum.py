@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+_BLOCK = 1 << 18
 
 
 class Frames(NamedTuple):
@@ -47,7 +49,11 @@ class Frames(NamedTuple):
 
 def stft(x: Array, frames: Frames) -> Array:
     """The spectrum of each frame, (..., frame, frequency): as the transform leaves it, frequencies last."""
-    fft = require("scipy.fft", extra="audio", purpose="a spectrogram")
+    return _transformed(_cut(x, frames), frames)
+
+
+def _cut(x: Array, frames: Frames) -> Array:
+    """The frames of a waveform, (..., frame, sample); they overlap in memory."""
     n_fft = frames.n_fft
     if frames.hop_length == 0:
         raise DataError("hop_length can not be zero.")
@@ -60,10 +66,13 @@ def stft(x: Array, frames: Frames) -> Array:
             "That many samples there are, those that are padded too."
         )
     step = x.strides[-1]
-    cut = as_strided(
-        x, (*x.shape[:-1], count, n_fft), (*x.strides[:-1], step * frames.hop_length, step), writeable=False
-    )
-    windowed = cut * frames.window(x.dtype)
+    shape, strides = (*x.shape[:-1], count, n_fft), (*x.strides[:-1], step * frames.hop_length, step)
+    return as_strided(x, shape, strides, writeable=False)
+
+
+def _transformed(cut: Array, frames: Frames) -> Array:
+    fft = require("scipy.fft", extra="audio", purpose="a spectrogram")
+    windowed = cut * frames.window(cut.dtype)
     made: Array = fft.rfft(windowed) if frames.onesided else fft.fft(windowed)
     return made
 
@@ -73,23 +82,40 @@ def spectrogram(
 ) -> Array:
     """(..., frequency, frame) of a waveform; with power 0 the complex numbers, as a last axis of two."""
     if power == 0:
-        return pairs_of(_spectrum(x, frames, pad, normalized, op).swapaxes(-1, -2))
+        with np.errstate(invalid="ignore", over="ignore"):
+            spectrum = _transformed(_frames(x, frames, pad, op), frames)
+            if normalized:
+                spectrum /= _loudness(frames, spectrum.real.dtype)
+        return pairs_of(spectrum.swapaxes(-1, -2))
     return np.ascontiguousarray(powers(x, frames, pad, power, normalized, op).swapaxes(-1, -2))
 
 
 def powers(x: Array, frames: Frames, pad: int, power: float, normalized: bool, op: str) -> Array:
     """The magnitudes of a waveform's spectra to a power, frequencies last: (..., frame, frequency)."""
+    cut = _frames(x, frames, pad, op)
+    *lead, count, n_fft = cut.shape
+    made = np.empty((*lead, count, n_fft // 2 + 1 if frames.onesided else n_fft), cut.dtype)
+    # some frames at a time: what is made of them on the way stays in the processor's cache
+    step = max(1, _BLOCK // (math.prod(lead) * n_fft * cut.itemsize))
     with np.errstate(invalid="ignore", over="ignore"):
-        spectrum = _spectrum(x, frames, pad, normalized, op)
-        if power == 2:
-            parts = spectrum.view(spectrum.real.dtype)
-            parts *= parts
-            return np.add(parts[..., ::2], parts[..., 1::2])
-        made = np.abs(spectrum)
-        return made if power == 1 else np.power(made, made.dtype.type(power), out=made)
+        for start in range(0, count, step):
+            part = made[..., start : start + step, :]
+            spectrum = _transformed(cut[..., start : start + step, :], frames)
+            if normalized:
+                spectrum /= _loudness(frames, cut.dtype)
+            if power == 2:
+                pairs = spectrum.view(cut.dtype)
+                pairs *= pairs
+                np.add(pairs[..., ::2], pairs[..., 1::2], out=part)
+            else:
+                np.abs(spectrum, out=part)
+        if power not in (1, 2):
+            np.power(made, made.dtype.type(power), out=made)
+    return made
 
 
-def _spectrum(x: Array, frames: Frames, pad: int, normalized: bool, op: str) -> Array:
+def _frames(x: Array, frames: Frames, pad: int, op: str) -> Array:
+    """The frames of a user's waveform; an error names the operation."""
     check_filled(x, op)
     if x.ndim == 0:
         raise DataError(f"{op}: input tensor is not in shape of <..., time>.")
@@ -97,12 +123,9 @@ def _spectrum(x: Array, frames: Frames, pad: int, normalized: bool, op: str) -> 
         got = {"U": "string", "S": "bytes"}.get(x.dtype.kind, x.dtype.name)
         raise DataError(f"{op}: input tensor type should be int, float or double, but got: {got}")
     try:
-        made = stft(padded(floating(x), pad, pad, "constant"), frames)
+        return _cut(padded(floating(x), pad, pad, "constant"), frames)
     except DataError as error:
         raise DataError(f"{op}: {error}") from None
-    if normalized:
-        made /= _loudness(frames, made.real.dtype)
-    return made
 
 
 def _loudness(frames: Frames, dtype: Any) -> Any:
