@@ -1,6 +1,7 @@
-"""The gallery page: every image transform with pictures before and after, made from a scene that is drawn here.
+"""The gallery pages: every image transform with pictures before and after, made from a scene that is drawn here, and
+every audio transform, whose sounds gallery_audio.py makes.
 
-mkdocs runs it as a hook and keeps the pictures out of the repository. Alone it writes the page and the pictures:
+mkdocs runs it as a hook and keeps the pictures out of the repository. Alone it writes the pages and the pictures:
 
     python docs/gallery.py FOLDER
 """
@@ -19,6 +20,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import millrace.dataset as ds
+import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
 from millrace.core import settings
 
@@ -36,7 +38,9 @@ def _beside(name: str) -> Any:
     return module
 
 
-entries = _beside("gallery_entries")
+FAMILIES = _beside("gallery_entries").FAMILIES
+sounds = _beside("gallery_audio")
+SOUND_FAMILIES = _beside("gallery_audio_entries").FAMILIES
 
 HEIGHT, WIDTH = 120, 160
 SEED = 15
@@ -222,15 +226,20 @@ def _with_boxes(pixels: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 
 
 class Gallery:
-    """The page and its pictures, by the names that the page gives them."""
+    """A page and its pictures, by the names that the page gives them.
 
-    def __init__(self) -> None:
+    ``of`` has its INTRO, the ``inputs`` that its transforms are called on, and ``pictures`` of a value.
+    """
+
+    def __init__(self, name: str, of: Any, families: Any, shows: int) -> None:
+        self.name, self.of, self.shows = name, of, shows
         self.files: dict[str, bytes] = {}
         self.names: list[str] = []
-        parts = [INTRO.format(seed=SEED, height=HEIGHT, width=WIDTH), STYLE]
+        intro = of.INTRO.format(seed=SEED, height=HEIGHT, width=WIDTH, rate=sounds.RATE)
+        parts = [intro, STYLE]
         saved = settings.snapshot()  # the seed of whoever asks for the page stays as it is
         try:
-            for family, text, items in entries.FAMILIES:
+            for family, text, items in families:
                 parts.append(f"\n## {family}\n\n{text}\n\n<div class='gallery'>\n")
                 parts += [self._card(item) for item in items]
                 parts.append("</div>\n")
@@ -239,15 +248,17 @@ class Gallery:
         self.page = "".join(parts)
 
     def _card(self, item: Any) -> str:
-        op = eval(item.call, {"vision": vision, "np": np})  # noqa: S307 - calls written in gallery_entries.py
+        op = eval(item.call, {"audio": audio, "vision": vision, "np": np, "ADVANCE": sounds.ADVANCE})  # noqa: S307 - calls written beside
         name = type(op).__name__
         self.names.append(name)
-        given = inputs(item.kind)
+        given = self.of.inputs(item.kind)
         ds.config.set_seed(SEED)
-        made = [op(*given) for _ in range(3 if op.random and item.times == 0 else max(1, item.times))]
-        shown = [pictures(value, planes=item.kind == "image") for value in made]
+        made = [
+            op(*given) for _ in range(self.shows if op.random and item.times == 0 else max(1, item.times))
+        ]
+        shown = [self.of.pictures(value, planes=item.kind == "image") for value in made]
         # a picture has its own size in the page, but a smaller one where there are many
-        start = pictures(given if len(given) > 1 else given[0])
+        start = self.of.pictures(given if len(given) > 1 else given[0])
         many = 0.62 if len(start) == 1 else 0.5
         share = 1.0 if sum(map(len, shown)) == 1 else many
         before = self._figures(f"before-{item.kind}", start, 1.0 if len(start) == 1 else many)
@@ -264,7 +275,7 @@ class Gallery:
     def _figures(self, stem: str, shown: list[np.ndarray], share: float) -> str:
         made = []
         for i, pixels in enumerate(shown):
-            path = f"gallery/{stem}-{i}.webp"
+            path = f"{self.name}/{stem}-{i}.webp"
             if path not in self.files:
                 buffer = io.BytesIO()
                 large = Image.fromarray(pixels)
@@ -291,19 +302,27 @@ STYLE = """<style>
 """
 
 
+class Images:
+    """What the page of images is made of, all of it above."""
+
+    INTRO = INTRO
+    inputs, pictures = staticmethod(inputs), staticmethod(pictures)
+
+
 @functools.cache
-def gallery() -> Gallery:
-    return Gallery()
+def galleries() -> tuple[Gallery, Gallery]:
+    """The page of images, and that of sounds."""
+    return Gallery("gallery", Images, FAMILIES, 3), Gallery("gallery-audio", sounds, SOUND_FAMILIES, 2)
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """mkdocs: the page and the pictures, as if they were files of docs/."""
+    """mkdocs: the pages and the pictures, as if they were files of docs/."""
     from mkdocs.structure.files import File
 
-    made = gallery()
-    files.append(File.generated(config, "gallery.md", content=made.page))
-    for path, data in made.files.items():
-        files.append(File.generated(config, path, content=data))
+    for made in galleries():
+        files.append(File.generated(config, f"{made.name}.md", content=made.page))
+        for path, data in made.files.items():
+            files.append(File.generated(config, path, content=data))
     return files
 
 
@@ -312,12 +331,13 @@ def main(arguments: list[str]) -> int:
         print(__doc__)  # noqa: T201
         return 2
     folder = Path(arguments[0])
-    made = gallery()
-    (folder / "gallery").mkdir(parents=True, exist_ok=True)
-    (folder / "gallery.md").write_text(made.page, encoding="utf-8")
-    for path, data in made.files.items():
-        (folder / path).write_bytes(data)
-    print(f"{folder / 'gallery.md'}: {len(made.names)} transforms, {len(made.files)} pictures")  # noqa: T201
+    for made in galleries():
+        page = folder / f"{made.name}.md"
+        (folder / made.name).mkdir(parents=True, exist_ok=True)
+        page.write_text(made.page, encoding="utf-8")
+        for path, data in made.files.items():
+            (folder / path).write_bytes(data)
+        print(f"{page}: {len(made.names)} transforms, {len(made.files)} pictures")  # noqa: T201
     return 0
 
 

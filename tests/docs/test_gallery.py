@@ -1,4 +1,4 @@
-"""The gallery shows every image transform, and each one in pictures that can be seen."""
+"""The galleries show every image and audio transform, and each one in pictures that can be seen."""
 
 import importlib.util
 import io
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
 from millrace.data.transforms.base import Transform
 
@@ -19,22 +20,28 @@ SAME = {"ToType", "ToPIL", "ToNumpy", "Rescale"}
 
 
 @pytest.fixture(scope="module")
-def made():
+def both():
     spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Gallery()
+    return dict(zip(("vision", "audio"), module.galleries(), strict=True))
 
 
-def transforms() -> set[str]:
-    things = {name: getattr(vision, name) for name in vision.__all__}
+@pytest.fixture(params=["vision", "audio"])
+def made(both, request):
+    return both[request.param]
+
+
+def transforms(room) -> set[str]:
+    things = {name: getattr(room, name) for name in room.__all__}
     return {
         name for name, thing in things.items() if isinstance(thing, type) and issubclass(thing, Transform)
     }
 
 
-def test_every_transform_is_in_it(made):
-    assert set(made.names) == transforms()
+@pytest.mark.parametrize("room", [vision, audio])
+def test_every_transform_is_in_it(both, room):
+    assert set(both[room.__name__.rpartition(".")[2]].names) == transforms(room)
 
 
 def test_every_card_has_pictures_that_open(made):
@@ -43,7 +50,7 @@ def test_every_card_has_pictures_that_open(made):
     for card in cards:
         before, _, after = card.partition("class='arrow'")
         for part in (before, after):
-            assert re.search(r"<img src='gallery/", part), card
+            assert re.search(rf"<img src='{made.name}/", part), card
     named = set(re.findall(r"<img src='([^']+)'", made.page))
     assert named == set(made.files)
     for data in made.files.values():
@@ -69,4 +76,4 @@ def test_something_is_to_be_seen(made):
 
 def test_its_example_runs(made):
     code = re.search(r"```python\n(.*?)```", made.page, re.DOTALL)[1]
-    exec(compile(code, "gallery.md", "exec"), {})  # the page's own words
+    exec(compile(code, f"{made.name}.md", "exec"), {})  # the page's own words
