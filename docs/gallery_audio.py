@@ -55,6 +55,8 @@ def inputs(kind: str) -> tuple[Any, ...]:
     sound = wave()
     if kind == "bright":
         return (audio.Vol(1.2)(sound),)
+    if kind == "channel":
+        return (sound[None],)
     if kind == "low":
         return (audio.Gain(-12.0)(sound),)
     if kind == "codes":
