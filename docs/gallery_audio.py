@@ -97,7 +97,8 @@ def pictures(value: Any, planes: bool = False) -> list[np.ndarray]:
 def _curve(values: np.ndarray) -> np.ndarray:
     """The largest and the least value in each column of the picture; the whole height is one for a wave."""
     values = np.nan_to_num(values.astype(np.float64))
-    most = max(1.0, float(np.abs(values).max(initial=0))) if values.min(initial=0) < 0 else None
+    is_wave = values.min(initial=0) < 0 or values.max(initial=0) <= 1
+    most = max(1.0, float(np.abs(values).max(initial=0))) if is_wave else None
     low, high = (-most, most) if most else (0.0, max(1e-9, float(values.max(initial=0))))
     image = Image.new("RGB", (WIDTH, HEIGHT), "#10242b")
     draw = ImageDraw.Draw(image)

@@ -99,7 +99,6 @@ LIBRARIES = {
     "soundfile": {"rooms": (), "leaf": ("data.formats.wav",)},
     "scipy": {"rooms": (), "leaf": ("data.kernels.audio",)},
     "sentencepiece": {"rooms": (), "leaf": ("data.kernels.text",)},
-    "rjieba": {"rooms": (), "leaf": ("data.kernels.text",)},
     "regex": {"rooms": (), "leaf": ("data.kernels.text",)},
     "tokenizers": {"rooms": (), "leaf": ("data.kernels.text",)},
     "fsspec": {"rooms": ("data.formats.mindrecord.remote", "data.formats.object_store"), "leaf": ()},
