@@ -18,7 +18,10 @@ OURS = {
     "create_tuple_iterator": ["output", "state"],
     "save": ["checksums"],
     # MindSpore takes these by **kwargs
-    "batch": ["per_batch_map", "input_columns", "output_columns", "python_multiprocessing", "max_rowsize"],
+    "batch": [
+        *("per_batch_map", "input_columns", "output_columns", "python_multiprocessing", "max_rowsize"),
+        *("max_tokens", "length_of", "pad_info"),  # and these are ours
+    ],
     "map": ["python_multiprocessing", "cache", "callbacks", "max_rowsize", "offload"],
 }
 

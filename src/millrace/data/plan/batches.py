@@ -239,6 +239,10 @@ class Pack(Node):
                 )
         return list(self.input_columns or named)
 
+    @property
+    def only(self) -> tuple[str, ...] | None:
+        return self.input_columns
+
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return set(self.packed(columns))
 

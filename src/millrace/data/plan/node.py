@@ -129,7 +129,7 @@ class Node:
 
     @property
     def only(self) -> tuple[str, ...] | None:
-        """All the columns that leave, where the op itself names them."""
+        """All the columns that it is to be given, whatever is asked of it, where the op itself names them."""
         return None
 
     @property
