@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import seconds
-from benchmarks.measure import loop
+from benchmarks.measure import Column, loop
 
 from . import STREAM, Bar
 
@@ -26,7 +27,7 @@ BARS = (
 )
 
 BATCH, RATE, POINTS, HOP, BANDS = 32, 16_000, 400, 160, 80
-LIKE = (((BANDS, 1 + 2 * RATE // HOP), "float32"),)
+Variants = dict[str, dict[str, Callable[[bool], dict[str, Any]]]]
 
 
 def count(quick: bool) -> int:
@@ -42,74 +43,85 @@ def waves(rows: int) -> Any:
     return (0.5 * tones + 0.1 * choose.standard_normal((rows, len(time)))).astype(np.float32)
 
 
-def like_mindspore(ds: Any, audio: Any, quick: bool, **workers: int) -> dict[str, Any]:
+def like_mindspore(ds: Any, steps: list[Any], like: Column, quick: bool, **workers: int) -> dict[str, Any]:
     rows = waves(count(quick))
 
     def build() -> Any:
         data = ds.NumpySlicesDataset({"wave": rows}, shuffle=False)
-        steps = [
-            audio.MelSpectrogram(RATE, POINTS, POINTS, HOP, n_mels=BANDS),
-            audio.AmplitudeToDB(),
-            audio.FrequencyMasking(freq_mask_param=15),
-            audio.TimeMasking(time_mask_param=35),
-        ]
         data = data.map(steps, "wave", **workers)
         return data.batch(BATCH).create_tuple_iterator(num_epochs=-1, output_numpy=True)
 
-    return loop(build, seconds(quick), rows=count(quick), like=LIKE)
+    return loop(build, seconds(quick), rows=count(quick), like=(like,))
 
 
-def millrace(quick: bool, **workers: int) -> dict[str, Any]:
-    import millrace.dataset as ds
-    from millrace.dataset import audio
-
-    return like_mindspore(ds, audio, quick, **workers)
-
-
-def mindspore(quick: bool, **workers: int) -> dict[str, Any]:
-    import mindspore.dataset as ds
-    from mindspore.dataset import audio
-
-    return like_mindspore(ds, audio, quick, **workers)
-
-
-def torchaudio(quick: bool, workers: int = 0) -> dict[str, Any]:
+def torchaudio(
+    make: Callable[[], Callable[[Any], Any]], like: Column, quick: bool, workers: int
+) -> dict[str, Any]:
     import torch
     from torch.utils.data import DataLoader, Dataset
-    from torchaudio import transforms
 
-    rows = torch.from_numpy(waves(count(quick)))
-    steps = torch.nn.Sequential(
-        transforms.MelSpectrogram(RATE, POINTS, POINTS, HOP, n_mels=BANDS),
-        transforms.AmplitudeToDB(),
-        transforms.FrequencyMasking(15),
-        transforms.TimeMasking(35),
-    )
+    rows, step = torch.from_numpy(waves(count(quick))), make()
 
     class Waves(Dataset):  # type: ignore[type-arg,misc]
         def __len__(self) -> int:
             return len(rows)
 
         def __getitem__(self, i: int) -> Any:
-            return (steps(rows[i]),)
+            return (step(rows[i]),)
 
     def build() -> Any:
         return DataLoader(Waves(), BATCH, num_workers=workers, persistent_workers=workers > 0)
 
-    return loop(build, seconds(quick), rows=count(quick), like=LIKE)
+    return loop(build, seconds(quick), rows=count(quick), like=(like,))
 
 
-VARIANTS = {
-    "millrace": {
-        "defaults": lambda quick: millrace(quick),
-        "2 workers": lambda quick: millrace(quick, num_parallel_workers=2),
-    },
-    "mindspore": {
-        "defaults": lambda quick: mindspore(quick),
-        "2 workers": lambda quick: mindspore(quick, num_parallel_workers=2),
-    },
-    "torchaudio": {
-        "no workers": lambda quick: torchaudio(quick),
-        "2 workers": lambda quick: torchaudio(quick, 2),
-    },
-}
+def beside(steps: Callable[[Any], list[Any]], torch_step: Callable[[], Any], like: Column) -> Variants:
+    """The three of them: ``steps`` of an audio module with MindSpore's names, and a function for torchaudio."""
+
+    def millrace(quick: bool, **workers: int) -> dict[str, Any]:
+        import millrace.dataset as ds
+        from millrace.dataset import audio
+
+        return like_mindspore(ds, steps(audio), like, quick, **workers)
+
+    def mindspore(quick: bool, **workers: int) -> dict[str, Any]:
+        import mindspore.dataset as ds
+        from mindspore.dataset import audio
+
+        return like_mindspore(ds, steps(audio), like, quick, **workers)
+
+    def both(run: Callable[..., dict[str, Any]]) -> dict[str, Callable[[bool], dict[str, Any]]]:
+        return {"defaults": run, "2 workers": lambda quick: run(quick, num_parallel_workers=2)}
+
+    return {
+        "millrace": both(millrace),
+        "mindspore": both(mindspore),
+        "torchaudio": {
+            "no workers": lambda quick: torchaudio(torch_step, like, quick, 0),
+            "2 workers": lambda quick: torchaudio(torch_step, like, quick, 2),
+        },
+    }
+
+
+def _steps(audio: Any) -> list[Any]:
+    return [
+        audio.MelSpectrogram(RATE, POINTS, POINTS, HOP, n_mels=BANDS),
+        audio.AmplitudeToDB(),
+        audio.FrequencyMasking(freq_mask_param=15),
+        audio.TimeMasking(time_mask_param=35),
+    ]
+
+
+def _torch_step() -> Any:
+    import torch
+    from torchaudio import transforms
+
+    return torch.nn.Sequential(
+        transforms.MelSpectrogram(RATE, POINTS, POINTS, HOP, n_mels=BANDS),
+        transforms.AmplitudeToDB(),
+        transforms.FrequencyMasking(15),
+        transforms.TimeMasking(35),
+    )
+
+
+VARIANTS = beside(_steps, _torch_step, ((BANDS, 1 + 2 * RATE // HOP), "float32"))
