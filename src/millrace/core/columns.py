@@ -85,6 +85,11 @@ class Runs(Sequence[Any]):
             raise IndexError(f"row {i} of {len(self)}")
         return self.value(i % len(self))
 
+    def __repr__(self) -> str:
+        shown = [self.value(i).tolist() for i in range(min(3, len(self)))]
+        more = f" and {len(self) - 3} more" if len(self) > 3 else ""
+        return f"{type(self).__name__}({str(shown)[1:-1]}{more})"
+
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return map(self.value, range(len(self)))
 
@@ -251,6 +256,8 @@ class Ragged(Runs):
     """Rows of numbers, each one-dimensional and of its own length.
 
     >>> column = Ragged(np.arange(5), np.array([0, 2, 5]))
+    >>> column
+    Ragged([0, 1], [2, 3, 4])
     >>> column[1].tolist(), column.padded(3, -1).tolist()
     ([2, 3, 4], [[0, 1, -1], [2, 3, 4]])
     """

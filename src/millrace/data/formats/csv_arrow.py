@@ -42,7 +42,7 @@ def columns_by_arrow(
     >>> import pytest
     >>> _ = pytest.importorskip("pyarrow")
     >>> columns_by_arrow(b'1,2.5,"a, b"', 1, ["n", "x", "s"], [int, float, str], ",")
-    {'n': array([1], dtype=int32), 'x': array([2.5], dtype=float32), 's': array(['a, b'], dtype='<U4')}
+    {'n': array([1], dtype=int32), 'x': array([2.5], dtype=float32), 's': Texts('a, b')}
     >>> columns_by_arrow(b"0x1f", 1, ["n"], [int], ",")
     """
     found = _arrow() if _is_plain(joined, rows, delimiter) else None

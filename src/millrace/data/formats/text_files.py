@@ -22,7 +22,7 @@ class FileTexts:
     >>> with open("a.txt", "w") as file:
     ...     _ = file.write("some text\\n")
     >>> FileTexts(["a.txt"]).read(np.array([0]))
-    array(['some text'], dtype='<U9')
+    Texts('some text')
     """
 
     def __init__(self, files: Sequence[str]) -> None:
