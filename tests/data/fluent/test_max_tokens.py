@@ -144,7 +144,8 @@ def test_every_shard_can_make_the_same_number_of_steps() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({}, TypeError, "batch_size should either be an int or a callable"),
+        ({}, TypeError, r"batch\(\): missing a required argument: 'batch_size', or max_tokens="),
+        ({"batch_size": None}, TypeError, "batch_size should either be an int or a callable"),
         ({"batch_size": 4, "length_of": "ids"}, ValueError, "only when max_tokens is set"),
         ({"batch_size": 4, "pad_info": {}}, ValueError, r"padded_batch\(batch_size, pad_info=\.\.\.\)"),
         ({"max_tokens": 0}, ValueError, "max_tokens"),

@@ -28,7 +28,7 @@ class BatchOps(DatasetBase):
     @checked
     def batch(
         self,
-        batch_size: Any = None,
+        batch_size: Any = ...,
         drop_remainder: bool = False,
         num_parallel_workers: Annotated[int | None, Workers] = None,
         *,
@@ -66,6 +66,10 @@ class BatchOps(DatasetBase):
         [[1, 0, 0, 0], [4, 4, 4, 4]]
         [[5, 5, 5, 5, 5]]
         """
+        if batch_size is ...:
+            if max_tokens is None:
+                raise ArgumentTypeError("batch(): missing a required argument: 'batch_size', or max_tokens=...")
+            batch_size = None
         if isinstance(batch_size, bool):
             batch_size = int(batch_size)
         _check_tokens(batch_size, max_tokens, length_of, pad_info)
