@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -23,6 +24,11 @@ settings.register_profile(
 )
 settings.register_profile("nightly", max_examples=1000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+# A shell that starts us in the background has us ignore Ctrl-C, and so would every program that a test starts and
+# interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every process started from here inherits this, so that an orphan is still known as ours.
 os.environ[MARK] = str(os.getpid())

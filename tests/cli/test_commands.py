@@ -170,9 +170,13 @@ def test_interrupted(tmp_path, processes, no_leaks):
         text=True,
         start_new_session=True,
     ) as process:
-        assert process.stdout.readline() == "at work\n"
-        os.killpg(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        try:
+            assert process.stdout.readline() == "at work\n"
+            os.killpg(process.pid, signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            if process.poll() is None:  # nothing that a test starts outlives it, red or green
+                os.killpg(process.pid, signal.SIGKILL)
     assert error == "\nstopped\n"
     assert process.returncode == 130
 

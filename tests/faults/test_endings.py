@@ -100,10 +100,14 @@ def test_control_c(executor: str) -> None:
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "running\n"
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:  # nothing that a test starts outlives it, red or green
+            os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, out) == (0, "interrupted\n"), err
     assert "Traceback" not in err
     with pytest.raises(ProcessLookupError):
