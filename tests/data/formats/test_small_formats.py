@@ -238,7 +238,7 @@ def test_csv(tmp_path):
     path.write_bytes('\ufeffa,"b c"\r\n1,"x, ""y""\nz"\r\n\r\n2,é\r\n'.encode())
     assert read_table(path) == {"a": ["1", "2"], "b c": ['x, "y"\nz', "é"]}
     for text, message in [
-        ("", "no first line"), ("a,a\n1,2\n", "one name"), ("a,b\n1\n", "line 2 has 1 fields"),
+        ("", "no first line"), ("a,a\n1,2\n", "two columns have the same name"), ("a,b\n1\n", "line 2 has 1 fields"),
         ('a\n"x', "not a CSV"), ("a\n\udcff", "not a CSV"),
     ]:  # fmt: skip
         path.write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -68,7 +68,9 @@ class BatchOps(DatasetBase):
         """
         if batch_size is ...:
             if max_tokens is None:
-                raise ArgumentTypeError("batch(): missing a required argument: 'batch_size', or max_tokens=...")
+                raise ArgumentTypeError(
+                    "batch(): missing a required argument: 'batch_size', or max_tokens=..."
+                )
             batch_size = None
         if isinstance(batch_size, bool):
             batch_size = int(batch_size)
