@@ -52,6 +52,26 @@ def rows() -> np.ndarray:
     return np.stack([row["x"] for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)])
 
 
+def test_a_library_imported_after_us_is_capped_from_the_first_row_on(tmp_path) -> None:
+    """SciPy brings a BLAS of its own, and is imported when Millrace has looked for them already."""
+    code = """
+import numpy as np
+import millrace.dataset as ds
+import scipy.linalg, threadpoolctl
+
+def most(x):
+    return np.array(max(p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"))
+
+with threadpoolctl.threadpool_limits(3, user_api="blas"):
+    data = ds.NumpySlicesDataset({"x": np.arange(12)}, shuffle=False).map(most, num_parallel_workers=2)
+    print({int(row["x"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)})
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, cwd=tmp_path
+    )
+    assert (ran.stdout, ran.returncode) == ("{1}\n", 0), ran.stderr
+
+
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_cv2_and_blas_are_capped_inside_workers(executor, many_threads) -> None:
     ds.config.set_executor(executor)

@@ -55,6 +55,8 @@ class _Caps:
     def enter(self, share: int) -> None:
         with self._lock:
             if not self._users:  # counted once it is done: who fails here does not leave
+                if _bringers() - _seen:
+                    look_at_libraries()
                 _take_over(_controller)
                 self._blas = _controller.limit(limits=share, user_api="blas")
                 self._share, self._looked = share, False
@@ -116,6 +118,17 @@ _caps = _Caps()
 # threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
 # import, since a first batch is waited for; each run looks again after its first chunk, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
+# Packages that bring a BLAS or OpenMP of their own: one that was imported since is looked for before the first chunk.
+_BRINGERS = frozenset(
+    ("faiss", "jaxlib", "mkl", "numba", "onnxruntime", "scipy.linalg", "sklearn", "tensorflow", "torch")
+)
+
+
+def _bringers() -> frozenset[str]:
+    return _BRINGERS.intersection(sys.modules)
+
+
+_seen = _bringers()
 
 
 def _after_fork() -> None:
@@ -147,7 +160,8 @@ def parked_threads() -> Iterator[None]:
 
 def look_at_libraries() -> None:
     """Find the BLAS and OpenMP libraries that are loaded now."""
-    global _controller
+    global _controller, _seen
+    _seen = _bringers()
     _controller = threadpoolctl.ThreadpoolController()
 
 
