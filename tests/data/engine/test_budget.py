@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 import pytest
+import threadpoolctl
 
 import millrace.dataset as ds
 from millrace.data.engine import budget as engine_budget
@@ -134,3 +135,22 @@ def test_a_worker_gives_back_the_caps_that_it_took(monkeypatch):
     with engine_budget.capped_libraries():
         monkeypatch.setattr(engine_budget, "_caps", engine_budget._Caps())
     assert (before._users, engine_budget._caps._users) == (users, 0)
+
+
+def test_libraries_stay_limited_while_new_ones_are_looked_for(monkeypatch):
+    """Other workers are at work meanwhile."""
+
+    def most() -> int:
+        pools = threadpoolctl.threadpool_info()
+        return max(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+
+    caps, seen, look = engine_budget._Caps(), [], engine_budget.look_at_libraries
+    monkeypatch.setattr(engine_budget, "look_at_libraries", lambda: (seen.append(most()), look()))
+    with threadpoolctl.threadpool_limits(3, user_api="blas"):
+        look()
+        caps.enter(1)
+        caps.look()
+        seen.append(most())
+        caps.leave()
+        assert most() == 3
+    assert seen[-2:] == [1, 1]

@@ -49,13 +49,15 @@ class _Caps:
         self._share = 1
         self._cv2_before: int | None = None
         self._blas: Any = None
+        # the same for libraries that were found when a run was under way
+        self._late: Any = None
         # whether libraries that were loaded since the last run have been looked for
         self._looked = True
 
     def enter(self, share: int) -> None:
         with self._lock:
             if not self._users:  # counted once it is done: who fails here does not leave
-                if _bringers() - _seen:
+                if _has_new_extensions():
                     look_at_libraries()
                 _take_over(_controller)
                 self._blas = _controller.limit(limits=share, user_api="blas")
@@ -79,16 +81,21 @@ class _Caps:
             if self._looked or not self._users:
                 return
             self._looked = True
-            if self._blas is not None:
-                self._restore()
+            # the others stay as they are: workers are at work, and must not see them free for a moment
+            known = {library.filepath for library in _controller.lib_controllers}
             look_at_libraries()
-            _take_over(_controller)
-            self._blas = _controller.limit(limits=self._share, user_api="blas")
+            new = [each.filepath for each in _controller.lib_controllers if each.filepath not in known]
+            if new:
+                late = _controller.select(filepath=new)
+                _take_over(late)
+                self._late = late.limit(limits=self._share, user_api="blas")
 
     def _restore(self) -> None:
         _take_over(_controller)
-        self._blas.restore_original_limits()
-        self._blas = None
+        for limited in (self._late, self._blas):
+            if limited is not None:
+                limited.restore_original_limits()
+        self._late = self._blas = None
         _take_over(_controller)  # the user's own limits work again, from any thread
 
     def _cap_cv2(self) -> str:
@@ -118,17 +125,21 @@ _caps = _Caps()
 # threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
 # import, since a first batch is waited for; each run looks again after its first chunk, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
-# Packages that bring a BLAS or OpenMP of their own: one that was imported since is looked for before the first chunk.
-_BRINGERS = frozenset(
-    ("faiss", "jaxlib", "mkl", "numba", "onnxruntime", "scipy.linalg", "sklearn", "tensorflow", "torch")
-)
+# The modules that were there when it last looked. One that came since and is no Python may have brought a library.
+_seen = set(sys.modules)
 
 
-def _bringers() -> frozenset[str]:
-    return _BRINGERS.intersection(sys.modules)
-
-
-_seen = _bringers()
+def _has_new_extensions() -> bool:
+    global _seen
+    now = set(sys.modules)
+    new, _seen = now - _seen, now
+    for name in new:
+        top = name.partition(".")[0]
+        if top == "millrace" or top in sys.stdlib_module_names:
+            continue  # they bring none
+        if str(getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)).endswith(".so"):
+            return True
+    return False
 
 
 def _after_fork() -> None:
@@ -160,8 +171,7 @@ def parked_threads() -> Iterator[None]:
 
 def look_at_libraries() -> None:
     """Find the BLAS and OpenMP libraries that are loaded now."""
-    global _controller, _seen
-    _seen = _bringers()
+    global _controller
     _controller = threadpoolctl.ThreadpoolController()
 
 
