@@ -48,14 +48,14 @@ def line_spans(path: str) -> Spans:
     return Spans(starts[:-1], stops[:-1]) if starts[-1] == size else Spans(starts, stops)
 
 
-def text_column(texts: list[str]) -> Texts:
-    """A column with one text per row.
+def text_column(texts: list[str], zeros: bool = True) -> Texts:
+    """A column with one text per row; ``zeros`` is False where it is known that no text holds a NUL.
 
     >>> text_column(["a", "bc"])[1]
     array('bc', dtype='<U2')
     """
-    # arrays of text end where zeros begin, so a text that ends in zeros would be another one as an array
-    if any(text[-1:] == "\0" for text in texts):
+    # an array of text drops the zeros at its end, so such a text would be another one as an array
+    if zeros and any(text[-1:] == "\0" for text in texts):
         texts = [text.rstrip("\0") for text in texts]
     return Texts.of(texts)
 
@@ -87,11 +87,14 @@ class Lines:
         return spans if bool(full.all()) else Spans(spans.starts[full], spans.stops[full])
 
     def rows(self, block: Block) -> dict[str, Column]:
+        raw = block.joined()
         try:
-            texts = block.joined().decode().split("\n")
+            texts = raw.decode().split("\n")
         except UnicodeDecodeError:
             raise _bad_line(block, self.keep_blank and not self.blank_together) from None
-        return {self.column: text_column([text.strip() for text in texts] if self.strip else texts)}
+        if self.strip:
+            texts = [text.strip() for text in texts]
+        return {self.column: text_column(texts, zeros=b"\0" in raw)}
 
 
 def _bad_line(block: Block, all_counted: bool) -> Exception:
