@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import millrace.dataset as ds
+from millrace.core import settings
 from millrace.data.engine import concurrency
 from millrace.data.engine.concurrency import Concurrency
+from millrace.data.plan.bind import bind, optimise
+from millrace.data.plan.node import walk
+from millrace.data.plan.physical import Segment
+from millrace.dataset import text, transforms
 
 
 class Clock:
@@ -115,3 +123,30 @@ def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_worker_needs_no_decision() -> None:
     assert Concurrency(1, lambda n: None).decided
+
+
+def test_work_that_is_known_to_hold_the_gil_is_not_tried_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    used: list[int] = []
+    controller = Concurrency(4, used.append, bound=True)
+    for _ in range(200):
+        clock.now += 0.01
+        controller.finished(rows=8, busy=0.01, cpu=0.01, waited=True)
+    assert used == [1]
+    controller.all()  # a chunk that does not come: it may wait for another one
+    assert used == [1, 4]
+
+
+def test_a_segment_holds_the_gil_where_only_python_of_ours_is_in_it() -> None:
+    lines = ds.NumpySlicesDataset({"x": ["a b"] * 4}, shuffle=False)
+    split, loads = text.WhitespaceTokenizer(), json.loads
+    found = {
+        "tokenizer": lines.map(split, "x"),
+        "function": lines.map(split, "x").map(loads, "x"),
+        "numbers": lines.map(transforms.Duplicate(), "x", ["x", "y"]),
+    }
+    held = {}
+    for name, data in found.items():
+        root = optimise(bind(data._node, settings.current(), seed=1)).root
+        held[name] = any(node.holds_gil for node in walk(root) if isinstance(node, Segment))
+    assert held == {"tokenizer": True, "function": False, "numbers": False}

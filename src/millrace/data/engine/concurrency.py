@@ -39,9 +39,10 @@ AGAIN = 5.0
 class Concurrency:
     """Fed with every finished chunk; calls ``use(n)`` when the number of working threads should change."""
 
-    def __init__(self, workers: int, use: Callable[[int], None]) -> None:
+    def __init__(self, workers: int, use: Callable[[int], None], bound: bool = False) -> None:
+        """``bound``: it is known that one thread at a time can work."""
         self.workers, self.use = workers, use
-        self.decided = workers < 2
+        self.decided = workers < 2 or bound
         # the others rest
         self.one = False
         # rows per second, with one worker and with all
@@ -53,7 +54,7 @@ class Concurrency:
         self._began: float | None = None
         self._chunks = self._rows = 0
         self._busy = self._cpu = 0.0
-        if not self.decided:
+        if workers > 1:
             self._work(1)
 
     def finished(self, rows: int, busy: float, cpu: float, waited: bool) -> None:

@@ -113,6 +113,11 @@ class Node:
         return False
 
     @property
+    def holds_gil(self) -> bool:
+        """Its work is Python of ours: threads cannot do it at the same time."""
+        return False
+
+    @property
     def in_turn(self) -> bool:
         """Each row needs the one before: one worker takes them in turn."""
         return False

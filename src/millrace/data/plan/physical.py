@@ -48,6 +48,10 @@ class Segment(Node):
     def heavy(self) -> bool:
         return any(op.heavy for op in self.ops)
 
+    @property
+    def holds_gil(self) -> bool:
+        return any(op.holds_gil for op in self.ops) and not any(op.user_code for op in self.ops)
+
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         for op in self.ops:
             inputs = (op.schema(inputs),)

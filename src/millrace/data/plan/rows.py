@@ -60,6 +60,10 @@ class Map(Node):
         return any(part.heavy for part in self._transforms())
 
     @property
+    def holds_gil(self) -> bool:
+        return any(part.holds_gil for part in self._transforms())
+
+    @property
     def in_turn(self) -> bool:
         return any(is_ordered(operation) for operation in self.operations)
 

@@ -42,6 +42,8 @@ class Transform:
     random: ClassVar[bool] = False
     # a heavy row (decoding an image) wants few rows per chunk, so that one batch can use all workers
     heavy: ClassVar[bool] = False
+    # its work is Python, which threads cannot do at the same time
+    holds_gil: ClassVar[bool] = False
     # each row needs the one before: one worker runs them in turn, and each run has a copy of its own
     ordered: ClassVar[bool] = False
     # modules that it needs and that must not be imported while other threads work; see kernels/vision/libraries.py

@@ -63,7 +63,9 @@ class SegmentStage(Stage):
         # decoding and the like runs outside the GIL: there every thread helps
         native = node.heavy and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native
-        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use)
+        # transforms of ours that say so never run at the same time: nothing has to be tried
+        bound = rivals and node.holds_gil and not node.heavy
+        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound)
         # the first chunk runs before others are asked for
         self._alone = rivals
         self._most_bytes = CACHED_BYTES if rivals else MOST_BYTES

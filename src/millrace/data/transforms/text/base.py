@@ -44,6 +44,7 @@ class TextOperation(Operation):
 
     _ours = True
     alone = True
+    holds_gil = True
     # how MindSpore says so
     _one_column = "input should be one column data"
 

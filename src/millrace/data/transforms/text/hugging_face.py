@@ -58,6 +58,7 @@ class HuggingFaceTokenizer(TextOperation):
 
     takes = None
     columns = (Texts,)
+    holds_gil = False  # the library lets it go
 
     @checked
     def __init__(

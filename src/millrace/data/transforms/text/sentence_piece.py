@@ -35,6 +35,7 @@ class SentencePieceTokenizer(TextOperation):
     """
 
     columns = (Texts,)
+    holds_gil = False  # the work is the library's
 
     @checked
     def __init__(self, mode: Any, out_type: Any) -> None:
