@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,14 @@ class Lookup(TextOperation):
         return _as_rows(self._ids(column.strings), column)
 
     def _ids(self, words: list[str]) -> npt.NDArray[Any]:
-        """The numbers of these words: one look into the table for each, and unknown ones afterwards."""
+        """The numbers of these words: one look into the table for each."""
         table = self.vocab.table
-        found: list[Any] = list(map(table.get, words))
-        if None in found:
-            found = self._unknown(words, found)
+        if self.unknown_token is None:
+            found = list(map(table.get, words))
+            if None in found:
+                raise self._unknown(words[found.index(None)])
+        else:
+            found = list(map(table.get, words, repeat(table[self.unknown_token])))
         ids = np.array(found, np.int32)
         kind = data_type(self.data_type)
         if kind == np.int32:
@@ -82,15 +86,11 @@ class Lookup(TextOperation):
         with np.errstate(over="ignore"):  # float16 ends at 65504
             return ids.astype(kind)
 
-    def _unknown(self, words: list[str], found: list[int | None]) -> list[int]:
-        if self.unknown_token is None:
-            word = words[found.index(None)]
-            raise DataError(
-                f'Lookup: invalid data, token: "{word}" doesn\'t exist in vocab and no unknown token is specified. '
-                "Give one: Lookup(vocab, unknown_token=...)."
-            )
-        instead = self.vocab.table[self.unknown_token]
-        return [instead if number is None else number for number in found]
+    def _unknown(self, word: str) -> DataError:
+        return DataError(
+            f'Lookup: invalid data, token: "{word}" doesn\'t exist in vocab and no unknown token is specified. '
+            "Give one: Lookup(vocab, unknown_token=...)."
+        )
 
 
 def _numeric(kind: Any) -> None:
