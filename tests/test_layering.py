@@ -59,6 +59,7 @@ ROOMS = {
     # The fluent layer builds nodes (so: what the plan may see), starts the engine and shows its runs.
     "data.fluent": (
         "core",
+        "data.cache",
         "data.plan",
         "data.engine",
         "data.monitor",
@@ -93,7 +94,7 @@ LIBRARIES = {
         "leaf": (),
     },
     "simplejpeg": {"rooms": ("data.kernels.vision", "cli.doctor"), "leaf": ()},
-    "zlib_ng": {"rooms": ("data.kernels.vision.png",), "leaf": ()},
+    "zlib_ng": {"rooms": ("data.cache.blocks", "data.kernels.vision.png"), "leaf": ()},
     "PIL": {"rooms": ("data.kernels.vision", "cli"), "leaf": ()},
     "av": {"rooms": (), "leaf": ("data.kernels.vision.video", "data.kernels.vision.video_files")},
     "soundfile": {"rooms": (), "leaf": ("data.formats.wav",)},

@@ -10,6 +10,7 @@
     ├── WorkerDied         (RuntimeError)  a worker process vanished (signal, out of memory)
     ├── StallError         (RuntimeError)  something waited on did not come in time
     ├── ResourceError      (RuntimeError)  the machine refused threads, processes, memory or descriptors
+    ├── CacheError         (RuntimeError)  a cache server is missing, refuses, or does not know the session
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
 
@@ -24,6 +25,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "BatchShapeError",
+    "CacheError",
     "CursorError",
     "DataError",
     "FormatError",
@@ -104,6 +106,17 @@ class StallError(MillraceError, RuntimeError):
 
 class ResourceError(MillraceError, RuntimeError):
     """The operating system refused a thread, process, descriptor or memory; the text gives need and limit."""
+
+
+class CacheError(MillraceError, RuntimeError):
+    """The cache cannot be used; ``kind`` says why in one word, such as ``"unreachable"`` or ``"session"``."""
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.kind))
 
 
 class CursorError(MillraceError, ValueError):

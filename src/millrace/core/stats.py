@@ -16,7 +16,7 @@ from typing import Any
 from .executors import EXECUTORS
 from .idle import idle_seconds
 
-__all__ = ["OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
+__all__ = ["CacheCounts", "OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
 
 
 @dataclasses.dataclass
@@ -39,6 +39,35 @@ class OpStats:
     kept: int = 0
     busy: float = 0.0
     cpu: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class CacheCounts:
+    """What a cache did: rows it gave, rows that were made and stored, and the seconds that it saved.
+
+    >>> CacheCounts(hits=2) + CacheCounts(hits=1, reason="full")
+    CacheCounts(hits=3, made=0, stored=0, bytes=0, saved=0.0, reason='full')
+    """
+
+    hits: int = 0
+    made: int = 0
+    stored: int = 0
+    # of the rows that were stored
+    bytes: int = 0
+    # seconds of making that fetching spared
+    saved: float = 0.0
+    # why rows were not stored
+    reason: str = ""
+
+    def __add__(self, more: CacheCounts) -> CacheCounts:
+        return CacheCounts(
+            self.hits + more.hits,
+            self.made + more.made,
+            self.stored + more.stored,
+            self.bytes + more.bytes,
+            self.saved + more.saved,
+            more.reason or self.reason,
+        )
 
 
 @dataclasses.dataclass
@@ -76,6 +105,8 @@ class StageStats:
     spilled: int = 0
     # rows that came from each input of a mix
     drawn: list[int] = dataclasses.field(default_factory=list)
+    # what a cache in it did
+    cache: CacheCounts | None = None
     ops: list[OpStats] = dataclasses.field(default_factory=list)
     fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
 

@@ -33,6 +33,7 @@ from millrace.data.sources.random_data import RandomDataset
 from . import config, debug, transforms, vision
 
 if TYPE_CHECKING:
+    from millrace.data.cache.dataset_cache import DatasetCache
     from millrace.data.sources.adapters.hugging_face import HuggingFaceDataset
     from millrace.data.sources.adapters.parquet import ParquetDataset
     from millrace.data.sources.adapters.torch_dataset import TorchDataset
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
 
 # Sources that read files are many; each is loaded when it is first named.
 _PLACES = {
+    "DatasetCache": "millrace.data.cache.dataset_cache",
     "audio": "millrace.dataset.audio",
     "text": "millrace.dataset.text",
     "utils": "millrace.dataset.utils",
@@ -265,6 +267,7 @@ __all__ = [
     "BatchInfo",
     "DSCallback",
     "Dataset",
+    "DatasetCache",
     "DistributedSampler",
     "GeneratorDataset",
     "MindDataset",

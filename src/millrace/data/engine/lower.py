@@ -69,9 +69,11 @@ class Lowering:
             return self._segment(node, epochs)
         below = node.passes_below(epochs)
         ups: list[Stage] = []
+        first = len(self.stats.stages)
         with _closing(ups):
             for child in node.inputs:
                 ups.append(self.build(child, below))
+            made = self.stats.stages[first:]
             plan, stats = self.plan, self._stats(node)
             return make_stage(
                 Making(
@@ -83,6 +85,7 @@ class Lowering:
                     settings=plan.settings,
                     budget=self.budget,
                     mender=lambda start: self._mender(node, start),
+                    below=made,
                     inner=self._inner,
                 )
             )

@@ -13,8 +13,8 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from .callbacks import DSCallback
 
 __all__ = [
+    "CacheArgument",
     "Callbacks",
-    "NoCache",
     "RowSize",
     "Samples",
     "Workers",
@@ -92,15 +92,13 @@ class Callbacks:
         check_type(value, (DSCallback,) if not isinstance(value, (list, tuple)) else (list, DSCallback), name)
 
 
-class NoCache:
-    """Nothing but None, as long as there is no cache server."""
+class CacheArgument:
+    """A DatasetCache."""
 
     def check(self, name: str, value: Any) -> None:
-        raise ArgumentTypeError(
-            f"Argument {name} with value {value} is not a cache: DatasetCache is not part of this version. Leave "
-            f"{name} out; to compute rows once and read them again, dataset.save('rows.mindrecord') and "
-            f"MindDataset('rows.mindrecord')."
-        )
+        from millrace.data.cache.dataset_cache import DatasetCache
+
+        check_type(value, (DatasetCache,), name)
 
 
 def check_pad_info(pad_info: dict[Any, Any] | None) -> dict[str, tuple[Any, Any]] | None:

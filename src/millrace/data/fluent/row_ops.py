@@ -13,7 +13,7 @@ from millrace.data.plan.node import call_site
 from millrace.data.transforms.base import Transform, as_operation
 
 from .base import DatasetBase
-from .checks import Callbacks, NoCache, RowSize, Workers, shows_kwargs
+from .checks import CacheArgument, Callbacks, RowSize, Workers, shows_kwargs
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -45,7 +45,7 @@ class RowOps(DatasetBase):
         num_parallel_workers: Annotated[int | None, Workers] = None,
         *,
         python_multiprocessing: bool = False,
-        cache: Annotated[Any, NoCache()] = None,
+        cache: Annotated[Any, CacheArgument()] = None,
         callbacks: Annotated[Any, Callbacks()] = None,
         max_rowsize: Annotated[Any, RowSize()] = None,
         offload: bool | None = None,
@@ -94,6 +94,7 @@ class RowOps(DatasetBase):
                 workers=num_parallel_workers,
                 processes=python_multiprocessing,
                 callbacks=tuple(callback.create_runtime_obj() for callback in _listed(callbacks)),
+                cache=cache,
             )
         )
 

@@ -30,8 +30,8 @@ STREAM_WINDOW = 1024
 class SourceDataset(Dataset):
     """Base of every source: holds the Read node, and lets the sampler be replaced or put on top."""
 
-    def _start(self, source: Source, sampler: Any, workers: int | None) -> None:
-        self._node = ops.Read(source=source, sampler=sampler, workers=workers, where=call_site())
+    def _start(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
+        self._node = ops.Read(source=source, sampler=sampler, workers=workers, cache=cache, where=call_site())
         self._session = Session()
 
     def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:

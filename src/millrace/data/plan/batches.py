@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from millrace.core.errors import PlanError
+from millrace.core.rng import rng_place
 from millrace.core.schema import ColumnType, Schema
 from millrace.data.transforms.base import name_of
 
@@ -51,6 +52,11 @@ class Batch(Node):
     @property
     def user_code(self) -> bool:
         return self.per_batch_map is not None
+
+    @property
+    def anew(self) -> str:
+        drawing = self.per_batch_map is not None and rng_place(self.per_batch_map) is not None
+        return "its per_batch_map draws anew" if drawing else ""
 
     @property
     def fixed_size(self) -> int | None:

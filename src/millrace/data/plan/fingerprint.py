@@ -2,7 +2,7 @@
 
 Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
 source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`key_of`), by which
-rows that were kept may be found again.
+rows that were kept may be found again. There, files count by their size and the time they were written.
 
 Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
 to name the op and the part that differ when it meets another plan.
@@ -19,6 +19,7 @@ from typing import Any
 from millrace.core.errors import MillraceError
 from millrace.core.settings import Settings
 
+from .files import files_state
 from .identity import Leaf, leaves_of
 from .node import Node, walk
 from .read import Read
@@ -26,14 +27,12 @@ from .read import Read
 __all__ = ["Fingerprint", "fingerprint_of", "key_of"]
 
 # Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
-ASIDE = frozenset(
-    {
-        *("inputs", "op", "where", "workers", "processes", "token", "place"),
-        *("keys", "gather", "passes", "batch_rows", "steps", "columns"),
-    }
-)
-# Settings that change rows.
+ASIDE = frozenset(("inputs", "workers", "processes", "token", "passes", "cache"))
+# Fields that say which rows come in which order, and nothing of what a row holds.
+ORDER = frozenset(("sampler", "batch_sampler"))
+# Settings that change rows, and those that change what one row holds.
 DECIDING = ("error_samples_mode", "decode_tolerance")
+DECIDING_ROW = ("decode_tolerance",)
 # Parts of an op that are kept apart in a state; further ones are kept together.
 MOST_PARTS = 40
 MARK = 3
@@ -72,11 +71,15 @@ class OpPrint:
 class Fingerprint:
     """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
 
-    def __init__(self, root: Node, settings: Settings, contents: bool = False) -> None:
-        chosen = {name: getattr(settings, name) for name in DECIDING}
+    def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
+        chosen = {name: getattr(settings, name) for name in (DECIDING if ordered else DECIDING_ROW)}
         leaves = [leaf for name, value in chosen.items() for leaf in leaves_of(name, value)]
         self._settings = OpPrint("config", "", 0, tuple(leaves))
-        self._nodes = [(node, _leaves(node, contents)) for node in walk(root)]
+        aside = ASIDE if ordered else ASIDE | ORDER
+        nodes = [node for node in walk(root) if ordered or node.order_step() is None]
+        if contents:  # a cache below another changes no row
+            nodes = [node for node in nodes if not hasattr(node, "subject")]
+        self._nodes = [(node, _leaves(node, contents, aside)) for node in nodes]
         self._ops: list[OpPrint] | None = None
         self._text = ""
 
@@ -141,11 +144,11 @@ def _differing(op: OpPrint, saved: str) -> list[str]:
     return found or ["it had an argument that has its default now"] * bool(left)
 
 
-def _leaves(node: Node, contents: bool) -> tuple[Leaf, ...]:
+def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[Leaf, ...]:
     made: list[Leaf] = []
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
-        if field.name in ASIDE or _is_default(value, field.default):
+        if field.metadata.get("added") or field.name in aside or _is_default(value, field.default):
             continue  # so that an op may gain an argument without making saved states useless
         if field.name == "source":
             made += _source(value, contents)
@@ -166,9 +169,9 @@ def _source(source: Any, contents: bool) -> list[Leaf]:
     made = leaves_of("class", type(source))
     for name, value in sorted(said.items()):
         made += leaves_of(name, value, shallow=True)
-    holds = getattr(source, "contents", None)
-    if contents and holds is not None:
-        made += leaves_of("contents", holds(), whole=True)
+    if contents:
+        holds = getattr(source, "contents", None)
+        made += leaves_of("contents", files_state(said) if holds is None else holds(), whole=True)
     return made
 
 
@@ -187,6 +190,9 @@ def fingerprint_of(root: Node, settings: Settings) -> Fingerprint:
     return Fingerprint(root, settings)
 
 
-def key_of(root: Node, settings: Settings) -> str:
-    """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data."""
-    return Fingerprint(root, settings, contents=True).text
+def key_of(root: Node, settings: Settings, *, ordered: bool = True) -> str:
+    """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data.
+
+    Not ``ordered``: for each row under its number in the source, whichever rows come and in whatever order.
+    """
+    return Fingerprint(root, settings, contents=True, ordered=ordered).text

@@ -118,6 +118,21 @@ class Node:
         return False
 
     @property
+    def anew(self) -> str:
+        """Why its rows differ from one epoch to the next, in words that a sentence goes on from; empty: they do not."""
+        return ""
+
+    @property
+    def reorders(self) -> bool:
+        """Its rows may come in another order in every epoch."""
+        return False
+
+    @property
+    def waits(self) -> bool:
+        """It counts what passes, for somebody outside the pipeline."""
+        return False
+
+    @property
     def in_turn(self) -> bool:
         """Each row needs the one before: one worker takes them in turn."""
         return False

@@ -11,6 +11,7 @@ from millrace.core.schema import ColumnType, Schema
 from millrace.data.transforms.base import name_of
 
 from .batches import HIDDEN_PREFIX, Batch, BucketBatch, Pack
+from .keep import Cached
 from .node import INFINITE, UNKNOWN, Node, Size, added
 from .order import OrderStep, Permute, Slice
 from .read import Read
@@ -20,6 +21,7 @@ __all__ = [
     "HIDDEN_PREFIX",
     "Batch",
     "BucketBatch",
+    "Cached",
     "Concat",
     "Deal",
     "Filter",
@@ -54,6 +56,10 @@ class Shuffle(Node):
     key: int | None = None
 
     keeps_rows = True
+
+    @property
+    def reorders(self) -> bool:
+        return self.key is None
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed
@@ -209,6 +215,8 @@ class Mix(Node):
     weights: tuple[float, ...]
     exhausted: Literal["stop", "restart", "drop"] = "stop"
 
+    reorders = True
+
     def share(self, number: int) -> float:
         """The part of the rows that an input is to have."""
         return self.weights[number] / sum(self.weights)
@@ -281,7 +289,7 @@ class FlatMap(Node):
 
     function: Callable[..., Any]
     # the columns of what the function makes, once a query has asked it
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = added(None)
 
     keeps_order = True
     user_code = True
@@ -308,6 +316,7 @@ class SyncWait(Node):
 
     keeps_rows = True
     keeps_order = True
+    waits = True
 
     def details(self) -> dict[str, Any]:
         return {"condition_name": self.condition_name, "num_batch": self.num_batch}

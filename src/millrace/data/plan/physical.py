@@ -8,10 +8,12 @@ from typing import Any
 
 from millrace.core.schema import Schema
 
-from .node import Node, Place, Size, added
+from .keep import Cached, Keeper
+from .node import Node, Place, Size, added, rewrite, schema_of, walk
 from .ops import Batch
+from .read import Read
 
-__all__ = ["Regroup", "RegroupTokens", "Segment"]
+__all__ = ["KeptRead", "Regroup", "RegroupTokens", "Segment"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,3 +117,58 @@ class RegroupTokens(Regroup):
 
     def details(self) -> dict[str, Any]:
         return {"tokens": self.max_tokens, "rows": self.most_rows}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class KeptRead(Read):
+    """A source and the ops over it up to a cache, in one: rows that are kept are not made.
+
+    ``inner`` are the ops as they run, over the source in the order of its rows; ``subject`` as the user wrote them.
+    """
+
+    keeper: Keeper
+    inner: Node
+    subject: Node
+
+    decodes = ()
+    anew = ""
+
+    @property
+    def user_code(self) -> bool:
+        return any(op.user_code for op in walk(self.inner))
+
+    @property
+    def processes(self) -> bool:
+        return any(op.processes for op in walk(self.inner))
+
+    @property
+    def heavy(self) -> bool:
+        return any(op.heavy for op in walk(self.inner))
+
+    @property
+    def label(self) -> str:
+        return " + ".join([*(op.label for op in walk(self.inner)), "Cache"])
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        found = schema_of(self.inner)
+        return found if found is None or self.columns is None else found.project(self.columns)
+
+    @staticmethod
+    def of(node: Cached) -> KeptRead:
+        """A cache by row number, and what is below it down to the source."""
+        nodes = list(walk(node.inputs[0]))
+        read = nodes[0]
+        assert isinstance(read, Read)
+        asked = [op.workers for op in nodes if op.workers is not None]
+        inner = rewrite(node.inputs[0], lambda op: op.replace(steps=(), sampler=None) if op is read else op)
+        return KeptRead(
+            source=read.source,
+            sampler=read.sampler,
+            workers=max(asked) if asked else None,
+            steps=read.steps,
+            op=read.op,
+            where=node.where,
+            keeper=node.cache,
+            inner=inner,
+            subject=node.subject or node.inputs[0],
+        )

@@ -23,6 +23,8 @@ class Read(Node):
     workers: int | None = None
     # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
     batch_sampler: Any = None
+    # where the rows are kept, if the user gave a cache to the source itself; `bind` makes a node of it
+    cache: Any = None
     steps: tuple[OrderStep, ...] = added(())
     columns: tuple[str, ...] | None = added(None)
 
@@ -47,6 +49,22 @@ class Read(Node):
     @property
     def heavy(self) -> bool:
         return self.source.heavy
+
+    @property
+    def decodes(self) -> tuple[str, ...]:
+        """Columns of encoded images that it decodes."""
+        return self.source.decodes
+
+    @property
+    def anew(self) -> str:
+        return "it draws random numbers anew" if getattr(self.source, "asks", False) else ""
+
+    @property
+    def reorders(self) -> bool:
+        if self.batch_sampler is not None:  # a user's object may give what it likes
+            return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
+        permuted = any(isinstance(step, Permute) and step.key is None for step in self.steps)
+        return permuted or (self.sampler is not None and bool(self.sampler.is_shuffled()))
 
     @property
     def label(self) -> str:
@@ -77,6 +95,8 @@ class Read(Node):
             shown["order"] = [_step_text(step) for step in self.steps]
         if self.workers is not None:
             shown["num_parallel_workers"] = self.workers
+        if self.cache is not None:
+            shown["cache"] = repr(self.cache)
         return shown
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import PlanError
-from millrace.core.rng import mix
+from millrace.core.rng import mix, rng_place
 from millrace.core.schema import ColumnType, Schema
 from millrace.data.transforms.base import Transform, inside, is_ordered, name_of
 
@@ -36,6 +36,8 @@ class Map(Node):
     workers: int | None = None
     processes: bool = False
     callbacks: tuple[Any, ...] = ()
+    # where what comes out is kept; `bind` makes a node of it
+    cache: Any = None
     # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
     keys: tuple[int, ...] = added(())
     # the rows of the batch that results are on their way into, when they are written straight into it
@@ -66,6 +68,11 @@ class Map(Node):
     @property
     def in_turn(self) -> bool:
         return any(is_ordered(operation) for operation in self.operations)
+
+    @property
+    def anew(self) -> str:
+        drawing = next((part for part in self._transforms() if part.random), None)
+        return f"{name_of(drawing)} draws anew" if drawing is not None else ""
 
     def _transforms(self) -> Iterator[Transform]:
         return (part for whole in self.operations for part in inside(whole))
@@ -123,6 +130,10 @@ class Filter(Node):
     keeps_order = True
     may_fail = True
     user_code = True
+
+    @property
+    def anew(self) -> str:
+        return "its predicate draws anew" if rng_place(self.predicate) is not None else ""
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return None if self.input_columns is None else needed | set(self.input_columns)

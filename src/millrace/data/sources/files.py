@@ -317,7 +317,7 @@ class FilesDataset(SourceDataset):
         sampler = FileSampler(
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
-        self._start(source, sampler, shared.get("num_parallel_workers"))
+        self._start(source, sampler, shared.get("num_parallel_workers"), shared.get("cache"))
 
     def _open_each(
         self,

@@ -18,7 +18,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.traits import SourceTraits
-from millrace.data.fluent.checks import NoCache, Samples, Workers
+from millrace.data.fluent.checks import CacheArgument, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.images import FileBytes, Part
@@ -65,7 +65,7 @@ class _Decrypt:
 Folder = Annotated[str, _Folder()]
 NumSamples = Annotated[int | None, Samples]
 NumWorkers = Annotated[int | None, Workers]
-Cache = Annotated[Any, NoCache()]
+Cache = Annotated[Any, CacheArgument()]
 Decrypt = Annotated[Any, _Decrypt()]
 
 UINT32, INT32 = ColumnType(np.dtype(np.uint32), ()), ColumnType(np.dtype(np.int32), ())
@@ -246,7 +246,7 @@ class TableDataset(SourceDataset):
         check_shard_options(num_shards, shard_id)
         chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         source = TableSource(type(self).__name__, make, columns, heavy=bool(given.get("decode")))
-        self._start(source, chosen, given["num_parallel_workers"])
+        self._start(source, chosen, given["num_parallel_workers"], given.get("cache"))
 
 
 def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:

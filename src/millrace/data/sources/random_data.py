@@ -15,7 +15,7 @@ from millrace.core.rng import Draws
 from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
 from millrace.core.traits import SourceTraits
-from millrace.data.fluent.checks import NoCache, Samples, Workers
+from millrace.data.fluent.checks import CacheArgument, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.schema import Schema
 from millrace.data.fluent.source import SourceDataset
@@ -97,7 +97,7 @@ class RandomDataset(SourceDataset):
         columns_list: list[Any] | None = None,
         num_samples: Annotated[int | None, Samples] = None,
         num_parallel_workers: Annotated[int | None, Workers] = None,
-        cache: Annotated[Any, NoCache()] = None,
+        cache: Annotated[Any, CacheArgument()] = None,
         shuffle: bool | None = None,
         num_shards: int | None = None,
         shard_id: int | None = None,
@@ -112,7 +112,7 @@ class RandomDataset(SourceDataset):
         sampler = choose_sampler(
             None, num_samples, False if shuffle is None else shuffle, num_shards, shard_id
         )
-        self._start(RandomSource(rows, columns), sampler, num_parallel_workers)
+        self._start(RandomSource(rows, columns), sampler, num_parallel_workers, cache)
 
 
 def _columns(schema: Schema | None, wanted: list[str] | None) -> dict[str, tuple[Any, tuple[int, ...]]]:

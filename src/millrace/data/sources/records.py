@@ -15,7 +15,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
-from millrace.data.fluent.checks import NoCache, Samples, Workers
+from millrace.data.fluent.checks import CacheArgument, Samples, Workers
 from millrace.data.fluent.pipeline_json import REBUILD, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord import Cipher, MindRecordReader
@@ -182,7 +182,7 @@ class MindDataset(SourceDataset):
         padded_sample: dict[Any, Any] | None = None,
         num_padded: int | None = None,
         num_samples: Annotated[int | None, Samples] = None,
-        cache: Annotated[Any, NoCache()] = None,
+        cache: Annotated[Any, CacheArgument()] = None,
     ) -> None:
         files = _files(dataset_files)
         _check_sampling(sampler, shuffle, num_shards, shard_id, num_samples)
@@ -213,7 +213,7 @@ class MindDataset(SourceDataset):
             )
         else:
             chosen = _of_files(sampler, source)
-        self._start(source, chosen, num_parallel_workers)
+        self._start(source, chosen, num_parallel_workers, cache)
 
     def __getitem__(self, index: int) -> list[Any]:
         """The row at a position of the dataset's order, one array per column."""

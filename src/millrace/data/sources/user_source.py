@@ -86,7 +86,7 @@ class UserReader:
         self.maker = source.maker
         self.passing = Passing()
         # whether it wants random numbers of the row
-        self.asks = rng_place(self.getitem) is not None
+        self.asks = source.asks
 
     def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
         maker = self.maker
@@ -112,7 +112,7 @@ class UserStream:
     def __init__(self, source: UserSource) -> None:
         self.source = source
         # whether the function that makes the rows wants random numbers of the epoch
-        self.asks = source.is_function and rng_place(source.source) is not None
+        self.asks = source.asks
 
     def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[Any]:
         # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
@@ -164,6 +164,13 @@ class UserSource(SourceTraits):
         self._over = False
         self._turn = threading.Lock()
         self._labels: dict[str, npt.NDArray[Any]] = {}
+
+    @property
+    def asks(self) -> bool:
+        """Whether what makes the rows wants random numbers, with a parameter ``rng``."""
+        if self.random_access:
+            return rng_place(self.source.__getitem__) is not None
+        return self.is_function and rng_place(self.source) is not None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_turn"}

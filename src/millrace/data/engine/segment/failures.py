@@ -25,11 +25,13 @@ from millrace.core.columns import Runs
 from millrace.core.errors import DataError
 from millrace.core.ledger import Entry
 from millrace.core.rng import mix_into
+from millrace.core.stats import CacheCounts
 
 __all__ = ["Failures", "copies", "data_error", "standing_in", "user_traceback"]
 
 _PACKAGE = str(Path(__file__).resolve().parents[3])
 # A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
+NOTHING_CACHED = CacheCounts()
 _AFTER, _BEFORE = 0xBAD, 0xBADBAD
 
 
@@ -42,6 +44,8 @@ class Failures:
         self.error: DataError | None = None
         # rows at the beginning of the chunk that failed and want the last good row of the chunk before
         self.lead = 0
+        # what a cache did for the chunk
+        self.cached = NOTHING_CACHED
 
     def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""

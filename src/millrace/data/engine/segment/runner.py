@@ -13,8 +13,9 @@ from millrace.core.log import kept_warnings
 from millrace.core.rng import seed_globals
 from millrace.core.schema import Schema
 from millrace.core.settings import Settings, current, restore, using
+from millrace.core.stats import CacheCounts
 from millrace.data.plan.explain import describe
-from millrace.data.plan.physical import Segment
+from millrace.data.plan.physical import KeptRead, Segment
 
 from .failures import Failures
 from .shortcut import Shortcut
@@ -42,6 +43,8 @@ class Report(NamedTuple):
     error: DataError | None
     # warnings of a worker process, for the user's process to give
     warnings: list[tuple[str, str]]
+    # what a cache did for the chunk, where there is one
+    cached: CacheCounts | None = None
 
 
 class SegmentRunner:
@@ -62,6 +65,7 @@ class SegmentRunner:
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
         self._unchecked = None if aligned else ops
         self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
+        self.caches = any(isinstance(op, KeptRead) for op in ops)
         self.fast: Shortcut | None = None
         if segment.fast:
             steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
@@ -113,7 +117,16 @@ class SegmentRunner:
         if failures.error is not None and not len(chunk):
             raise failures.error
         return chunk, Report(
-            rows, held, kept, seconds, cpu, failures.ledger, failures.lead, failures.error, kept_warnings()
+            rows,
+            held,
+            kept,
+            seconds,
+            cpu,
+            failures.ledger,
+            failures.lead,
+            failures.error,
+            kept_warnings(),
+            failures.cached if self.caches else None,
         )
 
     def _check(self, schema: Schema | None) -> None:

@@ -14,14 +14,14 @@ from millrace.core.chunk import Chunk
 from .failures import Failures
 from .table import Step
 
-__all__ = ["Shortcut"]
+__all__ = ["Shortcut", "Trial"]
 
 
 class _AmissError(Exception):
     """Something was about to be said of a row."""
 
 
-class _Trial(Failures):
+class Trial(Failures):
     """Notes only whether something is amiss."""
 
     amiss = False
@@ -46,7 +46,7 @@ class Shortcut:
     def __call__(self, chunk: Chunk) -> tuple[Chunk, list[float], list[float]] | None:
         """The chunk, the seconds and the processor's seconds of each step it stands for; None if something is amiss."""
         seconds, cpu = [0.0] * self.count, [0.0] * self.count
-        trial = _Trial()
+        trial = Trial()
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
         for step, place in zip(self.steps, self.places, strict=True):

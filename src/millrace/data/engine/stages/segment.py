@@ -188,6 +188,8 @@ class SegmentStage(Stage):
             op.busy += spent
             op.cpu += used
             op.rows += rows_in
+        if report.cached is not None:
+            stats.cache = report.cached if stats.cache is None else stats.cache + report.cached
         for key, message in report.warnings:
             warn_once(key, message)
         self._expected = max(self._expected, held)

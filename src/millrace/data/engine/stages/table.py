@@ -34,6 +34,8 @@ class Making:
     budget: Bytes
     # what becomes of rows that fail in this op, for a stage that begins at this position
     mender: Callable[[State], Mender]
+    # the stages below this one
+    below: list[StageStats]
     # a plan of its own for a dataset that appears while running (flat_map)
     inner: Callable[[Node, int], Stage]
 

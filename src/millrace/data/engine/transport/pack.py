@@ -34,6 +34,10 @@ _ROW_ALIGN = 16
 # A column below this is copied out of the slab: a label kept for a metric must not hold a batch of images.
 _COPY_BELOW = 4096
 
+# Pieces of a chunk that are written apart from each other; and below this size, none are.
+MOST_PIECES = 64
+SMALL = 1 << 14
+
 _PREFIX = struct.Struct("<4sI")
 _MAGIC = b"MRC1"
 _RAW_KINDS = frozenset("biufcUSmM")
@@ -54,6 +58,26 @@ class Packed:
 
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
         self._head, self._parts, self.size = head, parts, size
+
+    def buffers(self) -> list[Any]:
+        """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
+        if len(self._parts) > MOST_PIECES or self.size < SMALL:
+            whole: Bytes8 = np.zeros(self.size, np.uint8)
+            self.write(whole)
+            return [whole]
+        pieces: list[Any] = [self._head]
+        at = len(self._head)
+        for offset, part in self._parts:
+            if offset > at:
+                pieces.append(bytes(offset - at))
+            flat = part
+            if isinstance(part, np.ndarray):
+                flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            pieces.append(flat)
+            at = offset + (flat.nbytes if isinstance(flat, np.ndarray) else len(flat))
+        if at < self.size:
+            pieces.append(bytes(self.size - at))
+        return pieces
 
     def write(self, out: Bytes8) -> None:
         out[: len(self._head)] = np.frombuffer(self._head, np.uint8)

@@ -51,10 +51,11 @@ class Mapping:
 
     __slots__ = ("__array_interface__", "__weakref__", "_munmap", "address", "size")
 
-    def __init__(self, fd: int, size: int, *, private: bool = False) -> None:
+    def __init__(self, fd: int, size: int, *, private: bool = False, writable: bool = True) -> None:
         self.address = 0
         flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
-        address = _libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, fd, 0)
+        rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        address = _libc.mmap(None, size, rights, flags, fd, 0)
         if address is None or address == _FAILED:
             code = ctypes.get_errno()
             raise ResourceError(
@@ -64,7 +65,7 @@ class Mapping:
         self.address, self.size = int(address), size
         self._munmap = _libc.munmap  # at interpreter exit the module may be gone before the last array
         self.__array_interface__: dict[str, Any] = {
-            "data": (self.address, False), "shape": (size,), "typestr": "|u1", "version": 3,
+            "data": (self.address, not writable), "shape": (size,), "typestr": "|u1", "version": 3,
         }  # fmt: skip
 
     def __del__(self) -> None:
@@ -72,11 +73,11 @@ class Mapping:
             self._munmap(self.address, self.size)
 
 
-def map_fd(fd: int, size: int, *, private: bool = False) -> Bytes8:
+def map_fd(fd: int, size: int, *, private: bool = False, writable: bool = True) -> Bytes8:
     """The file's bytes as one array; ``private`` gives copy-on-write pages that start out shared."""
     if read_size(fd) < size:
         raise ResourceError(f"a shared slab holds {read_size(fd)} bytes where {size} were announced")
-    return np.asarray(Mapping(fd, size, private=private))
+    return np.asarray(Mapping(fd, size, private=private, writable=writable))
 
 
 def read_size(fd: int) -> int:

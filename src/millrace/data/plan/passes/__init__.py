@@ -12,19 +12,28 @@ from .drop_noops import drop_noops
 from .fuse_rows import fuse_rows
 from .gather_rows import gather_rows
 from .join_transforms import join_transforms
+from .keep_rows import keep_rows
 from .place import place
 from .prune_columns import prune_columns
 from .push_order import push_order
 
-__all__ = ["PASSES"]
+__all__ = ["PASSES", "inside_out"]
 
 PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
     ("drop no-ops", drop_noops),
     ("push order down", push_order),
     ("prune columns", prune_columns),
+    ("keep rows", keep_rows),
     ("place", place),
     ("fuse rows", fuse_rows),
     ("join transforms", join_transforms),
     ("decode late", decode_late),
     ("gather rows", gather_rows),
 )
+
+
+def inside_out(node: Node, settings: Settings) -> Node:
+    """What stands below a cache, made ready to run as one piece of work wherever the cache is."""
+    for apply in (place, fuse_rows, join_transforms, decode_late):
+        node = apply(node, settings)
+    return node

@@ -34,7 +34,7 @@ def decode_late(root: Node, settings: Settings) -> Node:
             return node
         count, chains = _chains(node, list(read.schema(()) or ()))
         late: dict[str, Made] = {}
-        for name in read.source.decodes:
+        for name in read.decodes:
             made = _late(chains[name], settings) if name in chains else None
             if made is not None:
                 late[name] = made

@@ -1,0 +1,63 @@
+"""The program of a server: ``python -m millrace.data.cache.main``, started by ``admin.start``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from millrace.core.errors import CacheError
+
+from .admin import ALREADY
+from .places import Home, Lock
+from .rooms import Rooms
+from .server import Server
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> int:
+    folder, port, memory, spill, workers, log_level, host = arguments
+    home = Home(Path(folder), int(port))
+    lock = Lock(home)
+    if not lock.take():
+        return ALREADY
+    home.clean()
+    _many_descriptors()
+    os.umask(0o077)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        listener.bind(str(home.socket))
+    except OSError as error:
+        raise CacheError(f"{home.socket} cannot be made: {error}; a shorter XDG_RUNTIME_DIR helps") from error
+    listener.listen(128)
+    about = {
+        "hostname": host,
+        "workers": int(workers) or 1,
+        "log_level": int(log_level),
+        "release": importlib.metadata.version("millrace"),
+    }
+    server = Server(listener, Rooms(int(memory), spill), about)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
+    home.describe()
+    try:
+        server.serve()
+    finally:
+        home.clean()
+        lock.close(remove=True)
+    return 0
+
+
+def _many_descriptors() -> None:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

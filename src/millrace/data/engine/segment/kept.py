@@ -1,0 +1,232 @@
+"""Rows that are kept are fetched, the others are made and kept: a source and the ops up to a cache as one step.
+
+A chunk in which something is amiss (a row fails, a damaged file decodes with a warning) is made as without a cache, and
+nothing of it is kept: errors, skipped rows and words are the same, and no bad row is ever stored. Rows that are cheaper
+to make than to fetch are not kept; that is measured, on the first chunks.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.core.chunk import Chunk, Column
+from millrace.core.errors import CacheError, FormatError, ResourceError
+from millrace.core.executors import DIRECT
+from millrace.core.log import warn_once
+from millrace.core.settings import Settings
+from millrace.core.stats import CacheCounts
+from millrace.data.plan.fingerprint import key_of
+from millrace.data.plan.passes import inside_out
+from millrace.data.plan.physical import KeptRead, Segment
+
+from .failures import Failures
+from .shortcut import Shortcut, Trial
+from .table import Step, make_step, step_for
+
+__all__ = ["KeptStep", "Worth", "seconds_of"]
+
+# Chunks after which it is decided whether rows are worth keeping; the very first one also opens files.
+TRIALS = 4
+# A row waits for something (a disk, a network) when its processor time is less than this part of its time.
+WAITS = 4
+
+
+def seconds_of(clock: float, cpu: float) -> float:
+    """What some rows cost: the processor's time, which neighbours do not change, unless they mostly waited."""
+    return cpu if cpu * WAITS > clock else clock
+
+
+class Worth:
+    """Whether fetching a row takes less than making it, from the first chunks of both.
+
+    >>> worth = Worth()
+    >>> for _ in range(4):
+    ...     worth.saw(10, made=1.0, fetched=0.1)
+    >>> worth.while_
+    True
+    """
+
+    def __init__(self) -> None:
+        # None while it is not known
+        self.while_: bool | None = None
+        self._made: list[float] = []
+        self._fetched: list[float] = []
+
+    def saw(self, rows: int, made: float, fetched: float) -> None:
+        self._made.append(made / rows)
+        self._fetched.append(fetched / rows)
+        if len(self._made) >= TRIALS:
+            self.while_ = min(self._fetched[1:]) < min(self._made[1:])
+
+    @property
+    def reason(self) -> str:
+        made, fetched = min(self._made[1:]) * 1e6, min(self._fetched[1:]) * 1e6
+        return f"a row takes {made:.1f} us to make and {fetched:.1f} us to fetch: rows are made, not kept"
+
+
+class KeptStep:
+    """Opens its shelf where it runs: once per process. In the user's process it is open from the start."""
+
+    def __init__(self, op: KeptRead, seed: int, settings: Settings) -> None:
+        self.op, self.seed, self.settings = op, seed, settings
+        self.key = key_of(op.subject, settings, ordered=False)
+        op.keeper.settle()
+        self._begin()
+        self._opened()  # a cache that cannot be used says so before the first row
+
+    def _begin(self) -> None:
+        inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT))
+        assert isinstance(inner, Segment)
+        self.steps: list[Step] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
+        self.fast: Shortcut | None = None
+        if inner.fast:
+            fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast]
+            self.fast = Shortcut(fast, inner.fast_places, inner.fast_count)
+        self._shelf: Any = None
+        self._gone = False
+        self._opening = threading.Lock()
+        self._worth = Worth()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"op": self.op, "seed": self.seed, "settings": self.settings, "key": self.key}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def _opened(self) -> Any:
+        with self._opening:
+            if self._shelf is None and not self._gone:
+                self._shelf = self.op.keeper.open(self.key, self.op.source.size())
+            return self._shelf
+
+    # a chunk ----------------------------------------------------------------------------------------
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        if self._gone or self._worth.while_ is False:
+            return self._wanted(self._make(chunk, failures))
+        try:
+            shelf = self._shelf or self._opened()
+            made = self._through(shelf, chunk, failures)
+        except (CacheError, ResourceError, OSError) as error:
+            self._gone = True
+            warn_once(
+                "cache-gone",
+                f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
+            )
+            made = None
+        return self._wanted(self._make(chunk, failures)) if made is None else made
+
+    def _through(self, shelf: Any, chunk: Chunk, failures: Failures) -> Chunk | None:
+        """The rows by way of the shelf; None where they have to be made as without one."""
+        numbers = chunk.origin.view(np.uint64)
+        places = shelf.find(numbers)
+        missing = np.flatnonzero(places == 0)
+        if not len(missing):
+            columns = self._fetched(shelf, numbers, places, failures)
+            return None if columns is None else chunk.with_columns(columns)
+        part = chunk if len(missing) == len(chunk) else chunk.take(missing)
+        made = self._tried(part, shelf, failures)
+        if made is None:
+            return None
+        made = self._wanted(made)
+        if part is chunk:
+            return made
+        kept = np.flatnonzero(places)
+        columns = self._fetched(shelf, numbers[kept], places[kept], failures)
+        if columns is None:
+            return None
+        found = chunk.take(kept).with_columns(columns)
+        order = np.empty(len(chunk), np.int64)
+        order[np.concatenate([kept, missing])] = np.arange(len(chunk))
+        joined = Chunk.concat([found, made]).take(order)
+        return chunk.with_columns(joined.columns)
+
+    def _fetched(
+        self, shelf: Any, numbers: npt.NDArray[np.uint64], places: npt.NDArray[np.uint64], failures: Failures
+    ) -> dict[str, Column] | None:
+        clock, cpu = time.perf_counter(), time.thread_time()
+        columns: dict[str, Column] | None = shelf.read(numbers, places, self.op.columns)
+        if columns is None:
+            return None
+        spent = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
+        saved = max(0.0, (shelf.cost or 0.0) * len(numbers) - spent)
+        failures.cached = CacheCounts(hits=len(numbers), saved=saved) + failures.cached
+        shelf.note(hits=len(numbers))
+        return columns
+
+    def _tried(self, part: Chunk, shelf: Any, failures: Failures) -> Chunk | None:
+        """Rows that are not kept yet, made and stored; None where something is amiss with one."""
+        trial = Trial()
+        clock, cpu = time.perf_counter(), time.thread_time()
+        try:
+            made = self._make(part, trial)
+        except (
+            Exception
+        ):  # it is raised again, in its place and with its words, when the chunk is made as without a cache
+            return None
+        if trial.amiss or len(made) != len(part):
+            return None
+        spent = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
+        numbers = part.origin.view(np.uint64)
+        stored = shelf.put(made, numbers) if shelf.refused is None else 0
+        shelf.cost = spent / len(part) if shelf.cost is None else shelf.cost
+        shelf.note(made=len(part), seconds=spent)
+        failures.cached = failures.cached + CacheCounts(
+            made=len(part), stored=stored, bytes=made.nbytes if stored else 0, reason=shelf.refused or ""
+        )
+        if stored and self._worth.while_ is None:
+            self._judge(shelf, numbers, spent, failures)
+        return made
+
+    def _judge(self, shelf: Any, numbers: npt.NDArray[np.uint64], spent: float, failures: Failures) -> None:
+        """Fetch what was just stored, as a later epoch would, and compare."""
+        clock, cpu = time.perf_counter(), time.thread_time()
+        try:
+            shelf.read(numbers, shelf.find(numbers), self.op.columns)
+        except FormatError:
+            return
+        fetched = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
+        self._worth.saw(len(numbers), spent, fetched)
+        if self._worth.while_ is False:
+            failures.cached = failures.cached + CacheCounts(reason=self._worth.reason)
+
+    # without the shelf ------------------------------------------------------------------------------
+
+    def _make(self, chunk: Chunk, failures: Failures) -> Chunk:
+        done = 0
+        if self.fast is not None:
+            made = self.fast(chunk)
+            if made is not None:
+                chunk, done = made[0], self.fast.count
+        for step in self.steps[done:]:
+            chunk = step(chunk, failures)
+            if not len(chunk):
+                break
+        return chunk
+
+    def _wanted(self, chunk: Chunk) -> Chunk:
+        names = self.op.columns
+        if names is None or not chunk.columns:
+            return chunk
+        return chunk.with_columns({name: chunk.columns[name] for name in names})
+
+    def close(self) -> None:
+        with self._opening:
+            shelf, self._shelf = self._shelf, None
+        if shelf is not None:
+            shelf.close()
+        for step in self.steps:
+            step.close()
+        if self.fast is not None:
+            self.fast.close()
+
+
+@step_for(KeptRead)
+def _kept(op: KeptRead, seed: int, settings: Settings, aligned: bool) -> Step:
+    return KeptStep(op, seed, settings)
