@@ -169,7 +169,7 @@ def test_apply():
             TypeError,
             r"callbacks .*\[<class 'list'>",
         ),
-        (lambda: num().map(lambda x: x, cache="c"), TypeError, "DatasetCache is not part of this version"),
+        (lambda: num().map(lambda x: x, cache="c"), TypeError, "not of type .*DatasetCache"),
         (lambda: num().map(lambda x: x, column_order=["a"]), ArgumentValueError, "project"),
         (lambda: num().use_sampler(None), TypeError, "can not be None"),
         (lambda: num().batch(2).use_sampler(ds.SequentialSampler()), PlanError, "source or a concatenation"),
