@@ -34,6 +34,25 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ[MARK] = str(os.getpid())
 
 
+# Modules that were loaded when the collector was last told to leave out what is there.
+_modules_seen = 0
+
+
+def _leave_out_what_stays():
+    """Let the collector pass over what lives as long as this process: libraries, and every test that was collected.
+
+    It would look at all of that (a second's work) before and after each test that is asked what it leaves behind.
+    """
+    global _modules_seen
+    gc.collect()
+    gc.freeze()
+    _modules_seen = len(sys.modules)
+
+
+def pytest_collection_finish(session):
+    _leave_out_what_stays()
+
+
 @pytest.fixture
 def no_leaks():
     """Fail the test if it leaves behind a thread, a process, an open descriptor or a shared-memory block.
@@ -41,6 +60,8 @@ def no_leaks():
     The check collects garbage and looks again until nothing is left or thirty seconds have passed, so a thread
     that is just ending is not a leak, and one that never ends is.
     """
+    if len(sys.modules) > _modules_seen + 100:  # PyTorch, JAX
+        _leave_out_what_stays()
     before = Footprint.take()
     yield
     left = before.wait_until_back(seconds=30)
