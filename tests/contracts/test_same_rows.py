@@ -83,7 +83,7 @@ def test_threads(
     assert_same(got, reference[name])
 
 
-@pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=2))
+@pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=1))
 @pytest.mark.parametrize("executor", [name for name, traits in EXECUTORS.items() if not traits.same_process])
 def test_workers_outside_this_process(
     name: str, executor: str, workers: int, chunk_rows: int | None, reference: dict[str, Any]
