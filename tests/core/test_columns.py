@@ -46,6 +46,35 @@ def test_text_is_a_sequence_of_arrays_however_it_is_kept(lists, data) -> None:
         assert [value.tolist() for value in both.columns["x"]] == lists + lists[start:stop]
 
 
+@given(
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\n"), max_size=9), min_size=1),
+    st.data(),
+)
+def test_lines_are_what_their_strings_are_whether_they_were_made_or_not(lines, data) -> None:
+    plain = [line.encode("ascii", "ignore").decode() for line in lines]
+    starts = offsets_of([len(line) + 1 for line in plain])[:-1]
+    start = data.draw(st.integers(0, len(lines)))
+    stop = data.draw(st.integers(start, len(lines)))
+
+    def made():
+        yield Texts.of_lines("\n".join(plain).encode(), starts), plain
+        for each in (lines, plain):
+            column = Texts.of(each)
+            yield Texts(column.data, column.offsets), each
+
+    for column, wanted in made():
+        part = column[start:stop]
+        for each, strings in ((part, wanted[start:stop]), (column, wanted)):
+            stacked, other = each.stacked(), np.array(strings, np.str_)
+            assert stacked.dtype == other.dtype
+            assert stacked.tolist() == other.tolist()
+            assert each.row_bytes().tolist() == [4 * len(line) for line in strings]
+            if strings:
+                assert [value.item() for value in sent(each)] == strings
+            assert (each.strings, len(each)) == (strings, len(strings))
+            assert each.data[each.offsets[0] : each.offsets[-1]].tobytes() == "".join(strings).encode()
+
+
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=4), min_size=1, max_size=8), st.data())
 def test_numbers_of_unequal_length_are_a_sequence_of_arrays(lists, data) -> None:
     column = Ragged(

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from .text import Written
+
 __all__ = ["Ragged", "Runs", "Texts", "as_ragged", "as_texts"]
 
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
@@ -106,20 +108,34 @@ class Texts(Runs):
     ['to', 'be', 'or']
     """
 
-    __slots__ = ("_data", "_offsets", "_strings", "rows")
+    __slots__ = ("_raw", "_strings", "rows")
 
     def __init__(self, data: npt.NDArray[np.uint8], offsets: Offsets, rows: Offsets | None = None) -> None:
-        self._data: npt.NDArray[np.uint8] | None = data
-        self._offsets: Offsets | None = offsets
+        self._raw: Written | None = Written(data, offsets, 0)
         self._strings: list[str] | None = None
         self.rows = rows
 
     @classmethod
     def of(cls, strings: list[str], rows: Offsets | None = None) -> Texts:
         """A column of these strings; the list is kept, not copied."""
+        return cls._made(None, strings, rows)
+
+    @classmethod
+    def of_lines(cls, raw: bytes, starts: Offsets) -> Texts:
+        """Lines of ASCII with a newline between them; ``starts`` says where each begins. Nothing is copied.
+
+        >>> lines = Texts.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
+        >>> lines.strings, lines[1:].stacked(), lines.data.tobytes()
+        (['to', 'be', 'or'], array(['be', 'or'], dtype='<U2'), b'tobeor')
+        """
+        return cls._made(
+            Written(np.frombuffer(raw, np.uint8), np.append(starts, len(raw) + 1), 1), None, None
+        )
+
+    @classmethod
+    def _made(cls, raw: Written | None, strings: list[str] | None, rows: Offsets | None) -> Texts:
         made = cls.__new__(cls)
-        made._data = made._offsets = None
-        made._strings, made.rows = strings, rows
+        made._raw, made._strings, made.rows = raw, strings, rows
         return made
 
     @classmethod
@@ -138,42 +154,39 @@ class Texts(Runs):
     def strings(self) -> list[str]:
         """Every string, row after row."""
         if self._strings is None:
-            self._strings = _decoded(self._data, self._offsets)
+            assert self._raw is not None
+            self._strings = self._raw.strings()
         return self._strings
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
         """The strings in UTF-8, one after the other."""
-        self._encode()
-        assert self._data is not None
-        return self._data
+        return self._encoded().data
 
     @property
     def offsets(self) -> Offsets:
         """Where each string begins in ``data``, and where the last one ends."""
-        self._encode()
-        assert self._offsets is not None
-        return self._offsets
+        return self._encoded().offsets
 
-    def _encode(self) -> None:
-        if self._data is None:
-            strings = self._strings or []
+    def _encoded(self) -> Written:
+        if self._raw is None or self._raw.gap:
+            strings = self.strings
             whole = "".join(strings)
             if whole.isascii():
                 data, sizes = whole.encode("ascii"), list(map(len, strings))
             else:
                 parts = [each.encode() for each in strings]
                 data, sizes = b"".join(parts), list(map(len, parts))
-            self._offsets = offsets_of(sizes)
-            self._data = np.frombuffer(data, np.uint8)
+            self._raw = Written(np.frombuffer(data, np.uint8), offsets_of(sizes), 0)
+        return self._raw
 
     @property
     def total(self) -> int:
         """Strings in all rows."""
         if self._strings is not None:
             return len(self._strings)
-        assert self._offsets is not None
-        return len(self._offsets) - 1
+        assert self._raw is not None
+        return len(self._raw.offsets) - 1
 
     def __len__(self) -> int:
         return self.total if self.rows is None else len(self.rows) - 1
@@ -208,9 +221,9 @@ class Texts(Runs):
         """Strings [start, stop) under these rows."""
         if self._strings is not None:
             return Texts.of(self._strings[start:stop], rows)
-        assert self._data is not None
-        assert self._offsets is not None
-        return Texts(self._data, self._offsets[start : stop + 1], rows)
+        assert self._raw is not None
+        data, offsets, gap = self._raw
+        return Texts._made(Written(data, offsets[start : stop + 1], gap), None, rows)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Texts:
         strings = self.strings
@@ -229,22 +242,33 @@ class Texts(Runs):
 
     @property
     def nbytes(self) -> int:
-        if self._data is not None and self._offsets is not None:
-            return int(self._offsets[-1] - self._offsets[0]) + self._offsets.nbytes
+        if self._raw is not None:
+            offsets = self._raw.offsets
+            return int(offsets[-1] - offsets[0]) + offsets.nbytes
         # a string object takes about 50 bytes beside its text
         return sum(map(len, self._strings or [])) + 50 * self.total
 
     def row_bytes(self) -> npt.NDArray[np.int64]:
+        if self._raw is not None and self._raw.gap:
+            return self._raw.sizes() * 4
         sizes = np.array(list(map(len, self.strings)), np.int64) * 4
         return _summed(sizes, self.rows)
 
     def stacked(self) -> npt.NDArray[Any] | None:
         if self.rows is None:
-            return np.array(self.strings, np.str_)
+            return self._whole()
         lengths = self.lengths
         if not len(lengths) or (lengths != lengths[0]).any():
             return None
-        return np.array(self.strings, np.str_).reshape(len(lengths), int(lengths[0]))
+        return self._whole().reshape(len(lengths), int(lengths[0]))
+
+    def _whole(self) -> npt.NDArray[Any]:
+        """All strings in one array."""
+        if self._strings is None and self._raw is not None:
+            made = self._raw.wide()
+            if made is not None:
+                return made
+        return np.array(self.strings, np.str_)
 
     def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
         fill = fill.decode() if isinstance(fill, bytes) else str(fill or "")
@@ -367,17 +391,6 @@ def as_ragged(column: Any) -> Ragged | None:
     if rank != 1 or dtype is None or dtype.kind not in "biufc":
         return None
     return Ragged(np.concatenate(column), offsets_of(list(map(len, column))))
-
-
-def _decoded(data: Any, offsets: Any) -> list[str]:
-    at = offsets.tolist()
-    raw = data[at[0] : at[-1]].tobytes()
-    pairs = itertools.pairwise(at)
-    base = at[0]
-    if raw.isascii():
-        whole = raw.decode("ascii")
-        return [whole[a - base : b - base] for a, b in pairs]
-    return [raw[a - base : b - base].decode() for a, b in pairs]
 
 
 def _joined_rows(parts: Sequence[Runs]) -> Offsets | None:

@@ -1,13 +1,14 @@
-"""Arrays of text and of bytes: every value has room for the longest."""
+"""Text as arrays, in which every value has room for the longest, and as the bytes of a file."""
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["narrow"]
+__all__ = ["Written", "narrow"]
 
 
 def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -26,3 +27,57 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     while wide > 1 and not signs[:, wide - 1].any():
         wide -= 1
     return whole if wide == width else whole.astype(f"{kind}{wide}")
+
+
+class Written(NamedTuple):
+    """Strings as the bytes they are in a file: UTF-8, and where each begins.
+
+    ``gap`` is 1 where a newline follows each string but the last, which is so for lines, and then all is ASCII; else 0.
+    """
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    gap: int
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of each string."""
+        return self.offsets[1:] - self.offsets[:-1] - self.gap
+
+    def bytes(self) -> bytes:
+        """From the first string to the last, of which there is at least one."""
+        return self.data[int(self.offsets[0]) : int(self.offsets[-1]) - self.gap].tobytes()
+
+    def strings(self) -> list[str]:
+        if len(self.offsets) < 2:
+            return []
+        raw = self.bytes()
+        if self.gap:
+            return raw.decode("ascii").split("\n")
+        pairs = itertools.pairwise((self.offsets - self.offsets[0]).tolist())
+        if raw.isascii():
+            whole = raw.decode("ascii")
+            return [whole[a:b] for a, b in pairs]
+        return [raw[a:b].decode() for a, b in pairs]
+
+    def wide(self) -> npt.NDArray[Any] | None:
+        """One array of all strings, without a string for each in between; None for none, and for what is not ASCII.
+
+        >>> Written(np.frombuffer(b"abc", np.uint8), np.array([0, 1, 1, 3]), 0).wide()
+        array(['a', '', 'bc'], dtype='<U2')
+        """
+        if len(self.offsets) < 2:
+            return None
+        raw = self.bytes()
+        if not (self.gap or raw.isascii()):
+            return None
+        sizes = self.sizes()
+        width = max(1, int(sizes.max()))
+        # each string is copied as one item as long as the longest; what follows a shorter one is blanked after that
+        room = np.zeros(len(raw) + width, np.uint8)
+        room[: len(raw)] = np.frombuffer(raw, np.uint8)
+        items: npt.NDArray[Any] = np.ndarray((len(raw) + 1,), f"V{width}", room, 0, (1,))
+        letters = items[self.offsets[:-1] - self.offsets[0]].view(np.uint8).reshape(len(sizes), width)
+        if int(sizes.min()) < width:
+            letters *= np.arange(width) < sizes[:, None]
+        made: npt.NDArray[Any] = letters.astype(np.uint32).view(f"U{width}").reshape(len(sizes))
+        return made

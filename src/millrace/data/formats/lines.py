@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Column
-from millrace.core.columns import Texts
+from millrace.core.columns import Texts, offsets_of
 
 from .spans import Block, Ints, Spans
 
@@ -88,6 +88,9 @@ class Lines:
 
     def rows(self, block: Block) -> dict[str, Column]:
         raw = block.joined()
+        if len(block) and not self.strip and b"\0" not in raw and raw.isascii():
+            sizes = block.stops - block.starts
+            return {self.column: Texts.of_lines(raw, offsets_of(sizes[:-1] + 1))}
         try:
             texts = raw.decode().split("\n")
         except UnicodeDecodeError:
