@@ -123,6 +123,42 @@ class DatasetCache:
     def __deepcopy__(self, memo: dict[int, Any]) -> DatasetCache:
         return self  # it is a name, and what was counted under it
 
+    def to_dict(self) -> dict[str, Any]:
+        """What a saved pipeline keeps of it, in MindSpore's words; :meth:`from_dict` makes it again.
+
+        >>> DatasetCache.from_dict(DatasetCache(7, size=64).to_dict())
+        DatasetCache(session_id=7, size=64)
+        """
+        made = {
+            "session_id": self.session_id,
+            "cache_memory_size": self.size,
+            "spill": self.spilling,
+            "hostname": self.hostname or DEFAULT_HOST,
+            "port": self.port or DEFAULT_PORT,
+            "num_connections": self.num_connections,
+            "cache_prefetch_size": self.prefetch_size,
+        }
+        return made if self.path is None else made | {"path": self.path}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> DatasetCache:
+        """A cache from what :meth:`to_dict` gave.
+
+        >>> DatasetCache.from_dict({"session_id": 7, "cache_memory_size": 0, "spill": True})
+        DatasetCache(session_id=7, spilling=True)
+        """
+        names = {
+            "session_id": "session_id",
+            "cache_memory_size": "size",
+            "spill": "spilling",
+            "hostname": "hostname",
+            "port": "port",
+            "num_connections": "num_connections",
+            "cache_prefetch_size": "prefetch_size",
+            "path": "path",
+        }
+        return cls(**{mine: saved[theirs] for theirs, mine in names.items() if saved.get(theirs) is not None})
+
     # what the engine asks -------------------------------------------------------------------------------
 
     def settle(self) -> None:

@@ -18,7 +18,7 @@ from millrace.data.transforms.base import Transform
 from .dataset import Dataset
 from .order_ops import mix_datasets
 
-__all__ = ["REBUILD", "compare", "deserialize", "serialize", "show", "workers_of"]
+__all__ = ["REBUILD", "cache_of", "compare", "deserialize", "serialize", "show", "workers_of"]
 
 log = get_logger(__name__)
 
@@ -113,6 +113,15 @@ def workers_of(saved: dict[str, Any], usual: int = 1) -> dict[str, Any]:
     return {} if workers == usual else {"num_parallel_workers": workers}
 
 
+def cache_of(saved: dict[str, Any]) -> dict[str, Any]:
+    """The argument ``cache`` of an operation, where it had one."""
+    if not isinstance(saved.get("cache"), dict):
+        return {}
+    from millrace.data.cache.dataset_cache import DatasetCache
+
+    return {"cache": DatasetCache.from_dict(saved["cache"])}
+
+
 def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
     if "per_batch_map" in saved or saved["batch_size"] == -1 or "length_function" in saved:
         raise PlanError("Invalid data, a batch with a Python function cannot be rebuilt from JSON")
@@ -129,7 +138,7 @@ def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Datas
 
 def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
     operations = [_operation(one) for one in saved["operations"]]
-    more = workers_of(saved, WORKERS)
+    more = workers_of(saved, WORKERS) | cache_of(saved)
     return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None, **more)
 
 
@@ -169,6 +178,7 @@ _PACK = ("split", "too_long", "bins", "end_token", "pad_token", "drop_remainder"
 
 _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Batch": _batch,
+    "Cache": lambda data, others, saved: data.cache(**cache_of(saved)),
     "Map": _map,
     "Repeat": lambda data, others, saved: data.repeat(saved["count"]),
     "Skip": lambda data, others, saved: data.skip(saved["count"]),

@@ -35,6 +35,9 @@ def line_of(run: Watched) -> str:
         busiest = max(range(len(shares)), key=shares.__getitem__)
         name = cut(plain_name(stats.stages[busiest].name), 30)
         parts.append(f"busiest {name} {min(1.0, shares[busiest]):.0%}")
+    fetched = sum(stage.cache.hits for stage in stats.stages if stage.cache is not None)
+    if fetched:
+        parts.append(f"{many(fetched, 'row')} from the cache")
     return "millrace: " + ", ".join(parts)
 
 

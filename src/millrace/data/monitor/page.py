@@ -17,7 +17,7 @@ from millrace.data.plan.node import Node, walk
 from millrace.data.plan.physical import Segment
 
 from .svg import Box, line_chart, strip, tree
-from .words import count, crew, file_and_line, many, megabytes, per_second, plain_name, seconds
+from .words import cache_words, count, crew, file_and_line, many, megabytes, per_second, plain_name, seconds
 
 if TYPE_CHECKING:
     from .report import Report
@@ -192,6 +192,8 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
         facts.append(
             f"held back by the memory budget at {stage['budget_waits'] / max(1, stage['chunks']):.0%} of its chunks"
         )
+    if stage["cache"]:
+        facts.append(f"cache: {cache_words(stage['cache'])}")
     if stage["spilled_bytes"]:
         facts.append(f"{megabytes(stage['spilled_bytes'])} of rows waited on disk")
     ops = ""

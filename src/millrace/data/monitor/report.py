@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import textwrap
 from html import escape
@@ -158,6 +159,12 @@ def units_of(run: Watched) -> list[str]:
     return ["batch" if batched[id(node)] else "row" for node in nodes]
 
 
+def _cache(stage: StageStats, unit: str) -> dict[str, Any]:
+    """Where the same workers make batches of what the cache gave, it counts rows all the same."""
+    assert stage.cache is not None
+    return dataclasses.asdict(stage.cache) | {"unit": "row" if stage.ops else unit}
+
+
 def _stage(stage: StageStats, steady: StageSums, took: float, unit: str) -> dict[str, Any]:
     # a barrier has no workers: its work is that of the thread it runs in
     busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.pump_cpu, stage.pump_cpu)
@@ -183,6 +190,8 @@ def _stage(stage: StageStats, steady: StageSums, took: float, unit: str) -> dict
         "queue_fill": stage.mean_fill,
         "budget_waits": stage.refused,
         "spilled_bytes": stage.spilled,
+        # what a cache in it did, if there is one
+        "cache": None if stage.cache is None else _cache(stage, unit),
         # rows from each input of a mix
         "drawn": list(stage.drawn),
         "ops": [

@@ -16,7 +16,7 @@ from .history import Point, history_of
 from .report import Report
 from .verdict import Verdict
 from .watched import Watched
-from .words import crew, file_and_line, many, megabytes, per_second, plain_name, seconds, spark
+from .words import cache_words, crew, file_and_line, many, megabytes, per_second, plain_name, seconds, spark
 
 __all__ = ["Screen", "picture"]
 
@@ -79,7 +79,12 @@ def picture(run: Watched) -> Group:
         table.add_column(name, no_wrap=True, justify="left" if name in ("busy", "queue") else "right")
     for number, (stage, shown) in enumerate(zip(stats.stages, report.stages, strict=True)):
         table.add_row(*_cells(number, stage, shown, pair, report))
-    return Group(head, table, _verdict_line(report.verdict))
+    caches = [
+        Text(f"cache: {cache_words(stage['cache'])}", style="cyan")
+        for stage in report.stages
+        if stage["cache"]
+    ]
+    return Group(head, table, *caches, _verdict_line(report.verdict))
 
 
 def _cells(

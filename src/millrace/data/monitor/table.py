@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .words import crew, cut, file_and_line, per_second, plain_name, seconds
+from .words import cache_words, crew, cut, file_and_line, per_second, plain_name, seconds
 
 if TYPE_CHECKING:
     from .report import Report
@@ -22,6 +23,9 @@ def table(report: Report) -> list[str]:
     lines = [_line("stage", [heading for heading, _ in _COLUMNS])]
     for stage in report.stages:
         lines.append(_line(_name(stage), _cells(stage)))
+        if stage["cache"]:
+            told = f"  cache: {cache_words(stage['cache'])}"
+            lines += textwrap.wrap(told, WIDTH, subsequent_indent="    ", break_long_words=False)
         if sum(stage["drawn"]):
             shares = [f"{rows / sum(stage['drawn']):.1%}" for rows in stage["drawn"]]
             lines.append(cut(f"  drawn: {', '.join(shares)}", WIDTH))

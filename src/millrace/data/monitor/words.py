@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 from millrace.core.executors import EXECUTORS
 
 __all__ = [
+    "cache_words",
     "count",
     "crew",
     "cut",
@@ -147,3 +149,22 @@ def spark(values: list[float], width: int = 24) -> str:
     if most <= 0:
         return _BARS[0] * len(values)
     return "".join(_BARS[int(value / most * 7.999)] for value in values)
+
+
+def cache_words(cache: dict[str, Any]) -> str:
+    """What a cache did for a stage.
+
+    >>> did = {"hits": 3, "made": 1, "stored": 1, "bytes": 2000, "saved": 0.5, "reason": "", "unit": "row"}
+    >>> cache_words(did)
+    '3 rows fetched, 1 row made, 1 stored (2.0 kB); 500 ms of making saved'
+    """
+    unit = cache["unit"]
+    parts = [f"{many(cache['hits'], unit)} fetched"]
+    if cache["made"]:
+        parts.append(f"{many(cache['made'], unit)} made")
+    if cache["stored"]:
+        parts.append(f"{cache['stored']:,} stored ({megabytes(cache['bytes'])})")
+    told = ", ".join(parts)
+    if cache["saved"]:
+        told += f"; {seconds(cache['saved'])} of making saved"
+    return told + (f". Not all is kept: {cache['reason']}" if cache["reason"] else "")

@@ -30,6 +30,9 @@ class Keeper(Protocol):
     def open(self, key: str, rows: int | None) -> Any:
         """The shelf of the rows under a key."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON keeps of it."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Cached(Node):

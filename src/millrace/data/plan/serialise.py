@@ -38,7 +38,7 @@ def _arguments(node: Node) -> dict[str, Any]:
         if node.sampler is not None and made.pop("keeps_sampler", False):
             made["sampler"] = dict(sorted(node.sampler.to_dict().items()))
         made.pop("keeps_sampler", None)
-        return made
+        return made | _cache(node.cache)
     if isinstance(node, ops.Map):
         return {
             "operations": [_operation(op) for op in node.operations],
@@ -46,7 +46,10 @@ def _arguments(node: Node) -> dict[str, Any]:
             "output_columns": list(node.output_columns or []),
             "callback": [type(c).__name__ for c in node.callbacks],
             **_parallel(node.workers),
+            **_cache(node.cache),
         }
+    if isinstance(node, ops.Cached):
+        return _cache(node.cache)
     if isinstance(node, ops.Batch):
         size = node.batch_size if isinstance(node.batch_size, int) else -1
         made = {
@@ -74,6 +77,10 @@ def _arguments(node: Node) -> dict[str, Any]:
     if isinstance(node, ops.Shuffle):
         return node.details() | _parallel(None)
     return {name: _plain(value) for name, value in node.details().items()}
+
+
+def _cache(cache: Any) -> dict[str, Any]:
+    return {} if cache is None else {"cache": cache.to_dict()}
 
 
 def _concat(node: ops.Concat) -> dict[str, Any]:

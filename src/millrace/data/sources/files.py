@@ -25,7 +25,7 @@ from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
-from millrace.data.fluent.pipeline_json import REBUILD, workers_of
+from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.offsets import spans_of
 from millrace.data.formats.spans import Block, Handles, Spans, gather
@@ -334,7 +334,7 @@ class FilesDataset(SourceDataset):
 def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:
     takes = inspect.signature(kind).parameters
     given = {name: value for name, value in saved.items() if name in takes and name != "num_parallel_workers"}
-    given |= workers_of(saved)
+    given |= workers_of(saved) | cache_of(saved)
     mode = MODES[given["shuffle"]]
     given["shuffle"] = {"false": False, "global": True}.get(mode, Shuffle(mode))
     given["num_samples"] = given["num_samples"] or None

@@ -19,7 +19,7 @@ from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD, workers_of
+from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.images import FileBytes, Part
 from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in, folders_in
@@ -255,7 +255,7 @@ def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDa
     sampler = saved.get("sampler")
     if sampler is not None:
         given |= {"sampler": from_dict(sampler)} if "sampler" in taken else _options(sampler)
-    return cls(**given | workers_of(saved))
+    return cls(**given | workers_of(saved) | cache_of(saved))
 
 
 def _options(sampler: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD, workers_of
+from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord import Cipher, MindRecordReader
 from millrace.data.formats.mindrecord.naming import bad_character
@@ -351,7 +351,9 @@ def _rebuild(saved: dict[str, Any]) -> MindDataset:
         options |= {"shuffle": Shuffle(sampler["shuffle"]), "num_samples": sampler["num_samples"] or None}
     else:
         options = {"sampler": from_dict(sampler)} if sampler else {}
-    return MindDataset(saved["dataset_files"], saved["columns_list"], **options, **workers_of(saved))
+    return MindDataset(
+        saved["dataset_files"], saved["columns_list"], **options, **workers_of(saved), **cache_of(saved)
+    )
 
 
 REBUILD["MindDataset"] = _rebuild
