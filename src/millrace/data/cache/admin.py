@@ -19,6 +19,7 @@ from .dataset_cache import DEFAULT_HOST, DEFAULT_PORT, local_host, server_addres
 from .own import granted_memory
 from .places import Home, Lock, home_of, stale_parts
 from .protocol import boot_id, start_time
+from .wire import read_key
 
 __all__ = [
     "CacheInfo",
@@ -87,11 +88,18 @@ def start(
     spill: str | None = None,
     memory_ratio: float = 0.8,
     log_level: int = 1,
+    key_file: str | None = None,
 ) -> ServerInfo:
-    """Start a server in the background and wait until it answers. What a dead one left at this port is removed."""
-    if not local_host(host):
+    """Start a server in the background and wait until it answers. What a dead one left at this port is removed.
+
+    With ``key_file`` it also answers other machines that have the same key, on this port of the interface ``host``.
+    """
+    if key_file is not None:
+        read_key(key_file)
+    elif not local_host(host):
         raise CacheError(
-            f"a cache server serves its own machine: {host} is another one. Leave -h out", "host"
+            f"a cache server serves its own machine, and {host} would open it to others: leave -h out, or give a key",
+            "host",
         )
     home = home_of(port, make=True)
     folder = spill or spill_folder()
@@ -107,7 +115,7 @@ def start(
         lock.close()
     command = [sys.executable, "-m", "millrace.data.cache.main", str(home.folder), str(port)]
     command += [str(int(granted_memory() * memory_ratio)), os.path.abspath(folder)]
-    command += [str(workers or 0), str(log_level), host]
+    command += [str(workers or 0), str(log_level), host, os.path.abspath(key_file) if key_file else ""]
     log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         process = subprocess.Popen(
@@ -118,7 +126,7 @@ def start(
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(CacheError, OSError):
-            found = info(host, port)
+            found = info(DEFAULT_HOST, port)
             if found.pid == process.pid:
                 process.returncode = 0  # it outlives this process: nobody waits for it
                 return found

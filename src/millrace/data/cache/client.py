@@ -57,11 +57,13 @@ class Connection:
                 send(self._sock, packet)
                 reply, fd = receive(self._sock)
             except TimeoutError:
-                raise CacheError(f"the cache server did not answer within {ANSWER_SECONDS:.0f} s") from None
+                raise CacheError(
+                    f"the cache server did not answer within {ANSWER_SECONDS:.0f} s", "gone"
+                ) from None
             except OSError as error:
-                raise CacheError(f"the cache server is gone ({error.strerror})") from error
+                raise CacheError(f"the cache server is gone ({error.strerror})", "gone") from error
         if reply is None:
-            raise CacheError("the cache server is gone: it was stopped, or it died")
+            raise CacheError("the cache server is gone: it was stopped, or it died", "gone")
         if "error" in reply:
             if fd is not None:
                 os.close(fd)

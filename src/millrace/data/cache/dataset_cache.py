@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from millrace.core.args import INT32_MAX, UINT32_MAX, Range, checked
-from millrace.core.errors import ArgumentValueError, CacheError, ResourceError
+from millrace.core.errors import ArgumentValueError, CacheError
 
 from .client import connect, disconnect
+from .distant import DistantShelf, distant
 from .folder import check_folder, folder_bytes, open_shelf
 from .own import own_address, own_session
 from .places import home_of
 from .shelf import Shelf
+from .wire import KEY_VARIABLE, read_key
 
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "CacheStat", "DatasetCache", "local_host", "server_address"]
 
@@ -42,15 +45,20 @@ def local_host(name: str) -> bool:
     return name in ("localhost", "127.0.0.1", "::1", "0.0.0.0", socket.gethostname())
 
 
+def host_and_port(host: str | None, port: int | None) -> tuple[str, int]:
+    """What was said, or MS_CACHE_HOST and MS_CACHE_PORT, or MindSpore's defaults."""
+    host = host or os.environ.get("MS_CACHE_HOST") or DEFAULT_HOST
+    return host, _port(os.environ.get("MS_CACHE_PORT")) if port is None else port
+
+
 def server_address(host: str | None = None, port: int | None = None) -> str:
     """The socket of the server at a port of this machine; what is left out, MS_CACHE_HOST and MS_CACHE_PORT say."""
-    host = host or os.environ.get("MS_CACHE_HOST") or DEFAULT_HOST
-    if port is None:
-        port = _port(os.environ.get("MS_CACHE_PORT"))
+    host, port = host_and_port(host, port)
     if not local_host(host):
         raise CacheError(
             f"the cache server at {host} is on another machine: clients read its memory, so it serves one machine. "
-            f"Start one here (dataset-cache --start -p {port}) and leave hostname and MS_CACHE_HOST out",
+            f"Start one here (dataset-cache --start -p {port}) and leave hostname and MS_CACHE_HOST out; or open it to "
+            f"other machines with a key: 'millrace cache start --key FILE' there, {KEY_VARIABLE}=FILE here",
             "host",
         )
     return str(home_of(port).socket)
@@ -133,8 +141,8 @@ class DatasetCache:
             "session_id": self.session_id,
             "cache_memory_size": self.size,
             "spill": self.spilling,
-            "hostname": self.hostname or DEFAULT_HOST,
-            "port": self.port or DEFAULT_PORT,
+            "hostname": host_and_port(self.hostname, self.port)[0],
+            "port": host_and_port(self.hostname, self.port)[1],
             "num_connections": self.num_connections,
             "cache_prefetch_size": self.prefetch_size,
         }
@@ -166,17 +174,33 @@ class DatasetCache:
         if self.session_id is None and self.path is None:
             self._own = own_address(), own_session()
 
-    def open(self, key: str, rows: int | None) -> Shelf:
+    def open(self, key: str, rows: int | None) -> Shelf | DistantShelf:
         """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
         self._keys.add(key)
         limit = self.size << 20 or None
         capacity = MOST_UNKNOWN if rows is None else rows
         if self.path is not None:
             return open_shelf(check_folder(self.path), key, capacity, limit)
+        far = self._far()
+        if far is not None and self.session_id is not None:
+            session = self.session_id
+            return self._again(
+                lambda anew: DistantShelf(
+                    distant(*far, anew=anew), session, key, capacity, limit, self.spilling
+                )
+            )
         address, session = self._place()
         return self._ask(
             address, lambda: connect(address).shelf(session, key, capacity, limit, self.spilling)
         )
+
+    def _far(self) -> tuple[str, int, bytes] | None:
+        """Host, port and key of a server on another machine, where the user named one and has its key."""
+        host, port = host_and_port(self.hostname, self.port)
+        path = os.environ.get(KEY_VARIABLE)
+        if self.session_id is None or local_host(host) or not path:
+            return None
+        return host, port, read_key(path)
 
     def _place(self) -> tuple[str, int]:
         if self.session_id is not None:
@@ -188,19 +212,29 @@ class DatasetCache:
 
     def _ask(self, address: str, ask: Any) -> Any:
         """Ask, and once more over a new connection: the server may have been started anew since the last time."""
-        try:
+
+        def once(anew: bool) -> Any:
+            if anew:
+                disconnect(address)
             return ask()
-        except ResourceError:
-            raise
-        except (CacheError, OSError):
-            disconnect(address)
+
+        return self._again(once)
+
+    def _again(self, ask: Callable[[bool], Any]) -> Any:
         try:
-            return ask()
+            return ask(False)
+        except CacheError as error:
+            if error.kind != "gone":
+                raise
+        except OSError:
+            pass
+        try:
+            return ask(True)
         except OSError as error:
             raise CacheError(self._missing(error), "unreachable") from error
 
     def _missing(self, error: OSError) -> str:
-        port = self.port or _port(os.environ.get("MS_CACHE_PORT"))
+        port = host_and_port(self.hostname, self.port)[1]
         return (
             f"no cache server answers at port {port} ({error.strerror}): start one ('dataset-cache --start -p {port}') "
             "and take a session with 'dataset-cache -g', or leave session_id out for a cache of this process"
@@ -230,8 +264,19 @@ class DatasetCache:
                     shelf.close()
             size = folder_bytes(folder, keys)
             return CacheStat(size // rows if rows else 0, 0, rows)
+        far = self._far()
+        if far is not None:
+            session = self.session_id or 0
+            said, _ = self._again(
+                lambda anew: distant(*far, anew=anew).ask(do="stat", session=session, keys=keys)
+            )
+            return _stat(said)
         address, session = self._place()
         said = self._ask(address, lambda: connect(address).ask(do="stat", session=session, keys=keys))
-        (rows, size), (disk_rows, disk_size) = said["memory"], said["disk"]
-        total = rows + disk_rows
-        return CacheStat((size + disk_size) // total if total else 0, rows, disk_rows)
+        return _stat(said)
+
+
+def _stat(said: dict[str, Any]) -> CacheStat:
+    (rows, size), (disk_rows, disk_size) = said["memory"], said["disk"]
+    total = rows + disk_rows
+    return CacheStat((size + disk_size) // total if total else 0, rows, disk_rows)

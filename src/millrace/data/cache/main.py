@@ -12,15 +12,17 @@ from pathlib import Path
 from millrace.core.errors import CacheError
 
 from .admin import ALREADY
+from .gateway import Gateway
 from .places import Home, Lock
 from .rooms import Rooms
 from .server import Server
+from .wire import read_key
 
 __all__ = ["main"]
 
 
 def main(arguments: list[str]) -> int:
-    folder, port, memory, spill, workers, log_level, host = arguments
+    folder, port, memory, spill, workers, log_level, host, key_file = arguments
     home = Home(Path(folder), int(port))
     lock = Lock(home)
     if not lock.take():
@@ -45,6 +47,8 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, lambda *_: server.stop())
     home.describe()
     try:
+        if key_file:
+            Gateway(host, int(port), read_key(key_file), str(home.socket))
         server.serve()
     finally:
         home.clean()

@@ -22,7 +22,7 @@ from .blocks import Block, Numbers, lay_out, open_block, tag_of
 from .slabs import Writer
 from .table import MOST_ROWS_PER_BLOCK, Places, Table, place_of, slab_of
 
-__all__ = ["Shelf"]
+__all__ = ["Shelf", "own_column"]
 
 # Blocks that stay open: their heads were read and their checksums compared.
 MOST_OPEN = 512
@@ -100,7 +100,7 @@ class Shelf:
             return None
         first = int(rows[0])
         part = chunk.slice(first, first + count)
-        return part.with_columns({name: _own(column) for name, column in part.columns.items()})
+        return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
 
     def _block(self, place: int) -> Block:
         at = np.array([place], np.uint64)
@@ -168,7 +168,7 @@ class Shelf:
         return len(numbers)
 
 
-def _own(column: Column) -> Column:
+def own_column(column: Column) -> Column:
     """A column in memory that the next op may write to."""
     if isinstance(column, np.ndarray):
         return column.copy()
@@ -181,11 +181,11 @@ def _taken(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
     first, count = int(rows[0]), len(rows)
     if (rows == np.arange(first, first + count)).all():
         part = chunk.slice(first, first + count)
-        return part.with_columns({name: _own(column) for name, column in part.columns.items()})
+        return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
     taken = chunk.take(rows)  # copies what is dense
     return taken.with_columns(
         {
-            name: column if isinstance(column, np.ndarray) else _own(column)
+            name: column if isinstance(column, np.ndarray) else own_column(column)
             for name, column in taken.columns.items()
         }
     )
@@ -210,7 +210,7 @@ def _merged(parts: list[tuple[npt.NDArray[np.int64], Chunk, npt.NDArray[np.int64
         ]
     ).take(order)
     for name in other:
-        columns[name] = _own(rest.columns[name])
+        columns[name] = own_column(rest.columns[name])
     return Chunk({name: columns[name] for name in first.columns}, rest.ids, rest.origin)
 
 
