@@ -12,6 +12,7 @@
     ├── ResourceError      (RuntimeError)  the machine refused threads, processes, memory or descriptors
     ├── CacheError         (RuntimeError)  a cache server is missing, refuses, or does not know the session
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
+    ├── OperationError     (RuntimeError)  an operation on tensors failed for another reason than its arguments
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
 
 Each is also the built-in error that MindSpore raises in its place, so both habits of catching work.
@@ -31,6 +32,7 @@ __all__ = [
     "FormatError",
     "MillraceError",
     "MissingExtra",
+    "OperationError",
     "PlanError",
     "ResourceError",
     "StallError",
@@ -121,6 +123,10 @@ class CacheError(MillraceError, RuntimeError):
 
 class CursorError(MillraceError, ValueError):
     """A saved iterator state belongs to another pipeline, version or seed."""
+
+
+class OperationError(MillraceError, RuntimeError):
+    """An operation on tensors failed; the text names it, what it got, and the user's line."""
 
 
 class MissingExtra(MillraceError, ImportError):

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from .errors import MissingExtra
 
-__all__ = ["install", "require"]
+__all__ = ["install", "missing", "require"]
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
@@ -27,6 +27,16 @@ pip install 'cryptography>=42'
     except ImportError as error:
         text = f"{purpose} needs '{module}', which is not installed: {install(extra, module)}"
         raise MissingExtra(text) from error
+
+
+def missing(error: ImportError, extra: str, purpose: str) -> MissingExtra:
+    """The error for a library that an import did not find.
+
+    >>> print(missing(ModuleNotFoundError("", name="torch"), "none", "computing"))
+    computing needs 'torch', which is not installed: pip install 'torch'
+    """
+    name = error.name or ""
+    return MissingExtra(f"{purpose} needs '{name}', which is not installed: {install(extra, name)}")
 
 
 def install(extra: str, otherwise: str) -> str:

@@ -1,4 +1,9 @@
-"""``Tensor``: a thin view on a host array, which the training runtime extends."""
+"""``Tensor``: a holder of one storage, NumPy's or PyTorch's.
+
+Here it is a thin view on a host array, and all that the data wing needs. ``millrace.tensor`` gives it PyTorch's storage
+and operations: when one of the training rooms is imported, or when a method is asked for that only they have. This
+file knows nothing of them but the two hooks at its end.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,10 @@ import numpy as np
 from . import dtype as mstype
 from .dtype import DType
 from .errors import ArgumentTypeError, ArgumentValueError
+from .tensor_names import METHODS
 from .tensor_values import Array, as_array, cast, narrow, numbers, promote, text
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "awake", "equip", "wake", "when_needed"]
 
 T = TypeVar("T", bound="Tensor")
 
@@ -30,11 +36,27 @@ class Tensor:
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_array", "_dtype")
+    # Either `_array` (with `_dtype`) or `_torch` is set. Whoever asks for the other gets it through __getattr__, which
+    # costs nothing where it is there: that is what keeps an operation of the training wing down to one look-up.
+    __slots__ = ("__dict__", "__weakref__", "_array", "_dtype", "_torch")
+    _torch: Any
     # numpy's own operators step back for ours, while np.sqrt(tensor) still works through __array__
     __array_priority__ = 1000
 
-    def __init__(self, input_data: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: DType | None = None,
+        shape: Any = None,
+        init: Any = None,
+        const_arg: bool = False,
+        device: str | None = None,
+    ) -> None:
+        storage = isinstance(input_data, Tensor) or type(input_data).__module__ == "torch"
+        if init is not None or shape is not None or (storage and awake()):
+            wake()
+            self._begin(input_data, dtype, shape, init)
+            return
         if dtype is not None and not (isinstance(dtype, DType) and dtype.numpy is not None):
             known = [kind for kind in mstype._ALL.values() if kind.numpy is not None]
             raise ArgumentTypeError(f"For 'Tensor', the 'dtype' should be one of {known}, but got {dtype!r}.")
@@ -72,6 +94,15 @@ class Tensor:
         [0, 1]
         """
         return Tensor(np.from_dlpack(source))
+
+    def __getattr__(self, name: str) -> Any:
+        """What this tensor does not hold yet: its storage in the other form, or a method of the training wing."""
+        if name in _convert:
+            return _convert[name](self)
+        if (name == "_torch" or name in METHODS) and not _woken:
+            wake()
+            return getattr(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     # --- what it is -------------------------------------------------------------------------------------
 
@@ -288,6 +319,38 @@ _UNARY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 for _name, _function in _UNARY.items():
     setattr(Tensor, f"__{_name}__", _single(_function))
+
+
+# --- the training wing ----------------------------------------------------------------------------------------
+
+# `_torch`, `_array` and `_dtype` of a tensor that holds the other storage.
+_convert: dict[str, Callable[[Tensor], Any]] = {}
+_loaders: list[Callable[[], object]] = []
+_woken: list[bool] = []  # whether the loader has run: storage may be there before the methods
+
+
+def when_needed(load: Callable[[], object]) -> None:
+    """Say what loads the training wing. The package does, since this room may not know the wing's name."""
+    _loaders[:] = [load]
+
+
+def awake() -> bool:
+    """Whether tensors compute with PyTorch in this process."""
+    return bool(_convert)
+
+
+def wake() -> None:
+    """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
+    for load in _loaders:
+        load()
+    _woken[:] = [True]
+
+
+def equip(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
+    """Take storage conversions, and members that replace or extend those above."""
+    _convert.update(convert)
+    for name, member in members.items():
+        setattr(Tensor, name, member)
 
 
 def _rebuild(cls: type[Tensor], array: Array, dtype: DType) -> Tensor:

@@ -1,0 +1,13 @@
+"""Linear algebra with PyTorch's names and arguments."""
+
+# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+
+from __future__ import annotations
+
+from millrace.ops.reduce import (
+    norm,
+)
+
+__all__ = [
+    "norm",
+]

@@ -1,0 +1,58 @@
+"""Names for what an operation takes and gives: sets of element types, and rules for the type of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+__all__ = [
+    "ANY",
+    "BOOL",
+    "BOOLS",
+    "COMPLEX",
+    "FLOAT",
+    "FLOATS",
+    "FLOATS_COMPLEX",
+    "INT32",
+    "INT64",
+    "INTEGERS",
+    "INTEGERS_BOOL",
+    "NUMBERS",
+    "OTHER",
+    "PROMOTE",
+    "REAL",
+    "SAME",
+    "SUM",
+    "Rule",
+]
+
+BOOLS = frozenset({torch.bool})
+INTEGERS = frozenset(
+    {torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32, torch.uint64}
+)
+FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+COMPLEX = frozenset({torch.complex64, torch.complex128})
+INTEGERS_BOOL = INTEGERS | BOOLS
+FLOATS_COMPLEX = FLOATS | COMPLEX
+REAL = INTEGERS | FLOATS
+NUMBERS = REAL | COMPLEX
+ANY = None  # no check at all
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The type of the result. `cast` is what it becomes where PyTorch gives another; the rest is only checked."""
+
+    name: str
+    cast: torch.dtype | None = None
+
+
+SAME = Rule("SAME")  # as the first tensor
+PROMOTE = Rule("PROMOTE")  # the common type of all operands, as with +
+FLOAT = Rule("FLOAT")  # floating and complex types stay, bool and integers become float32
+SUM = Rule("SUM")  # bool and integers become int64, the others stay
+BOOL = Rule("BOOL")
+INT32 = Rule("INT32", torch.int32)
+INT64 = Rule("INT64")
+OTHER = Rule("OTHER")  # an argument says it, or several results differ: the goldens tell

@@ -1,0 +1,70 @@
+"""What bodies of operations share: operands that may be numbers, axes under any of their spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["axes", "both", "difference", "within"]
+
+
+def both(left: Any, right: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors; a number takes the type in which it meets the other.
+
+    >>> both(torch.ones(2, dtype=torch.int8), 2)[1].dtype
+    torch.int8
+    """
+    if isinstance(left, Tensor):
+        if isinstance(right, Tensor):
+            return left, right
+        return left, torch.as_tensor(right, dtype=_meeting(left, right), device=left.device)
+    if isinstance(right, Tensor):
+        return torch.as_tensor(left, dtype=_meeting(right, left), device=right.device), right
+    return _number(left), _number(right)
+
+
+def _meeting(tensor: Tensor, other: Any) -> torch.dtype | None:
+    if not isinstance(other, (bool, int, float, complex)):
+        raise ArgumentTypeError(f"an operand must be a Tensor or a number, but got {other!r}")
+    return torch.result_type(tensor, other)
+
+
+def _number(value: Any) -> Tensor:
+    if not isinstance(value, (bool, int, float, complex)):
+        raise ArgumentTypeError(f"an operand must be a Tensor or a number, but got {value!r}")
+    return torch.as_tensor(value)
+
+
+def difference(left: Tensor, right: Tensor) -> Tensor:
+    """left - right, for truth values too: MindSpore subtracts them and what is not 0 is true."""
+    if left.dtype is torch.bool and right.dtype is torch.bool:
+        return torch.bitwise_xor(left, right)
+    return torch.sub(left, right)
+
+
+def axes(value: Any, ndim: int) -> tuple[int, ...]:
+    """The axes to reduce: None and () mean all of them.
+
+    >>> axes(None, 2), axes(-1, 2), axes([0, 1], 2)
+    ((0, 1), (-1,), (0, 1))
+    """
+    if value is None or (isinstance(value, Sequence) and not value):
+        return tuple(range(ndim))
+    if isinstance(value, Tensor):
+        value = value.tolist()
+    if isinstance(value, bool) or not isinstance(value, (int, list, tuple)):
+        raise ArgumentTypeError(f"an axis must be an int, or a list or tuple of ints, but got {value!r}")
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def within(over: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """The axes, or an error where one is outside."""
+    for axis in over:
+        if not -ndim <= axis < ndim and ndim:
+            raise ArgumentValueError(f"the axis value must be in [{-ndim},{ndim}), but got {axis}.")
+    return over

@@ -1,0 +1,15 @@
+"""The only door to PyTorch's private names, with a fall-back for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["functions", "out_of_memory"]
+
+# The functions behind torch.add and its like, without a Python frame between.
+functions: Any = getattr(torch._C, "_VariableFunctions", torch)
+
+# What the allocator raises; a RuntimeError in every release.
+out_of_memory: type[BaseException] = getattr(torch, "OutOfMemoryError", MemoryError)

@@ -1,0 +1,165 @@
+"""Writes the public faces of the table: ``python -m tests.names.make_faces``.
+
+A face is a file of re-exports: readable, searchable, checked by mypy, quick to import. A test says when one is stale.
+``--check`` writes nothing and says which are; ``--who NAME ...`` says where MindSpore has a name and where we do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import types
+from pathlib import Path
+
+import millrace
+
+ROOT = Path(millrace.__file__).parent
+
+# Face -> its file, what it says of itself, names that come from elsewhere (module -> names), and those that are loaded
+# when they are first asked for, since they stand above this room.
+FILES: dict[str, tuple[str, str]] = {
+    "ops": ("ops/__init__.py", "Operations, as functions and as classes: ``from millrace import ops``."),
+    "mint": (
+        "mint/__init__.py",
+        "Operations with PyTorch's names and arguments: ``from millrace import mint``.",
+    ),
+    "mint.nn.functional": (
+        "mint/nn/functional.py",
+        "Functions of neural networks with PyTorch's names and arguments.",
+    ),
+    "mint.special": ("mint/special/__init__.py", "Special functions with PyTorch's names and arguments."),
+    "mint.linalg": ("mint/linalg/__init__.py", "Linear algebra with PyTorch's names and arguments."),
+    "numpy": (
+        "numpy/__init__.py",
+        "Operations with NumPy's names and arguments: ``import millrace.numpy as mnp``.",
+    ),
+    "scipy.linalg": ("scipy/linalg.py", "Linear algebra with SciPy's names and arguments."),
+}
+PARENTS = {
+    "mint/nn/__init__.py": "Neural networks with PyTorch's names and arguments.",
+    "scipy/__init__.py": "Functions with SciPy's names and arguments.",
+}
+# Sub-packages that a face hands out as attributes.
+CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",)}
+LAZY: dict[str, dict[str, str]] = {}
+NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."
+
+
+def faces() -> dict[str, dict[str, tuple[str, str]]]:
+    """Face -> public name -> (module, attribute), of all families."""
+    if "millrace.ops" not in sys.modules:
+        # without its __init__, which is one of the files to write and may name what is no longer there
+        sys.modules["millrace.ops"] = types.ModuleType("millrace.ops")
+        sys.modules["millrace.ops"].__path__ = [str(ROOT / "ops")]
+    for each in sorted((ROOT / "ops").glob("*.py")):
+        if each.stem not in ("__init__", "methods", "attach"):
+            importlib.import_module(f"millrace.ops.{each.stem}")
+    return importlib.import_module("millrace.ops.table").FACES
+
+
+def texts() -> dict[Path, str]:
+    """Every generated file and what it should say."""
+    known = faces()
+    made = {ROOT / name: _face(face, doc, known) for face, (name, doc) in FILES.items() if face in known}
+    for name, doc in PARENTS.items():
+        if any(path.is_relative_to((ROOT / name).parent) for path in made):
+            made[ROOT / name] = _face(name.removesuffix("/__init__.py").replace("/", "."), doc, known)
+    made[ROOT / "ops/methods.py"] = _methods(known)
+    return made
+
+
+def _by_module(names: dict[str, tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, (module, attribute) in sorted(names.items()):
+        found.setdefault(module, []).append((attribute, name))
+    return dict(sorted(found.items()))
+
+
+def _imports(names: dict[str, tuple[str, str]]) -> list[str]:
+    lines = []
+    for module, pairs in _by_module(names).items():
+        written = [
+            a if a == n else f"{a} as {n}" for a, n in sorted(pairs, key=lambda pair: (pair[0], pair[1]))
+        ]
+        lines.append(f"from {module} import (\n" + "".join(f"    {each},\n" for each in written) + ")")
+    return lines
+
+
+def _face(face: str, doc: str, known: dict[str, dict[str, tuple[str, str]]]) -> str:
+    names = dict(known.get(face, {}))
+    lazy, children = LAZY.get(face, {}), CHILDREN.get(face, ())
+    lines = [f'"""{doc}"""', "", NOTE, "", "from __future__ import annotations", ""]
+    if lazy:
+        lines += ["from millrace.core.lazy import lazy"]
+    lines += _imports(names)
+    if children:
+        lines += ["", f"from . import {', '.join(children)}"]
+    listed = sorted({*names, *lazy, *children})
+    lines += ["", "__all__ = [", *(f'    "{name}",' for name in listed), "]"]
+    if lazy:
+        lines += ["", "# These stand above this room.", "__getattr__ = lazy(", "    __name__,", "    {"]
+        lines += [f'        "{name}": "{place}",' for name, place in sorted(lazy.items())]
+        lines += ["    },", ")"]
+    return "\n".join(lines) + "\n"
+
+
+def _methods(known: dict[str, dict[str, tuple[str, str]]]) -> str:
+    names = dict(known.get("Tensor", {}))
+    # under the function's own module, since many are called as Python's own
+    modules = sorted({module for module, _ in names.values()})
+    short = [module.rpartition(".")[2] for module in modules]
+    lines = [
+        '"""The methods that operations give to Tensor."""',
+        "",
+        NOTE,
+        "",
+        "from __future__ import annotations",
+        "",
+    ]
+    lines += ["from collections.abc import Callable", "from typing import Any", ""]
+    lines += ["from . import (", *(f"    {each}," for each in short), ")", "", '__all__ = ["METHODS"]', ""]
+    lines += ["METHODS: dict[str, Callable[..., Any]] = {"]
+    lines += [
+        f'    "{name}": {module.rpartition(".")[2]}.{a},' for name, (module, a) in sorted(names.items())
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _who(names: list[str]) -> None:
+    """Where MindSpore has each name, with its arguments, and how many files of the model zoo use it."""
+    listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())
+    known = faces()
+    for name in names:
+        sys.stdout.write(f"{name}\n")
+        for face, theirs in listed.items():
+            where = "Tensor" if face == "class Tensor" else face
+            if name in theirs and not where.startswith("class "):
+                entry = theirs[name]
+                args = entry.get("args") if isinstance(entry, dict) else entry
+                files = entry["files"] if isinstance(entry, dict) else "?"
+                here = "here" if name in known.get(where, {}) else "missing"
+                sys.stdout.write(f"  {where:20} {here:8} {files!s:>4} files  ({args})\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the faces, or say which are stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--who", nargs="*", default=[])
+    options = parser.parse_args(arguments)
+    stale = [path for path, text in texts().items() if not path.exists() or path.read_text() != text]
+    if options.who:
+        _who(options.who)
+        return 0
+    for path in stale:
+        sys.stdout.write(f"{'stale' if options.check else 'wrote'} {path.relative_to(ROOT)}\n")
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts()[path])
+    return int(options.check and bool(stale))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

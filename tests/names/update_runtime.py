@@ -1,0 +1,72 @@
+"""Write the list of MindSpore's training names that are still missing: `python -m tests.names.update_runtime`.
+
+tests/names/runtime_not_yet.json may only shrink: a name that is gone stops this script.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+NOT_YET = HERE / "runtime_not_yet.json"
+CLASSES = {
+    "class Tensor": "millrace.Tensor",
+    "class Parameter": "millrace.Parameter",
+    "class ParameterTuple": "millrace.ParameterTuple",
+    "class nn.Cell": "millrace.nn.Cell",
+    "class train.Model": "millrace.train.Model",
+    "class train.Callback": "millrace.train.Callback",
+    "class train.RunContext": "millrace.train.RunContext",
+}
+
+
+def listed() -> dict[str, dict[str, Any]]:
+    return json.loads((HERE / "runtime_names_2.7.0.json").read_text())
+
+
+def missing() -> dict[str, list[str]]:
+    """What MindSpore has and we do not: module -> names, the most used first."""
+    import millrace.core.tensor
+
+    millrace.core.tensor.wake()
+    found = {}
+    for module, names in listed().items():
+        path = CLASSES.get(module, "millrace" if module == "mindspore" else f"millrace.{module}")
+        ours = find(path)
+        left = [name for name in names if ours is None or not hasattr(ours, name)]
+        if left:
+            found[module] = left
+    return found
+
+
+def find(path: str) -> Any:
+    """A module or class of ours, or None where it is still to come."""
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("millrace"):
+            raise
+    module, _, name = path.rpartition(".")
+    if not module:
+        return None
+    return getattr(find(module), name, None)
+
+
+def main() -> None:
+    now = missing()
+    if NOT_YET.exists() and "--allow-growth" not in sys.argv:
+        before = json.loads(NOT_YET.read_text())
+        lost = [f"{m}.{n}" for m, names in now.items() for n in names if n not in before.get(m, ())]
+        if lost:
+            sys.exit("runtime_not_yet.json may only shrink, and these are gone:\n  " + "\n  ".join(lost))
+    lines = [f"  {json.dumps(module)}: {json.dumps(names)}" for module, names in now.items()]
+    NOT_YET.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    sys.stdout.write(f"{sum(map(len, now.values()))} names are missing\n")
+
+
+if __name__ == "__main__":
+    main()
