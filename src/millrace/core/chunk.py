@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .columns import Ragged, Runs, Texts
+from .columns import Runs, Texts
 from .gather import side_by_side
 from .log import warn_once
 
@@ -110,14 +110,8 @@ def _join(parts: list[Column]) -> Column:
         for p in parts
     ):
         return np.concatenate(parts)
-    if all(isinstance(p, Texts) for p in parts):
-        texts = [p for p in parts if isinstance(p, Texts)]
-        if len({p.rows is None for p in texts}) == 1:
-            return Texts.joined(texts)
-    if all(isinstance(p, Ragged) for p in parts):
-        ragged = [p for p in parts if isinstance(p, Ragged)]
-        if len({p.values.dtype for p in ragged}) == 1:
-            return Ragged.joined(ragged)
+    if isinstance(first, Runs) and all(first.fits(p) for p in parts):
+        return first.joined(parts)
     joined: list[Any] = []
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -130,7 +124,7 @@ def _join(parts: list[Column]) -> Column:
 def column_value(column: Column, i: int) -> Any:
     """The value of one row: an array (0-d for scalars) from a dense column, the object itself otherwise."""
     if not isinstance(column, np.ndarray):
-        return column[i]
+        return column.value(i) if isinstance(column, Runs) else column[i]
     # text in a dense column is as wide as the widest of its chunk; a row has its own width
     return np.asarray(column[i]) if column.dtype.kind in "US" else column[i, ...]
 

@@ -61,6 +61,15 @@ class Runs(Sequence[Any]):
         """All rows as one array, each filled up or cut at its end to this length."""
         raise NotImplementedError
 
+    def fits(self, other: object) -> bool:
+        """Whether another column is of one kind with this one, so that both can be joined."""
+        raise NotImplementedError
+
+    @staticmethod
+    def joined(parts: Sequence[Any]) -> Runs:
+        """Columns of one kind, one after the other."""
+        raise NotImplementedError
+
     def copy(self) -> Runs:
         """The same rows in memory of their own."""
         return self.take(np.arange(len(self)))
@@ -232,9 +241,11 @@ class Texts(Runs):
         lists = self.lists()
         return Texts.of_lists([lists[i] for i in rows.tolist()])
 
+    def fits(self, other: object) -> bool:
+        return isinstance(other, Texts) and (other.rows is None) == (self.rows is None)
+
     @staticmethod
     def joined(parts: Sequence[Texts]) -> Texts:
-        """Columns of one form, one after the other."""
         strings: list[str] = []
         for each in parts:
             strings += each.strings
@@ -309,9 +320,11 @@ class Ragged(Runs):
         places = np.repeat(self.rows[rows] - at[:-1], lengths) + np.arange(at[-1])
         return Ragged(self.values[places], at)
 
+    def fits(self, other: object) -> bool:
+        return isinstance(other, Ragged) and other.values.dtype == self.values.dtype
+
     @staticmethod
     def joined(parts: Sequence[Ragged]) -> Ragged:
-        """Columns of one type, one after the other."""
         rows = _joined_rows(parts)
         assert rows is not None
         return Ragged(np.concatenate([each.values for each in parts]), rows)

@@ -22,6 +22,9 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     width = wide = values.dtype.itemsize // each
     if not values.size or not width:
         return np.zeros(values.shape, f"{kind}1") if width != 1 else values
+    if not values.ndim:  # a row of its own, by far the most common: its text knows its length
+        text = values.item()
+        return values if len(text) == width or width == 1 else np.array(text)
     whole = values if values.flags.c_contiguous else values.copy()
     signs = whole.reshape(-1).view(np.uint32 if each == 4 else np.uint8).reshape(-1, width)
     while wide > 1 and not signs[:, wide - 1].any():

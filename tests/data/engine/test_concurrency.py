@@ -86,14 +86,19 @@ def test_a_slow_consumer_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert not controller.decided
 
 
-def test_a_consumer_that_waits_now_and_then_gets_all(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seconds_all", "kept"), [(0.006, 2), (0.01, 1), (0.012, 1)])
+def test_a_consumer_that_waits_now_and_then_gets_all_if_they_help(
+    monkeypatch: pytest.MonkeyPatch, seconds_all: float, kept: int
+) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
     controller = Concurrency(2, used.append)
-    for number in range(1000):
-        clock.now += 0.01
+    for number in range(300):
+        clock.now += seconds_all if used[-1] == 2 else 0.01
         controller.finished(rows=8, busy=0.01, cpu=0.01, waited=number % 2 == 0)
     assert used[:2] == [1, 2]
+    assert controller.decided
+    assert used[-1] == kept
 
 
 def test_called_for_once_all_are_on_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,9 @@ Threads that run plain Python cannot run at the same time. They take turns at th
 it up and has to win it back, and two may get half as much done as one alone. Threads that only copy memory share one
 bus. Whether that is so cannot be known beforehand, but it can be measured. So one worker begins; when the consumer has
 had to wait for a number of its chunks, all work for as long, and stay if they do better, twice in a row. Where one
-worker waits, for a disk or for another worker, all are called at once. A busy machine can deceive, so whatever was
-decided is put to the test again later, at longer and longer intervals.
+worker waits, for a disk or for another worker, all are called at once. A consumer that is about as fast as one worker
+waits now and then only; then the rate of both together is compared, over a longer time. A busy machine can deceive, so
+whatever was decided is put to the test again later, at longer and longer intervals.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ FAR_WORSE = 0.75
 WAITS = 3
 # All workers were called for so often that they stay.
 CALLS = 2
-# Chunks that a consumer waited for while it never waited for enough of them in a row.
+# Chunks that a consumer waited for while it never waited for enough of them in a row: it is about as fast as one
+# worker, and a measurement takes so many times as long.
 MOST_WAITS = 64
+LONGER = 4
 # Seconds until the next test; doubled each time.
 AGAIN = 5.0
 
@@ -50,6 +53,8 @@ class Concurrency:
         self._measures = False
         self._settling = WARM_UP
         self._won = self._calls = self._waited = 0
+        # the consumer waits now and then: the chunks between count as well
+        self._level = False
         self._again, self._interval = float("inf"), AGAIN
         self._began: float | None = None
         self._chunks = self._rows = 0
@@ -67,26 +72,30 @@ class Concurrency:
                 self._retry(now)
             return
         self._waited += waited
-        if self._began is None or not waited:
+        if self._began is None or not (waited or self._level):
             self._restart(now)
-            if self.one and self._waited > MOST_WAITS:
-                self.all()
+            self._level = self._waited > MOST_WAITS
             return
         self._chunks += 1
         self._rows += rows
         self._busy += busy
         self._cpu += cpu
-        if self.one and self._chunks > 1 and self._busy > WAITS * self._cpu:
+        # small chunks: a moment that another program took is no waiting of theirs
+        if self.one and self._chunks > 1 and self._busy > max(SECONDS, WAITS * self._cpu):
             self.all()
             return
         elapsed = now - self._began
+        times = LONGER if self._level else 1
         if (
-            not self.one
+            not (self.one or self._level)
             and self._chunks > 1
             and self._rows < FAR_WORSE * elapsed * self._rates.get(True, 0.0)
         ):
             self._judge(now, 0.0)
-        elif self._chunks >= (CHUNKS if self._measures else self._settling) and elapsed >= SECONDS:
+        elif (
+            self._chunks >= times * (CHUNKS if self._measures else self._settling)
+            and elapsed >= times * SECONDS
+        ):
             self._step(now, elapsed)
 
     def all(self) -> None:
@@ -126,7 +135,7 @@ class Concurrency:
         self._again, self._interval = now + self._interval, self._interval * 2
 
     def _retry(self, now: float) -> None:
-        self.decided, self._won, self._calls, self._waited = False, 0, 0, 0
+        self.decided, self._level, self._won, self._calls, self._waited = False, False, 0, 0, 0
         self._begin(1, now)
 
     def _begin(self, workers: int, now: float, keep: bool = False) -> None:

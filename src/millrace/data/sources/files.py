@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Column
-from millrace.core.columns import Texts
+from millrace.core.columns import Runs
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, PlanError
 from millrace.core.order import Indices
 from millrace.core.schema import ColumnType, Schema
@@ -261,8 +261,8 @@ def _merged(columns: list[Column], back: Indices) -> Column:
         for c in columns
     ):
         return np.concatenate(columns)[back]
-    if all(isinstance(c, Texts) and c.rows is None for c in columns):
-        return Texts.joined([c for c in columns if isinstance(c, Texts)]).take(back)
+    if isinstance(first, Runs) and all(first.fits(c) for c in columns):
+        return first.joined(columns).take(back)
     values = [value for column in columns for value in _values(column)]
     return [values[i] for i in back.tolist()]
 
