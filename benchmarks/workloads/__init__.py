@@ -84,14 +84,21 @@ CPU = Metric("cpu_s_per_1k", "CPU s per 1,000 rows", "s")
 STREAM = (RATE, FIRST, PEAK, CPU)
 
 
-def in_order_and_shuffled(
-    works: Mapping[str, Callable[..., Any]],
-) -> dict[str, dict[str, Callable[..., Any]]]:
+# peer -> variant -> what measures it
+Variants = dict[str, dict[str, Callable[..., Any]]]
+
+
+def in_order_and_shuffled(works: Mapping[str, Callable[..., Any]]) -> Variants:
     """For each peer its ``work(quick, shuffle)`` as two variants."""
     return {
         peer: {"in order": work, "shuffled": functools.partial(work, shuffle=True)}
         for peer, work in works.items()
     }
+
+
+def with_defaults_and_two(work: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """``work(quick, **workers)`` with the defaults, and with two workers a map."""
+    return {"defaults": work, "2 workers": functools.partial(work, num_parallel_workers=2)}
 
 
 def load(name: str) -> ModuleType:

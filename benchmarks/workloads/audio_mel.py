@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.data import seconds
 from benchmarks.measure import Column, loop
 
-from . import STREAM, Bar
+from . import STREAM, Bar, Variants, with_defaults_and_two
 
 TITLE = "Waveforms to mel spectrograms"
 QUESTION = "512 waveforms of 2 s at 16 kHz, MelSpectrogram (80 bands), decibel, two masks, batch 32"
@@ -27,7 +27,6 @@ BARS = (
 )
 
 BATCH, RATE, POINTS, HOP, BANDS = 32, 16_000, 400, 160, 80
-Variants = dict[str, dict[str, Callable[[bool], dict[str, Any]]]]
 
 
 def count(quick: bool) -> int:
@@ -90,12 +89,9 @@ def beside(steps: Callable[[Any], list[Any]], torch_step: Callable[[], Any], lik
 
         return like_mindspore(ds, steps(audio), like, quick, **workers)
 
-    def both(run: Callable[..., dict[str, Any]]) -> dict[str, Callable[[bool], dict[str, Any]]]:
-        return {"defaults": run, "2 workers": lambda quick: run(quick, num_parallel_workers=2)}
-
     return {
-        "millrace": both(millrace),
-        "mindspore": both(mindspore),
+        "millrace": with_defaults_and_two(millrace),
+        "mindspore": with_defaults_and_two(mindspore),
         "torchaudio": {
             "no workers": lambda quick: torchaudio(torch_step, like, quick, 0),
             "2 workers": lambda quick: torchaudio(torch_step, like, quick, 2),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import prose, seconds
-from benchmarks.measure import Again, loop
+from benchmarks.measure import Again, Column, loop
 
-from . import STREAM, Bar
+from . import STREAM, Bar, Variants, with_defaults_and_two
 
 TITLE = "Text to BERT tokens"
 QUESTION = (
@@ -29,43 +30,53 @@ BARS = (
 )
 
 BATCH, LENGTH = 64, prose.LONGEST
-LIKE = (((LENGTH,), "int32"),)
 
 
 def count(quick: bool) -> int:
     return 600 if quick else 50_000
 
 
+def like(length: int) -> tuple[Column, ...]:
+    return (((length,), "int32"),)
+
+
 def like_mindspore(
-    ds: Any, text: Any, transforms: Any, kind: Any, quick: bool, **workers: int
+    ds: Any, transforms: Any, steps: list[Any], length: int, quick: bool, **workers: int
 ) -> dict[str, Any]:
-    file, pieces = str(prose.lines(count(quick))), str(prose.pieces())
-    vocab = text.Vocab.from_file(pieces)
+    file = str(prose.lines(count(quick)))
 
     def build() -> Any:
         data = ds.TextFileDataset(file, shuffle=False)
-        data = data.map(text.BertTokenizer(vocab, lower_case=True), "text", **workers)
-        data = data.map(text.Lookup(vocab, "[UNK]", kind), "text", **workers)
-        data = data.map(transforms.PadEnd([LENGTH], 0), "text", **workers)
+        for step in (*steps, transforms.PadEnd([length], 0)):
+            data = data.map(step, "text", **workers)
         return data.batch(BATCH).create_tuple_iterator(num_epochs=-1, output_numpy=True)
 
-    return loop(build, seconds(quick), rows=count(quick), like=LIKE)
+    return loop(build, seconds(quick), rows=count(quick), like=like(length))
 
 
-def millrace(quick: bool, **workers: int) -> dict[str, Any]:
-    import millrace
-    import millrace.dataset as ds
-    from millrace.dataset import text, transforms
+def beside(steps: Callable[[Any, Any], list[Any]], length: int) -> Variants:
+    """Both of them: ``steps`` of a text module with MindSpore's names, for a type of number, and padding."""
 
-    return like_mindspore(ds, text, transforms, millrace.int32, quick, **workers)
+    def millrace(quick: bool, **workers: int) -> dict[str, Any]:
+        import millrace
+        import millrace.dataset as ds
+        from millrace.dataset import text, transforms
+
+        return like_mindspore(ds, transforms, steps(text, millrace.int32), length, quick, **workers)
+
+    def mindspore(quick: bool, **workers: int) -> dict[str, Any]:
+        import mindspore
+        import mindspore.dataset as ds
+        from mindspore.dataset import text, transforms
+
+        return like_mindspore(ds, transforms, steps(text, mindspore.int32), length, quick, **workers)
+
+    return {"millrace": with_defaults_and_two(millrace), "mindspore": with_defaults_and_two(mindspore)}
 
 
-def mindspore(quick: bool, **workers: int) -> dict[str, Any]:
-    import mindspore
-    import mindspore.dataset as ds
-    from mindspore.dataset import text, transforms
-
-    return like_mindspore(ds, text, transforms, mindspore.int32, quick, **workers)
+def _steps(text: Any, kind: Any) -> list[Any]:
+    vocab = text.Vocab.from_file(str(prose.pieces()))
+    return [text.BertTokenizer(vocab, lower_case=True), text.Lookup(vocab, "[UNK]", kind)]
 
 
 def tokenizers(quick: bool, at_once: int = BATCH) -> dict[str, Any]:
@@ -94,20 +105,12 @@ def tokenizers(quick: bool, at_once: int = BATCH) -> dict[str, Any]:
         for start in range(0, len(made), BATCH):
             yield (np.array([one.ids for one in made[start : start + BATCH]], np.int32),)
 
-    return loop(lambda: Again(epoch), seconds(quick), rows=rows, like=LIKE)
+    return loop(lambda: Again(epoch), seconds(quick), rows=rows, like=like(LENGTH))
 
 
-VARIANTS = {
-    "millrace": {
-        "defaults": lambda quick: millrace(quick),
-        "2 workers": lambda quick: millrace(quick, num_parallel_workers=2),
-    },
-    "mindspore": {
-        "defaults": lambda quick: mindspore(quick),
-        "2 workers": lambda quick: mindspore(quick, num_parallel_workers=2),
-    },
+VARIANTS = beside(_steps, LENGTH) | {
     "tokenizers": {
-        "64 lines to a call": lambda quick: tokenizers(quick),
+        "64 lines to a call": tokenizers,
         "960 lines to a call": lambda quick: tokenizers(quick, BATCH * 15),
     },
 }

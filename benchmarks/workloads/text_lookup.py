@@ -10,6 +10,7 @@ from benchmarks.data import prose, seconds
 from benchmarks.measure import Again, loop
 
 from . import STREAM, Bar
+from .text_bert import BATCH, beside, count, like
 
 TITLE = "Text to words"
 QUESTION = (
@@ -25,44 +26,12 @@ FILES = ("millrace",)
 METRICS = STREAM
 BARS = (Bar("at least 5 times MindSpore", "rows_per_s", ratio=5),)
 
-BATCH, LENGTH = 64, 32
-LIKE = (((LENGTH,), "int32"),)
+LENGTH = 32
 
 
-def count(quick: bool) -> int:
-    return 600 if quick else 50_000
-
-
-def like_mindspore(
-    ds: Any, text: Any, transforms: Any, kind: Any, quick: bool, **workers: int
-) -> dict[str, Any]:
-    file = str(prose.lines(count(quick)))
+def _steps(text: Any, kind: Any) -> list[Any]:
     vocab = text.Vocab.from_list(prose.words(), special_tokens=["<pad>", "<unk>"])
-
-    def build() -> Any:
-        data = ds.TextFileDataset(file, shuffle=False)
-        data = data.map(text.WhitespaceTokenizer(), "text", **workers)
-        data = data.map(text.Lookup(vocab, "<unk>", kind), "text", **workers)
-        data = data.map(transforms.PadEnd([LENGTH], 0), "text", **workers)
-        return data.batch(BATCH).create_tuple_iterator(num_epochs=-1, output_numpy=True)
-
-    return loop(build, seconds(quick), rows=count(quick), like=LIKE)
-
-
-def millrace(quick: bool, **workers: int) -> dict[str, Any]:
-    import millrace
-    import millrace.dataset as ds
-    from millrace.dataset import text, transforms
-
-    return like_mindspore(ds, text, transforms, millrace.int32, quick, **workers)
-
-
-def mindspore(quick: bool, **workers: int) -> dict[str, Any]:
-    import mindspore
-    import mindspore.dataset as ds
-    from mindspore.dataset import text, transforms
-
-    return like_mindspore(ds, text, transforms, mindspore.int32, quick, **workers)
+    return [text.WhitespaceTokenizer(), text.Lookup(vocab, "<unk>", kind)]
 
 
 def torch(quick: bool) -> dict[str, Any]:
@@ -87,18 +56,8 @@ def torch(quick: bool) -> dict[str, Any]:
         lambda: Again(lambda: iter(DataLoader(File(), BATCH, collate_fn=collate))),
         seconds(quick),
         rows=count(quick),
-        like=LIKE,
+        like=like(LENGTH),
     )
 
 
-VARIANTS = {
-    "millrace": {
-        "defaults": lambda quick: millrace(quick),
-        "2 workers": lambda quick: millrace(quick, num_parallel_workers=2),
-    },
-    "mindspore": {
-        "defaults": lambda quick: mindspore(quick),
-        "2 workers": lambda quick: mindspore(quick, num_parallel_workers=2),
-    },
-    "torch": {"no workers": torch},
-}
+VARIANTS = beside(_steps, LENGTH) | {"torch": {"no workers": torch}}
