@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
 from millrace import __version__
 
+from .ending import ended_well
 from .parser import Parser
 
 __all__ = ["COMMANDS", "main", "parser_of"]
@@ -18,6 +18,7 @@ COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
     "bench": "measure how fast your own data loads, and say what holds it back",
     "doctor": "look at this machine, and say what to mend and how",
+    "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
@@ -43,24 +44,11 @@ A script written for MindSpore runs with:
   python -m millrace.as_mindspore script.py
 """
 
-_BROKEN_PIPE = 141  # 128 + SIGPIPE, as a shell shows it
-_INTERRUPTED = 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        try:
-            return _main(words)
-        finally:
-            sys.stdout.flush()  # a reader that has left is noticed here, not while the interpreter ends
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
-        return _INTERRUPTED
-    except BrokenPipeError:  # the reader (head, less) has left; nothing more may be written, at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+    return ended_well(lambda: _main(words))
 
 
 def _main(words: list[str]) -> int:

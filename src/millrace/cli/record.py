@@ -19,6 +19,7 @@ from millrace.data.formats.progress import progress
 from millrace.data.monitor.words import many
 
 from .parser import fail, path_nearby
+from .table import print_table
 
 __all__ = ["add_arguments", "run"]
 
@@ -149,7 +150,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         print(f"description: {found['desc']}")
     print()
     index = set(found["index_fields"])
-    _table(
+    print_table(
         ["field", "type", "shape", "index"],
         [
             [n, e["type"], str(e.get("shape", "")), "yes" if n in index else ""]
@@ -161,9 +162,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
         [str(n), s["file"], f"{s['rows']:,}", str(s["pages"]), _size(s["disk_bytes"]), s["index"]]
         for n, s in enumerate(shards)
     ]
-    _table(columns, shown)
+    print_table(columns, shown)
     if rows:
-        _table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
     if arguments.sheet:
         print(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
     return 0
@@ -207,7 +208,7 @@ def _head(arguments: argparse.Namespace) -> int:
         for row in rows:
             print(json.dumps(_row_json(row), ensure_ascii=False))
     elif rows:
-        _table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
     return 0
 
 
@@ -249,20 +250,6 @@ def _size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TB"
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(Text(name), overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)
 
 
 # --- checking and mending -----------------------------------------------------------------------------------
