@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.cache_server import cache_home
 from tests.leaks import MARK, Footprint
 
 # No deadline: a shared two-core machine pauses a process for longer than any example takes.
@@ -66,6 +67,16 @@ def no_leaks():
     yield
     left = before.wait_until_back(seconds=30)
     assert not left, "the test left behind:\n" + "\n".join(f"  {line}" for line in left)
+
+
+@pytest.fixture
+def home(monkeypatch):
+    """A place for cache servers of this test alone, for commands and for this process."""
+    with cache_home() as made:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(made.folder))
+        monkeypatch.delenv("MS_CACHE_PORT", raising=False)
+        monkeypatch.delenv("MS_CACHE_HOST", raising=False)
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,8 @@ from PIL import Image
 
 from tests.parity import prelude
 
+OPTIONS = ("session_id", "size", "spilling", "hostname", "port", "num_connections", "prefetch_size")
+
 
 def names(ds: Any, folder: Path, port: int, session: int) -> dict[str, Any]:
     """The namespace of a case run against `ds`, a server on `port` and a `session` there."""
@@ -47,7 +49,7 @@ def names(ds: Any, folder: Path, port: int, session: int) -> dict[str, Any]:
 
     known = {thing.__name__: thing for thing in (photos, lines, big, cache, count, stat, attributes)}
     known |= {"small": vision.Resize((4, 4)), "flip": vision.RandomHorizontalFlip(0.5)}
-    known |= {"cast": transforms.TypeCast(dtype.float32), "port": port, "copy": copy}
+    known |= {"OPTIONS": OPTIONS, "cast": transforms.TypeCast(dtype.float32), "port": port, "copy": copy}
     return prelude.names(ds, folder) | known
 
 

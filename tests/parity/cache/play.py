@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shlex
-import signal
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.cache_server import kill
+
 SESSION = re.compile(r"Session created for server on port \d+: (\d+)")
 PROCESS = re.compile(r"process id (\d+)")
+
+# words, and what is added to the environment -> exit status, standard output, standard error
+Command = Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 
 
 class Play:
     """One scenario: the sessions that were made, the server that runs, and the names these get in a record."""
 
-    def __init__(self, command: list[str], port: int, folder: Path, env: dict[str, str]) -> None:
-        self.command, self.port, self.folder, self.env = command, port, folder, env
+    def __init__(self, command: Command, port: int, folder: Path) -> None:
+        self.command, self.port, self.folder = command, port, folder
         self.sessions: list[str] = []
         self.server = 0
 
@@ -40,21 +40,23 @@ class Play:
     def _run(self, text: str) -> dict[str, Any]:
         session = self.sessions[-1] if self.sessions else ""
         words = shlex.split(text.format(port=self.port, folder=self.folder, session=session))
-        env = dict(self.env)
+        env = {}
         while words and re.match(r"[A-Z_]+=", words[0]):
             name, _, value = words.pop(0).partition("=")
             env[name] = value
-        done = subprocess.run([*self.command, *words], env=env, capture_output=True, text=True, timeout=60)
-        self.sessions += SESSION.findall(done.stdout)
-        if found := PROCESS.search(done.stdout):
+        status, out, err = self.command(words, env)
+        self.sessions += SESSION.findall(out)
+        if found := PROCESS.search(out):
             self.server = int(found[1])
-        out, err = (self._named(stream) for stream in (done.stdout, done.stderr))
-        return {"line": text, "rc": done.returncode, "out": out, "err": err}
+        return {"line": text, "rc": status, "out": self._named(out), "err": self._named(err)}
 
     def _named(self, text: str) -> list[str]:
         """The lines, with names for numbers that differ from run to run; columns keep their width."""
         lines = []
         for line in text.splitlines():
+            line = re.sub(
+                r"^\[WARNING\] .*?\] (?=\w+\])", "[WARNING] ", line
+            )  # of a log: process, time, place
             line = line.replace(f"process id {self.server} ", "process id PID ")
             for session in self.sessions:
                 line = re.sub(rf"^ +{session}\b", "SESSION".rjust(12), line).replace(session, "SESSION")
@@ -67,17 +69,6 @@ class Play:
 
     def _placed(self, line: str) -> str:
         return line.replace(str(self.port), "PORT").replace(str(self.folder), "FOLDER")
-
-
-def kill(process: int) -> None:
-    """End a server as a crash does, and wait until it is gone."""
-    os.kill(process, signal.SIGKILL)
-    for _ in range(1000):
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
-                time.sleep(0.01)
-                continue
-        return
 
 
 def lines_of(text: str) -> list[str]:

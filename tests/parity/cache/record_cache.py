@@ -41,6 +41,11 @@ def command() -> tuple[list[str], dict[str, str]]:
     return [str(programs / "dataset-cache")], env
 
 
+def run(words: list[str], env: dict[str, str]) -> tuple[int, str, str]:
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
 def in_child(case: Case, namespace: dict[str, Any], place: Path) -> dict[str, Any]:
     """What a case gives in a process of its own."""
     child = os.fork()
@@ -100,7 +105,7 @@ def main() -> int:
 
         said = {}
         for name, text in SCENARIOS.items():
-            play = Play(base, PORT, folder / "spill", env)
+            play = Play(lambda words, more: run([*base, *words], env | more), PORT, folder / "spill")
             said[name] = [done for line in lines_of(text) if (done := play.line(line, rows))]
         write(
             "commands",

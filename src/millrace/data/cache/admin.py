@@ -55,6 +55,7 @@ class ServerInfo:
     started: float
     sessions: int
     clients: int
+    log: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,6 +227,7 @@ def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
         started=said["started"],
         sessions=said["sessions"],
         clients=said["clients"],
+        log=str(home_of(port).log),
     )
 
 

@@ -1,0 +1,105 @@
+"""Cache servers of a test's own: the real command in a process, and files in a folder that nobody else looks into."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+PORT = 50052
+
+
+class CacheHome:
+    """Runs the commands in an environment where no other server can be seen, and none of another test's."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mr-"))  # short: the name of a socket may not be long
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MS_CACHE_")}
+        self.env = kept | {"XDG_RUNTIME_DIR": str(self.folder), "PATH": f"{BIN}:{os.environ['PATH']}"}
+        self.env |= {"COLUMNS": "100", "NO_COLOR": "1"}
+
+    def run(self, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the package, such as ``dataset-cache``."""
+        return subprocess.run(
+            [str(BIN / command[0]), *command[1:]],
+            env=self.env | env, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    def shell(self, line: str, **env: str) -> str:
+        """What a line of shell prints; it has to succeed."""
+        done = subprocess.run(
+            ["bash", "-c", line], env=self.env | env, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def script(self, text: str, *arguments: str, **env: str) -> str:
+        """What a script of a user prints, in a process of its own."""
+        done = subprocess.run(
+            [sys.executable, "-c", text, *arguments],
+            env=self.env | env, capture_output=True, text=True, timeout=90,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def start(self, *options: str) -> int:
+        """Start a server and return its process."""
+        done = self.run("dataset-cache", "--start", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return int(re.findall(r"process id (\d+)", done.stdout)[0])
+
+    def session(self, *options: str) -> int:
+        """A new session of the server."""
+        done = self.run("dataset-cache", "-g", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return int(done.stdout.split()[-1])
+
+    def files(self) -> list[str]:
+        """What there is of servers, living and dead."""
+        return sorted(path.name for path in self.folder.rglob("*") if path.name != "millrace")
+
+    def close(self) -> None:
+        for lock in list(self.folder.rglob("cache-*.lock")):
+            self.run("dataset-cache", "--stop", "-p", lock.stem.partition("-")[2])
+        shutil.rmtree(self.folder)
+
+
+@contextmanager
+def cache_home() -> Iterator[CacheHome]:
+    """A home as long as the block runs; its servers end with it."""
+    home = CacheHome()
+    try:
+        yield home
+    finally:
+        home.close()
+
+
+def kill(process: int) -> None:
+    """End a process as a crash does, and wait until it is gone."""
+    os.kill(process, signal.SIGKILL)
+    wait_for_end(process)
+
+
+def wait_for_end(process: int, seconds: float = 30) -> None:
+    """Wait until a process is gone."""
+    deadline = time.monotonic() + seconds
+    while not has_ended(process):
+        assert time.monotonic() < deadline, f"process {process} does not end"
+        time.sleep(0.01)
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process is gone; one that nobody waits for is."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
