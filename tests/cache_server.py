@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from millrace.data.cache import admin
+
 BIN = Path(sys.executable).parent
 PORT = 50052
 
@@ -57,11 +59,26 @@ class CacheHome:
         assert done.returncode == 0, done.stdout + done.stderr
         return int(re.findall(r"process id (\d+)", done.stdout)[0])
 
-    def session(self, *options: str) -> int:
-        """A new session of the server."""
-        done = self.run("dataset-cache", "-g", *options)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return int(done.stdout.split()[-1])
+    def session(self, port: int = PORT) -> int:
+        """A new session of the server; asked for in this process, which is quicker than a command."""
+        with self._here():
+            return admin.generate(port=port)
+
+    @contextmanager
+    def _here(self) -> Iterator[None]:
+        """This process sees the servers of this home."""
+        names = ("XDG_RUNTIME_DIR", "TMPDIR")
+        before = {name: os.environ.pop(name, None) for name in names}
+        os.environ |= {name: self.env[name] for name in names if name in self.env}
+        tempfile.tempdir = None
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+            tempfile.tempdir = None
 
     def files(self) -> list[str]:
         """What there is of servers, living and dead."""
@@ -69,7 +86,8 @@ class CacheHome:
 
     def close(self) -> None:
         for lock in list(self.folder.rglob("cache-*.lock")):
-            self.run("dataset-cache", "--stop", "-p", lock.stem.partition("-")[2])
+            with self._here():
+                admin.stop(port=int(lock.stem.partition("-")[2]))
         shutil.rmtree(self.folder)
 
 
@@ -98,8 +116,10 @@ def wait_for_end(process: int, seconds: float = 30) -> None:
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process is gone; one that nobody waits for is."""
+    """Whether a process and all its threads are gone; one that nobody waits for is."""
+    folder = Path(f"/proc/{process}")
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        alone = len(list((folder / "task").iterdir())) == 1
+        return alone and (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
         return True

@@ -15,7 +15,7 @@ from millrace.data.cache import admin
 from millrace.data.monitor.words import many
 
 from .doctor.finding import size
-from .parser import fail
+from .parser import fail, number
 from .table import print_table
 
 __all__ = ["add_arguments", "run"]
@@ -24,12 +24,13 @@ HOST, PORT = "127.0.0.1", 50052
 
 EPILOG = """\
 examples:
-  millrace cache start                    in the background, from now on
-  session=$(millrace cache new)           a session for DatasetCache(session_id)
-  millrace cache sessions                 what is kept, and how often it was read
-  millrace cache stop                     give all of it up
+  millrace cache start               in the background, from now on
+  session=$(millrace cache new)      a session for DatasetCache(session_id)
+  millrace cache sessions            what is kept, and how often it was read
+  millrace cache stop                give all of it up
 
-A server is of one user and one machine. Several servers have several ports.
+A server is of one user and one machine, unless --key opens it to others: their
+scripts name the same file in MILLRACE_CACHE_KEY. Several have several ports.
 `dataset-cache` and `cache_admin` do the same with MindSpore's options.
 
 exit status: 0 done; 1 no server is running (status, sessions); 2 not done.
@@ -57,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument(
         "--memory", type=_part, default=0.8, metavar="PART", help="the part of the memory for rows (0.8)"
     )
+    start.add_argument("--key", metavar="FILE", help="also answer other machines that have this key")
+    start.add_argument("--host", help="with --key: the address they reach this one by (all there are)")
     action("stop", "stop the server, and remove what it or a dead one left")
     action("status", "show how the server is doing")
     action("sessions", "show the sessions and what each of them holds")
@@ -66,23 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    try:
-        port = int(text)
-    except ValueError:
-        port = 0
-    if not 1025 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1025 to 65535")
-    return port
+    return number(text, int, lambda port: 1025 <= port <= 65535, "a number from 1025 to 65535")
 
 
 def _part(text: str) -> float:
-    try:
-        part = float(text)
-    except ValueError:
-        part = 0.0
-    if not 0 < part <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0 and up to 1")
-    return part
+    return number(text, float, lambda part: 0 < part <= 1, "a number above 0 and up to 1")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _ACTIONS[arguments.action](arguments, host, port)
     except CacheError as error:
-        if error.kind != "unreachable":
+        if error.kind not in admin.NO_SERVER:
             return _failed(arguments, str(error))
         asked = arguments.action in ("status", "sessions")
         at = "" if port == PORT else f" --port {port}"
@@ -117,7 +108,10 @@ def _say(arguments: argparse.Namespace, found: dict[str, Any], *lines: str) -> i
 
 
 def _start(arguments: argparse.Namespace, host: str, port: int) -> int:
-    server = admin.start(host, port, spill=arguments.spill, memory_ratio=arguments.memory)
+    host = arguments.host or ("0.0.0.0" if arguments.key else host)
+    server = admin.start(
+        host, port, spill=arguments.spill, memory_ratio=arguments.memory, key_file=arguments.key
+    )
     return _say(
         arguments,
         dataclasses.asdict(server),
@@ -198,7 +192,7 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
             ]
             for cache in one.caches
         ] or [[str(one.session), "empty", "", "", "", "", "", ""]]  # fmt: skip
-    print_table(["session", "key", "in memory", "size", "on disk", "size", "reads", "clients"], rows)
+    print_table(["session", "key", "rows", "memory", "spilled", "disk", "reads", "clients"], rows)
     return 0
 
 

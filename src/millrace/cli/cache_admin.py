@@ -63,7 +63,8 @@ commands:
 
 options:
   -p, --port PORT                which server (MS_CACHE_PORT, or 50052)
-  -h, --hostname HOST            this machine; no other will do (MS_CACHE_HOST)
+  -h, --hostname HOST            this machine (MS_CACHE_HOST); `millrace cache
+                                 start --key` opens a server to others
 options of --start:
   -s, --spilldir FOLDER          where rows go that do not fit into memory
                                  (the folder for temporary files)
@@ -314,13 +315,15 @@ _DOERS: dict[str, Callable[[str, int, int, _Start], None]] = {
 
 def _explain(error: CacheError, host: str, port: int, session: int, prog: str) -> NoReturn:
     """MindSpore's sentence first, then what is known here."""
+    kind = "unreachable" if error.kind in admin.NO_SERVER else error.kind
     lines = {
         "unreachable": f"Network error. Cache server with port {port} is unreachable. Make sure the server is "
         f"running or started under the same user as the client.\nStart one with: {prog} --start -p {port}",
         "running": "Duplicate key. Cache server is already up and running\n"
         f"It listens on port {port}; stop it with: {prog} --stop -p {port}",
         "session": f"Unexpected error. Session id {session} not found in server on port {port}.",
-        "host": f"Invalid host interface: {host}. Current limitation, only 127.0.0.1 can be used.\n{error}",
+        "host": f"Invalid host interface: {host}. Current limitation, only 127.0.0.1 can be used.\n"
+        f"To open a server to other machines: millrace cache start --host {host} --key FILE",
         "spill": f"Spilling directory is not writable\n{error}",
     }
-    raise _Refused(lines.get(error.kind, str(error))) from error
+    raise _Refused(lines.get(kind, str(error))) from error

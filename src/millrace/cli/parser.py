@@ -7,11 +7,12 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
-__all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "path_nearby", "seconds"]
+__all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "number", "path_nearby", "seconds"]
 
+_N = TypeVar("_N", int, float)
 
 # a file of a set: the name of the set, and its number
 _SHARD = re.compile(r"(.*\D)\d+")
@@ -105,23 +106,23 @@ def path_nearby(path: str) -> str:
     return f"; did you mean the set of {len(shards)} files {close[0]}*? Give its first, {first!r}"
 
 
+def number(text: str, kind: type[_N], legal: Callable[[_N], bool], what: str) -> _N:
+    """An option that is a number of some kind; what is none of them is refused in one line."""
+    try:
+        made = kind(text)
+    except ValueError:
+        pass
+    else:
+        if legal(made):
+            return made
+    raise argparse.ArgumentTypeError(f"{text} is not {what}")
+
+
 def count(text: str) -> int:
     """An option that is a number of things."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
+    return number(text, int, lambda n: n >= 1, "a positive number")
 
 
 def seconds(text: str) -> float:
     """An option that is a length of time."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 86_400:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
-    return number
+    return number(text, float, lambda n: 0 < n < 86_400, "a number of seconds")

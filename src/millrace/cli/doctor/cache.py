@@ -41,7 +41,7 @@ def _server(host: str, port: int) -> Finding:
     try:
         server = admin.info(host, port)
     except CacheError as error:
-        if error.kind == "unreachable":
+        if error.kind in admin.NO_SERVER:
             return Finding("ok", f"no server at port {port}; only DatasetCache(session_id) asks for one")
         remedy = {"host": "unset MS_CACHE_HOST", "version": again}.get(error.kind, "millrace cache stop")
         return Finding("warning", str(error), "DatasetCache(session_id) fails", remedy)

@@ -22,6 +22,7 @@ from .protocol import boot_id, start_time
 from .wire import read_key
 
 __all__ = [
+    "NO_SERVER",
     "CacheInfo",
     "ServerInfo",
     "SessionInfo",
@@ -34,6 +35,8 @@ __all__ = [
     "stop",
 ]
 
+# Kinds of errors that say: there is none. One that just dies may still have taken the call.
+NO_SERVER = ("unreachable", "gone")
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 

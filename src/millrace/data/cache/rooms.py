@@ -187,7 +187,9 @@ class Rooms:
         wanted = min(MOST_SLAB, max(FIRST_SLAB, shelf.bytes_of(kind) // 4))
         if shelf.limit is not None:
             wanted = min(wanted, max(LEAST_SLAB, shelf.limit // 16))
-        return min(room // PAGE, -(-max(need, wanted) // PAGE)) * PAGE  # whole pages, and never less than needed
+        return (
+            min(room // PAGE, -(-max(need, wanted) // PAGE)) * PAGE
+        )  # whole pages, and never less than needed
 
     def _in_memory(self, shelf: ShelfRoom, need: int) -> SlabRoom | None:
         size = 0
