@@ -85,8 +85,14 @@ examples:
 
 LOW, HIGH = 1025, 65535
 _RULE = "-" * 70
-_HEADER = (("Session", 12), ("Cache Id", 12), ("Mem cached", 12), ("Disk cached", 12))
-_HEADER += (("Avg cache size", 16), ("Numa hit", 10))
+_HEADER = {
+    "Session": 12,
+    "Cache Id": 12,
+    "Mem cached": 12,
+    "Disk cached": 12,
+    "Avg cache size": 16,
+    "Numa hit": 10,
+}
 
 
 class _Refused(Exception):
@@ -261,7 +267,7 @@ def _list(host: str, port: int, session: int, options: _Start) -> None:
     if not found:
         print("No active sessions.")
         return
-    print("".join(name.rjust(width) for name, width in _HEADER))
+    print("".join(name.rjust(width) for name, width in _HEADER.items()))
     for one in sorted(found, key=lambda one: one.session):
         rows = sorted(
             (
@@ -275,7 +281,7 @@ def _list(host: str, port: int, session: int, options: _Start) -> None:
         )
         for numbers in rows or [(0, 0, 0, 0, 0)]:
             cells = [str(one.session), *(str(number or "n/a") for number in numbers)]
-            print("".join(cell.rjust(width) for cell, (_, width) in zip(cells, _HEADER, strict=True)))
+            print("".join(cell.rjust(width) for cell, width in zip(cells, _HEADER.values(), strict=True)))
 
 
 def _info(host: str, port: int, session: int, options: _Start) -> None:
