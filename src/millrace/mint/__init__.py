@@ -107,6 +107,9 @@ from millrace.ops.reduce import (
     sum,
     var_mint as var,
 )
+from millrace.ops.softmaxes import (
+    softmax_along as softmax,
+)
 
 from . import linalg, nn, special
 
@@ -193,6 +196,7 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "softmax",
     "special",
     "sqrt",
     "square",

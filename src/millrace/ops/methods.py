@@ -12,8 +12,10 @@ from . import (
     choose,
     elementwise,
     extreme,
+    nonlinear,
     pairs,
     reduce,
+    softmaxes,
 )
 
 __all__ = ["METHODS"]
@@ -67,6 +69,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "greater": pairs.greater,
     "greater_equal": pairs.greater_equal,
     "gt": pairs.greater,
+    "hardshrink": nonlinear.hardshrink,
     "hypot": pairs.hypot,
     "isfinite": elementwise.isfinite,
     "isinf": elementwise.isinf,
@@ -107,6 +110,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "sign": elementwise.sign,
     "sin": elementwise.sin,
     "sinh": elementwise.sinh,
+    "soft_shrink": nonlinear.softshrink,
+    "softmax": softmaxes.softmax,
     "sqrt": elementwise.sqrt_mint,
     "square": elementwise.square,
     "std": reduce.std,
