@@ -1,7 +1,7 @@
 """Recorded, but not run yet: cases about what Millrace does not have, waiting for the work that brings it.
 
 A test asserts that each of them still comes out differently, so this list can only shrink: whoever brings the
-device queue or the cache must move its cases to where they belong.
+device queue must move its cases to where they belong.
 """
 
 from tests.parity.case import each, table
@@ -27,27 +27,4 @@ CASES = [
     """,
     ),
     *each("device_que.send", "num().device_que().send({})", "-2; '1'; 1.5; True; 2**31"),
-    *each(
-        "cache",
-        "ds.DatasetCache({})",
-        """
-        '1'
-        -1
-        None
-        2**32
-        1, size='1'
-        1, size=-1
-        1, spilling=1
-        1, hostname=3
-        1, port='1'
-        1, port=80
-        1, port=65536
-        1, num_connections='1'
-        1, num_connections=0
-        1, prefetch_size=0
-        1, prefetch_size='1'
-    """,
-    ),
-    *each("map.cache", "num().map(abs, cache={})", "1; 'x'"),
-    *each("random.cache", "ds.RandomDataset(3, cache={})", "1"),
 ]
