@@ -21,7 +21,7 @@ from millrace.core.errors import FormatError
 from millrace.data.engine.transport.pack import ALIGN, pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
-__all__ = ["HEAD_BYTES", "Block", "Head", "Numbers", "head_at", "lay_out", "open_block", "tag_of"]
+__all__ = ["HEAD_BYTES", "Block", "Head", "Numbers", "head_at", "head_of", "lay_out", "open_block", "tag_of"]
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -62,8 +62,8 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def lay_out(chunk: Chunk, numbers: Numbers, tag: int, *, checked: bool) -> tuple[list[Any], int]:
-    """The pieces of a block, to be written one after the other, and their length.
+def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
+    """The pieces of a block behind its head, to be written one after the other, and the length of the whole block.
 
     A column of Python objects raises DataError: nothing is kept as a pickle.
     """
@@ -75,9 +75,13 @@ def lay_out(chunk: Chunk, numbers: Numbers, tag: int, *, checked: bool) -> tuple
     pieces = [first, *packed.buffers()]
     if length > start + packed.size:
         pieces.append(bytes(length - start - packed.size))
+    return pieces, length
+
+
+def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked: bool) -> bytes:
+    """The head of a block of these pieces: with their checksum where they go to a disk."""
     checksum = _checksum(pieces) if checked else 0
-    head = _HEAD.pack(MAGIC, rows, length, checksum, CHECKED if checked else 0, tag)
-    return [head, *pieces], length
+    return _HEAD.pack(MAGIC, rows, length, checksum, CHECKED if checked else 0, tag)
 
 
 def _checksum(pieces: Sequence[Any]) -> int:

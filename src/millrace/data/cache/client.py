@@ -11,7 +11,7 @@ import socket
 import threading
 from typing import Any
 
-from millrace.core.errors import CacheError, ResourceError
+from millrace.core.errors import CacheError, FormatError, ResourceError
 from millrace.data.engine.transport.slab import Bytes8
 
 from . import slabs
@@ -30,7 +30,9 @@ class Connection:
     """Questions to one server, one at a time."""
 
     def __init__(self, address: str) -> None:
-        self.address = address
+        self.address, self.owner = address, os.getpid()
+        # what the last answer found amiss: whoever has asked over this connection asks no more
+        self.broken = ""
         self._turn = threading.RLock()
         self._shelves: dict[tuple[int, str], SharedShelf] = {}
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -52,18 +54,20 @@ class Connection:
 
     def ask(self, **packet: Any) -> Packet:
         """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""
+        if self.owner != os.getpid():
+            raise CacheError("a forked process has no part in the connection of its parent", "gone")
         with self._turn:
+            if self.broken:
+                raise CacheError(self.broken, "gone")
             try:
                 send(self._sock, packet)
                 reply, fd = receive(self._sock)
             except TimeoutError:
-                raise CacheError(
-                    f"the cache server did not answer within {ANSWER_SECONDS:.0f} s", "gone"
-                ) from None
+                raise self._break(f"the cache server did not answer within {ANSWER_SECONDS:.0f} s") from None
             except OSError as error:
-                raise CacheError(f"the cache server is gone ({error.strerror})", "gone") from error
-        if reply is None:
-            raise CacheError("the cache server is gone: it was stopped, or it died", "gone")
+                raise self._break(f"the cache server is gone ({error.strerror})") from error
+            if reply is None:
+                raise self._break("the cache server is gone: it was stopped, or it died")
         if "error" in reply:
             if fd is not None:
                 os.close(fd)
@@ -74,10 +78,17 @@ class Connection:
             reply["fd"] = fd
         return reply
 
+    def _break(self, why: str) -> CacheError:
+        """An answer that comes too late must not be taken for that to the next question."""
+        self.broken = why
+        self._sock.close()
+        return CacheError(why, "gone")
+
     def tell(self, **packet: Any) -> None:
         """Say something that has no answer; a server that is gone does not mind."""
         with self._turn, contextlib.suppress(OSError):
-            send(self._sock, packet)
+            if not self.broken and self.owner == os.getpid():
+                send(self._sock, packet)
 
     def shelf(self, session: int, key: str, rows: int, limit: int | None, spilling: bool) -> SharedShelf:
         """The shelf under a key; whoever opened it closes it once."""
@@ -87,9 +98,7 @@ class Connection:
                 said = self.ask(
                     do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
                 )
-                found = SharedShelf(
-                    self, (session, key), int(said["shelf"]), Table(said["fd"]), said.get("cost")
-                )
+                found = SharedShelf(self, (session, key), int(said["shelf"]), _table(said), said.get("cost"))
                 self._shelves[session, key] = found
             found.users += 1
             return found
@@ -104,8 +113,22 @@ class Connection:
             self.tell(do="close", shelf=shelf.number)
             return True
 
-    def close(self) -> None:
+    def abandon(self) -> None:
+        """In a forked copy: the parent's connection ends with the parent."""
+        self._turn = threading.RLock()
         self._sock.close()
+
+    def close(self) -> None:
+        with self._turn:
+            self.broken = self.broken or "the connection to the cache server was closed"
+            self._sock.close()
+
+
+def _table(said: Packet) -> Table:
+    try:
+        return Table(said["fd"])
+    except (KeyError, FormatError) as error:
+        raise CacheError("the cache server gave no table of rows") from error
 
 
 class SharedShelf(Shelf):
@@ -124,7 +147,12 @@ class SharedShelf(Shelf):
     def _slab(self, number: int) -> Bytes8:
         found = self._slabs.get(number)
         if found is None:
-            said = self._server.ask(do="slab", shelf=self.number, slab=number)
+            try:
+                said = self._server.ask(do="slab", shelf=self.number, slab=number)
+            except CacheError as error:
+                if error.kind == "slab":
+                    raise FormatError(str(error)) from error  # the place was wrong, the cache is not
+                raise
             try:
                 found = slabs.view(said["fd"], int(said["size"]))
             finally:
@@ -134,6 +162,10 @@ class SharedShelf(Shelf):
 
     def _writer(self, need: int) -> tuple[int, Writer] | None:
         current = self._current
+        if self._server.broken:  # whoever hung up may have given the slab to somebody else
+            self._drop_writer()
+            self.refused = self._server.broken
+            return None
         if current is not None and current[1].room >= need:
             return current
         done = None if current is None else current[0]
@@ -143,8 +175,10 @@ class SharedShelf(Shelf):
         except (CacheError, ResourceError) as error:
             self.refused = str(error)
             return None
-        self.checked = said["kind"] == "disk"
-        self._current = int(said["slab"]), Writer(said["fd"], int(said["size"]))
+        self._current = (
+            int(said["slab"]),
+            Writer(said["fd"], int(said["size"]), checked=said["kind"] == "disk"),
+        )
         return self._current
 
     def _drop_writer(self) -> None:
@@ -179,23 +213,34 @@ def _path(address: str) -> str:
     return "\0" + address[1:] if address.startswith("@") else address
 
 
-_connections: dict[str, tuple[int, Connection]] = {}
-_connecting = threading.Lock()
+_connections: dict[str, Connection] = {}
+_connecting = threading.RLock()
 
 
 def connect(address: str) -> Connection:
     """This process's connection to the server at an address; OSError where nobody listens."""
     with _connecting:
-        owner, found = _connections.get(address, (0, None))
-        if found is None or owner != os.getpid():
-            found = Connection(address)
-            _connections[address] = os.getpid(), found
+        found = _connections.get(address)
+        if found is None:
+            found = _connections[address] = Connection(address)
         return found
 
 
 def disconnect(address: str) -> None:
     """Forget a connection, so that the next use makes a new one."""
     with _connecting:
-        owner, found = _connections.pop(address, (0, None))
-    if found is not None and owner == os.getpid():
+        found = _connections.pop(address, None)
+    if found is not None:
         found.close()
+
+
+def _after_fork() -> None:
+    """A forked child makes connections of its own; a lock that another thread of the parent held is made anew."""
+    global _connecting
+    _connecting = threading.RLock()
+    for connection in _connections.values():
+        connection.abandon()
+    _connections.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from millrace.core.errors import CacheError, FormatError
+from millrace.core.errors import CacheError, FormatError, ResourceError
 from millrace.data.engine.transport import slab as memory
 from millrace.data.engine.transport.slab import Bytes8
 
@@ -61,7 +61,7 @@ def folder_bytes(folder: Path, keys: Iterable[str] = ("*",)) -> int:
     total = 0
     for path in (found for key in keys for found in folder.glob(f"{key}/*{SUFFIX}")):
         with contextlib.suppress(FileNotFoundError):
-            total += path.stat().st_blocks * 512
+            total += path.stat().st_size
     return total
 
 
@@ -69,13 +69,12 @@ class FolderShelf(Shelf):
     """The rows under one key of a folder."""
 
     def __init__(self, folder: Path, key: str, rows: int, limit: int | None) -> None:
-        super().__init__(key, Table(create_table(rows)), checked=True)
+        super().__init__(key, Table(create_table(rows)))
         self.home, self.limit = folder / key, limit
-        self.home.mkdir(mode=0o700, exist_ok=True)
         # held while the shelf is open: nobody removes it under us
-        self._lock = os.open(self.home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
-        os.utime(self.home / LOCK)
+        self._lock = _held(self.home)
+        # taken in turn by all who write to a folder whose size is limited
+        self._turns: int | None = None
         # per slab: its file, the bytes mapped, and how far its blocks are known
         self._files: list[Path] = []
         self._maps: list[Bytes8] = []
@@ -87,10 +86,14 @@ class FolderShelf(Shelf):
     @property
     def rows(self) -> int:
         """Rows in all the files, as far as they are whole."""
-        return sum(self._rows_in)
+        return sum(self._rows_in) + (0 if self._current is None else self._current[1].rows)
 
     def refresh(self) -> None:
         """Find what others have written since."""
+        with self._writing:
+            self._find()
+
+    def _find(self) -> None:
         for path in sorted(self.home.glob(f"*{SUFFIX}")):
             if path not in self._files:
                 self._enter(path)
@@ -141,26 +144,45 @@ class FolderShelf(Shelf):
     def _slab(self, number: int) -> Bytes8:
         if self._current is not None and number == self._current[0]:
             return self._map(number, self._current[1].used)
+        if number >= len(self._maps):
+            raise FormatError(f"there is no file {number}")
         return self._maps[number]
 
     def _writer(self, need: int) -> tuple[int, Writer] | None:
+        if (
+            self.limit is not None
+        ):  # until it is written: two who looked at the same time would both find room
+            self._turns = os.open(
+                self.home.parent / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+            fcntl.flock(self._turns, fcntl.LOCK_EX)
         current = self._current
         if current is None or current[1].used + need > min(MOST_FILE, MOST_SLAB_BYTES):
             if current is not None:
                 self._known[current[0]] = current[1].used
+                self._rows_in[current[0]] = current[1].rows
                 current[1].close()
             self._current = current = self._begin()
         if not self._has_room(need):
             return None
         return current
 
+    def _written(self) -> None:
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            os.close(turns)
+
     def _begin(self) -> tuple[int, Writer] | None:
         if len(self._files) >= MOST_SLABS:
             self.refused = f"{self.home} holds {len(self._files)} files already"
             return None
         path = self.home / f"{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}"
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        return self._enter(path), Writer(fd, MOST_FILE)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            self.refused = f"no file can be made in {self.home} ({error.strerror})"
+            return None
+        return self._enter(path), Writer(fd, MOST_FILE, checked=True)
 
     def _has_room(self, need: int) -> bool:
         if self._current is None:
@@ -189,7 +211,8 @@ class FolderShelf(Shelf):
         return any(_remove(path) for _, path in sorted(found))
 
     def _no_room(self, writer: Writer) -> None:
-        os.ftruncate(writer.fd, writer.used)
+        with contextlib.suppress(OSError):
+            os.ftruncate(writer.fd, writer.used)
         self.refused = f"the disk of {self.home.parent} is full"
 
     def finish(self) -> None:
@@ -197,8 +220,11 @@ class FolderShelf(Shelf):
         total = self.table.total
         if total is not None:
             beside = self.home / f"{TOTAL}-{secrets.token_hex(4)}"
-            beside.write_text(str(total), encoding="ascii")
-            beside.replace(self.home / TOTAL)
+            try:
+                beside.write_text(str(total), encoding="ascii")
+                beside.replace(self.home / TOTAL)
+            except OSError:  # the next run counts again
+                beside.unlink(missing_ok=True)
 
     def close(self) -> None:
         with _opening:
@@ -216,6 +242,27 @@ class FolderShelf(Shelf):
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+
+def _held(home: Path) -> int:
+    """A descriptor that keeps the folder of a key from being removed; the folder is made where it is missing."""
+    try:
+        while True:
+            home.mkdir(mode=0o700, exist_ok=True)
+            try:
+                lock = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            except FileNotFoundError:
+                continue  # somebody who needed the room has just removed it
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(home / LOCK).st_ino == os.fstat(lock).st_ino:
+                    os.utime(lock)
+                    return lock
+            os.close(lock)
+    except OSError as error:
+        if error.errno in slabs.NO_ROOM:
+            raise ResourceError(f"{home} cannot be made: {error.strerror}") from error
+        raise CacheError(f"the cache folder {home.parent} cannot be used: {error.strerror}") from error
 
 
 def _remove(path: Path) -> bool:
@@ -237,6 +284,15 @@ def _remove(path: Path) -> bool:
 # Two runs of one process share what they opened: one of them would not see what the other is writing.
 _shelves: dict[tuple[str, int], tuple[FolderShelf, int]] = {}
 _opening = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A lock that another thread of the parent held is made anew; shelves go by the process that opened them."""
+    global _opening
+    _opening = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_shelf(folder: Path, key: str, rows: int, limit: int | None) -> FolderShelf:

@@ -6,6 +6,8 @@ processes of the same user are let in.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import secrets
 import socket
@@ -14,16 +16,28 @@ import threading
 from millrace.core.cgroup import cgroup_memory
 from millrace.data.engine.transport.spill import spill_folder
 
+from .client import disconnect
 from .rooms import Rooms
 from .server import Server
 
-__all__ = ["granted_memory", "own_address", "own_session"]
+__all__ = ["end_own", "granted_memory", "own_address", "own_session"]
 
 # Of the memory that this process may use, so much is for rows that it keeps for itself.
 SHARE = 0.5
 
-_lock = threading.Lock()
-_running: dict[str, object] = {}
+
+@dataclasses.dataclass(frozen=True)
+class _Own:
+    """The server of this process, and the thread in which it answers."""
+
+    address: str
+    session: int
+    server: Server
+    thread: threading.Thread
+
+
+_lock = threading.RLock()
+_own: _Own | None = None
 
 
 def granted_memory() -> int:
@@ -34,22 +48,48 @@ def granted_memory() -> int:
 
 def own_address() -> str:
     """Where this process's own cache answers; it is started by the first who asks."""
+    return _started().address
+
+
+def own_session() -> int:
+    """The session of this process's own cache."""
+    return _started().session
+
+
+def end_own() -> None:
+    """Give up this process's own cache, with all that it holds; the next use starts another."""
+    global _own
     with _lock:
-        if _running.get("pid") != os.getpid():
+        own, _own = _own, None
+    if own is not None:
+        disconnect(own.address)
+        own.server.stop()
+        own.thread.join()
+
+
+def _started() -> _Own:
+    global _own
+    with _lock:
+        if _own is None:
             address = f"@millrace-cache-{os.getpid()}-{secrets.token_hex(8)}"
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             listener.bind("\0" + address[1:])
             listener.listen(128)
             rooms = Rooms(int(granted_memory() * SHARE), spill_folder())
             server = Server(listener, rooms)
-            _running.update(pid=os.getpid(), address=address, session=rooms.generate(), server=server)
-            threading.Thread(target=server.serve, name="millrace-cache", daemon=True).start()
-        return str(_running["address"])
+            thread = threading.Thread(target=server.serve, name="millrace-cache", daemon=True)
+            _own = _Own(address, rooms.generate(), server, thread)
+            thread.start()
+        return _own
 
 
-def own_session() -> int:
-    """The session of this process's own cache."""
-    own_address()
-    session = _running["session"]
-    assert isinstance(session, int)
-    return session
+def _after_fork() -> None:
+    """A forked child has the memory and no thread that answers: it lets go, and starts its own when it is asked."""
+    global _own, _lock
+    own, _own, _lock = _own, None, threading.RLock()
+    if own is not None:
+        with contextlib.suppress(Exception):
+            own.server.abandon()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -34,11 +34,16 @@ VERSION = 1
 MOST_BYTES = 32 << 10
 _ROOM_FOR_FD = socket.CMSG_SPACE(4)
 
+# So much of a message that somebody has to read is passed on.
+MOST_WORDS = 2000
+
 Packet = dict[str, Any]
 
 
 def send(sock: socket.socket, packet: Packet, fd: int | None = None) -> None:
     """Raises OSError when the other side is gone."""
+    if "error" in packet:
+        packet = {**packet, "error": str(packet["error"])[:MOST_WORDS]}
     data = json.dumps(packet, separators=(",", ":")).encode()
     if len(data) > MOST_BYTES:
         raise CacheError(f"a message of {len(data)} bytes is too long; {MOST_BYTES} are allowed")

@@ -192,7 +192,7 @@ class Rooms:
         )  # whole pages, and never less than needed
 
     def _in_memory(self, shelf: ShelfRoom, need: int) -> SlabRoom | None:
-        size = 0
+        size, need = 0, _pages(need)
         while size < need:
             room = self._room(shelf)
             size = self._size(shelf, need, room, "memory")
@@ -224,7 +224,7 @@ class Rooms:
         return True
 
     def _on_disk(self, shelf: ShelfRoom, need: int) -> SlabRoom:
-        full = _full(shelf, self.memory)
+        full, need = _full(shelf, self.memory), _pages(need)
         if not shelf.spilling:
             raise ResourceError(f"{full}; spilling=True keeps the rest on disk")
         if self.spill is None:
@@ -239,6 +239,10 @@ class Rooms:
         if size < need:
             raise ResourceError(f"{full}, and {self.spill} has only {free} bytes left")
         return SlabRoom(slabs.create("disk", size, self.spill), size, "disk")
+
+
+def _pages(size: int) -> int:
+    return -(-size // PAGE) * PAGE
 
 
 def _full(shelf: ShelfRoom, memory: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import selectors
 import socket
@@ -60,6 +61,7 @@ class Server:
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
+        self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._clients: dict[int, Client] = {}
         self._numbers = iter(range(1, 1 << 62))
         self._stopping = False
@@ -91,9 +93,18 @@ class Server:
     def close(self) -> None:
         for client in list(self._clients.values()):
             self._hang_up(client)
-        for sock in (self._listener, self._wake, self._woken):
+        for sock in (self._listener, self._wake, self._woken, self._spare):
             sock.close()
         self._selector.close()
+        self.rooms.close()
+
+    def abandon(self) -> None:
+        """In a forked copy: close what was inherited, and answer nobody."""
+        for sock in (self._listener, self._wake, self._woken, self._spare):
+            sock.close()
+        for client in self._clients.values():
+            client.sock.close()
+        os.close(self._selector.fileno())  # not close(): what it watches is watched in the parent too
         self.rooms.close()
 
     # connections ------------------------------------------------------------------------------------
@@ -101,7 +112,9 @@ class Server:
     def _accept(self) -> None:
         try:
             sock, _ = self._listener.accept()
-        except OSError:
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._turn_away()
             return
         pid, uid = peer_of(sock)
         if uid != os.getuid() or len(self._clients) >= MOST_CLIENTS:
@@ -114,6 +127,14 @@ class Server:
         client = Client(next(self._numbers), sock, pid, start_time(pid))
         self._clients[client.number] = client
         self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def _turn_away(self) -> None:
+        """No descriptor is left for one more client: the spare one serves to hang up on it."""
+        self._spare.close()
+        with contextlib.suppress(OSError):
+            self._listener.accept()[0].close()
+        with contextlib.suppress(OSError):
+            self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     def _hang_up(self, client: Client) -> None:
         self._clients.pop(client.number, None)
@@ -132,7 +153,10 @@ class Server:
     def _answer(self, client: Client) -> None:
         fd = None
         try:
-            packet, fd = receive(client.sock)
+            try:
+                packet, fd = receive(client.sock)
+            except BlockingIOError:
+                return
             if packet is None:
                 self._hang_up(client)
                 return
@@ -140,10 +164,10 @@ class Server:
         except MillraceError as error:
             kind = getattr(error, "kind", "")
             reply, out = {"error": str(error), "kind": kind, "full": isinstance(error, ResourceError)}, None
-        except (KeyError, TypeError, ValueError) as error:
-            reply, out = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, None
         except OSError as error:
             reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
+        except Exception as error:  # whatever one client asks for, the others are served
+            reply, out = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, None
         finally:
             if fd is not None:
                 os.close(fd)
@@ -151,7 +175,7 @@ class Server:
             return
         try:
             send(client.sock, reply, out)
-        except OSError:  # it is gone, or does not read its answers
+        except (OSError, MillraceError):  # it is gone, does not read its answers, or asked for more than fits
             self._hang_up(client)
             return
         if reply.get("bye"):
@@ -220,7 +244,7 @@ class Server:
     def _slab(self, client: Client, packet: Packet) -> Reply:
         shelf, number = self._held(client, packet), packet["slab"]
         if not isinstance(number, int) or not 0 <= number < len(shelf.slabs):
-            raise CacheError(f"there is no slab {number}")
+            raise CacheError(f"there is no slab {number}", "slab")
         slab = shelf.slabs[number]
         return {"size": slab.size, "kind": slab.kind}, slab.fd
 
@@ -267,13 +291,13 @@ class Server:
         """Some sessions with their shelves; ``after`` asks for those that did not fit."""
         numbers = [n for n in self.rooms.sessions if n > packet.get("after", -1)]
         listed: list[Any] = []
-        room = 200  # shelves that fit into one packet with certainty
+        room = 100  # shelves that fit into one packet with certainty
         for number in sorted(numbers):
             shelves = list(self.rooms.sessions[number].shelves.values())
             if listed and room < len(shelves) + 1:
                 break
             room -= len(shelves) + 1
-            listed.append([number, [_shown(shelf) for shelf in shelves[:200]]])
+            listed.append([number, [_shown(shelf) for shelf in shelves[:100]]])
         return {"sessions": listed, "more": len(listed) < len(numbers)}, None
 
     def _info(self, client: Client, packet: Packet) -> Reply:

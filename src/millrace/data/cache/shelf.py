@@ -6,6 +6,7 @@ Where slabs come from (a server, a folder) is the business of the classes below 
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -13,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, Column
-from millrace.core.columns import Runs
+from millrace.core.columns import Runs, Texts
 from millrace.core.errors import DataError, FormatError
 from millrace.data.engine.transport.slab import Bytes8
 
 from . import table as places_of
-from .blocks import Block, Numbers, lay_out, open_block, tag_of
+from .blocks import Block, Numbers, head_of, lay_out, open_block, tag_of
 from .slabs import Writer
 from .table import MOST_ROWS_PER_BLOCK, Places, Table, place_of, slab_of
 
@@ -29,10 +30,14 @@ MOST_OPEN = 512
 
 
 class Shelf:
-    """One process's view of the rows under a key. Its methods may be called from several threads."""
+    """One process's view of the rows under a key. Its methods may be called from several threads.
 
-    def __init__(self, key: str, table: Table, *, checked: bool = False) -> None:
-        self.key, self.table, self.checked = key, table, checked
+    It belongs to the process that made it: a forked copy reads what it has mapped and keeps nothing.
+    """
+
+    def __init__(self, key: str, table: Table) -> None:
+        self.key, self.table = key, table
+        self._owner = os.getpid()
         # why rows are not kept any more: no room, or values that are no arrays
         self.refused: str | None = None
         # seconds that a row took to make, as far as those who kept rows have said
@@ -54,6 +59,9 @@ class Shelf:
         """
         raise NotImplementedError
 
+    def _written(self) -> None:
+        """What was asked of :meth:`_writer` has been written, or could not be."""
+
     def _no_room(self, writer: Writer) -> None:
         """The system refused the bytes of a block."""
         self.refused = "there is no room left on the disk or in memory"
@@ -73,6 +81,10 @@ class Shelf:
     def find(self, numbers: Numbers) -> Places:
         return self.table.find(numbers)
 
+    def has(self, number: int) -> bool:
+        """Whether a row can be had at once."""
+        return bool(len(self.table.run(number, 1)))
+
     def read(
         self, numbers: Numbers, places: Places, columns: tuple[str, ...] | None = None
     ) -> dict[str, Column] | None:
@@ -83,6 +95,8 @@ class Shelf:
             self.table.forget(numbers)  # whatever lies there is not these rows: they are made again
             return None
         names = chunk.columns if columns is None else columns
+        if any(name not in chunk.columns for name in names):
+            return None
         return {name: chunk.columns[name] for name in names}
 
     def sequence(self, start: int, most: int) -> Chunk | None:
@@ -142,27 +156,34 @@ class Shelf:
         new &= numbers < self.table.capacity
         if not new.all():
             chunk, numbers = chunk.take(new), numbers[new]
-        if not len(numbers) or self.refused is not None:
+        if not len(numbers) or self.refused is not None or self._owner != os.getpid():
             return 0
+        if (numbers[1:] <= numbers[:-1]).any():  # out of order, or a row that was drawn twice
+            numbers, firsts = np.unique(numbers, return_index=True)
+            chunk = chunk.take(firsts)
         if len(numbers) > MOST_ROWS_PER_BLOCK:
             half = len(numbers) // 2
             kept = self.put(chunk.slice(0, half), numbers[:half])
             return kept + self.put(chunk.slice(half, len(numbers)), numbers[half:])
         try:
-            pieces, length = lay_out(chunk, numbers, self._tag, checked=self.checked)
+            pieces, length = lay_out(chunk, numbers)
         except DataError as error:
             column = error.context.get("column")
             self.refused = f"column {column!r} holds Python objects, and only arrays and text are kept"
             return 0
         with self._writing:
-            found = self._writer(length)
-            if found is None:
-                return 0
-            slab, writer = found
-            at = writer.append(pieces, length, len(numbers))
-            if at is None:
-                self._no_room(writer)
-                return 0
+            try:
+                found = self._writer(length)
+                if found is None:
+                    return 0
+                slab, writer = found
+                head = head_of(pieces, len(numbers), length, self._tag, checked=writer.checked)
+                at = writer.append([head, *pieces], length, len(numbers))
+                if at is None:
+                    self._no_room(writer)
+                    return 0
+            finally:
+                self._written()
         rows = np.arange(len(numbers), dtype=np.uint64)
         self.table.put(numbers, place_of(slab, at, rows))
         return len(numbers)
@@ -170,10 +191,10 @@ class Shelf:
 
 def own_column(column: Column) -> Column:
     """A column in memory that the next op may write to."""
-    if isinstance(column, np.ndarray):
+    if isinstance(column, Texts):
+        return column  # strings: nobody writes to them
+    if isinstance(column, (np.ndarray, Runs)):
         return column.copy()
-    if isinstance(column, Runs):
-        return column
     return [value.copy() if isinstance(value, np.ndarray) else value for value in column]
 
 
@@ -182,10 +203,10 @@ def _taken(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
     if (rows == np.arange(first, first + count)).all():
         part = chunk.slice(first, first + count)
         return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
-    taken = chunk.take(rows)  # copies what is dense
+    taken = chunk.take(rows)  # copies what lies in one piece
     return taken.with_columns(
         {
-            name: column if isinstance(column, np.ndarray) else own_column(column)
+            name: own_column(column) if isinstance(column, list) else column
             for name, column in taken.columns.items()
         }
     )
@@ -194,6 +215,8 @@ def _taken(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
 def _merged(parts: list[tuple[npt.NDArray[np.int64], Chunk, npt.NDArray[np.int64]]], count: int) -> Chunk:
     """Rows of several blocks in the order in which they were asked for."""
     first = parts[0][1]
+    if any(list(chunk.columns) != list(first.columns) for _, chunk, _ in parts):
+        raise FormatError("rows of one shelf have different columns")
     columns: dict[str, Column] = {}
     other: list[str] = []
     for name, model in first.columns.items():
@@ -210,7 +233,8 @@ def _merged(parts: list[tuple[npt.NDArray[np.int64], Chunk, npt.NDArray[np.int64
         ]
     ).take(order)
     for name in other:
-        columns[name] = own_column(rest.columns[name])
+        column = rest.columns[name]
+        columns[name] = own_column(column) if isinstance(column, list) else column
     return Chunk({name: columns[name] for name in first.columns}, rest.ids, rest.origin)
 
 

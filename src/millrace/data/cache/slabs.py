@@ -52,7 +52,7 @@ def progress_of(fd: int) -> tuple[int, int]:
     if len(data) < _STATE.size:
         return START, 0
     used, rows = _STATE.unpack(data)
-    return max(START, int(used)), int(rows)
+    return max(START, -(-int(used) // START) * START), int(rows)
 
 
 class Writer:
@@ -67,8 +67,9 @@ class Writer:
     >>> writer.close()
     """
 
-    def __init__(self, fd: int, size: int) -> None:
-        self.fd, self.size = fd, size
+    def __init__(self, fd: int, size: int, *, checked: bool = False) -> None:
+        # whether blocks have checksums here: what lies on a disk may be damaged there
+        self.fd, self.size, self.checked = fd, size, checked
         self.used, self.rows = progress_of(fd)
 
     @property

@@ -86,11 +86,12 @@ class Table:
     def total(self) -> int | None:
         """How many rows the whole sequence has, once somebody has come to its end."""
         said = int(self._head[2])
-        return said - 1 if said else None
+        return said - 1 if 0 < said <= self.capacity + 1 else None
 
     @total.setter
     def total(self, rows: int) -> None:
-        self._head[2] = rows + 1
+        if 0 <= rows <= self.capacity:
+            self._head[2] = rows + 1
 
     def find(self, numbers: Numbers) -> Places:
         """The place of each row; 0 where it is not kept."""

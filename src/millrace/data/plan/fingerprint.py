@@ -30,6 +30,8 @@ __all__ = ["Fingerprint", "fingerprint_of", "key_of"]
 ASIDE = frozenset(("inputs", "workers", "processes", "token", "passes", "cache"))
 # Fields that say which rows come in which order, and nothing of what a row holds.
 ORDER = frozenset(("sampler", "batch_sampler"))
+# Arguments of sources that do the same.
+ORDER_ARGUMENTS = frozenset(("num_samples", "shuffle", "num_shards", "shard_id", "shard_equal_rows", "limit"))
 # Settings that change rows, and those that change what one row holds.
 DECIDING = ("error_samples_mode", "decode_tolerance")
 DECIDING_ROW = ("decode_tolerance",)
@@ -151,7 +153,7 @@ def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[
         if field.metadata.get("added") or field.name in aside or _is_default(value, field.default):
             continue  # so that an op may gain an argument without making saved states useless
         if field.name == "source":
-            made += _source(value, contents)
+            made += _source(value, contents, ordered="sampler" not in aside)
         elif field.name == "callbacks":
             # what they do is their own affair; that they are there keeps a shuffle above them where it is
             made += leaves_of("callbacks", bool(value))
@@ -164,14 +166,17 @@ def _is_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and (value is default or value == default)
 
 
-def _source(source: Any, contents: bool) -> list[Leaf]:
+def _source(source: Any, contents: bool, ordered: bool) -> list[Leaf]:
     said = getattr(source, "_identity", source.arguments)()
+    if not ordered:
+        said = {name: value for name, value in said.items() if name not in ORDER_ARGUMENTS}
     made = leaves_of("class", type(source))
     for name, value in sorted(said.items()):
         made += leaves_of(name, value, shallow=True)
     if contents:
         holds = getattr(source, "contents", None)
-        made += leaves_of("contents", files_state(said) if holds is None else holds(), whole=True)
+        made += leaves_of("files", files_state(said))
+        made += leaves_of("contents", None if holds is None else holds(), whole=True)
     return made
 
 

@@ -8,17 +8,21 @@ which then has to be the same in every epoch.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from millrace.core.errors import PlanError
+from millrace.core.rng import is_generator
+from millrace.data.transforms.base import inside
 
 from .bytecode import uses
+from .identity import is_library
 from .node import INFINITE, Node, added, size_of, walk
 from .read import Read
 
-__all__ = ["Cached", "Keeper", "check_below", "draws_itself"]
+__all__ = ["Cached", "Keeper", "check_below", "check_inside", "draws_itself", "functions_of"]
 
 
 class Keeper(Protocol):
@@ -80,6 +84,13 @@ def check_below(node: Cached) -> None:
                 f"every epoch, and the cache{_at(node)} would give all epochs what the first one got. "
                 f"Move the {_call(below)}{_at(below)} behind the cache."
             )
+        epochs = next((name for name, code in functions_of(below) if "get_epoch_num" in _names(code)), None)
+        if epochs is not None:
+            raise PlanError(
+                f"the {epochs} of the {_call(below)}{_at(below)} asks for the number of the epoch (get_epoch_num), and "
+                f"the cache{_at(node)} would give all epochs what it made in the first. Move the {_call(below)} "
+                "behind the cache."
+            )
         if getattr(below, "callbacks", ()) or below.waits:
             raise PlanError(
                 f"{below.label}Node is not supported as a descendant of cache: rows that are kept do not pass "
@@ -87,6 +98,18 @@ def check_below(node: Cached) -> None:
             )
     if not node.by_number:
         _check_sequence(node)
+
+
+def check_inside(node: Node, inner: Node) -> None:
+    """What the function of a flat_map below a cache has made of a row: known only while it runs."""
+    for below in walk(inner):
+        if below.anew or below.reorders:
+            raise PlanError(
+                f"the dataset that the {_call(node)}{_at(node)} makes of a row comes out otherwise in every epoch "
+                f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'kept_at', '')} would give all epochs "
+                "what the first one got. Give the source inside shuffle=False, or put the cache below the "
+                f"{_call(node)}."
+            )
 
 
 def _check_sequence(node: Cached) -> None:
@@ -133,23 +156,62 @@ def _at(node: Node | None) -> str:
     return f" at {node.where}" if node is not None and node.where else ""
 
 
-def draws_itself(function: Callable[..., Any]) -> str | None:
-    """The name under which a user's function reaches a generator of random numbers, where its code shows one."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is None:
-        call = vars(type(function)).get("__call__")
-        code = getattr(call, "__code__", None)
-        function = call or function
-    if code is None:
+def functions_of(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
+    """The user's functions that make a node's rows, and what each is called in the node."""
+    named: list[tuple[str, Any]] = [
+        (field.name, getattr(node, field.name)) for field in dataclasses.fields(node)
+    ]
+    operations = getattr(node, "operations", ())
+    named += [("function", getattr(part, "function", None)) for whole in operations for part in inside(whole)]
+    given = getattr(getattr(node, "source", None), "source", None)
+    named += [(name, getattr(type(given), name, None)) for name in ("__getitem__", "__iter__", "__next__")]
+    named.append(("source", given))
+    for name, value in named:
+        found = _function(value)
+        if found is not None and not is_library(str(found.__globals__.get("__name__", ""))):
+            yield name, found
+
+
+def _function(value: Any) -> types.FunctionType | None:
+    while isinstance(value, functools.partial):
+        value = value.func
+    if not callable(value) or isinstance(value, type):
         return None
-    scope = getattr(getattr(function, "__func__", function), "__globals__", {})
-    for use in uses(code):
-        value = scope.get(use.name)
-        if not isinstance(value, types.ModuleType):
-            continue
+    value = getattr(value, "__func__", value)
+    if not isinstance(value, types.FunctionType):
+        value = getattr(type(value), "__call__", None)  # noqa: B004
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _names(function: types.FunctionType) -> set[str]:
+    """All names that a function's code, and the functions inside it, use."""
+    found: set[str] = set()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        found.update(code.co_names)
+        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return found
+
+
+def draws_itself(function: types.FunctionType) -> str | None:
+    """The name under which a user's function reaches a generator of random numbers, where its code shows one."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for use in uses(function.__code__):
+        if use.name in cells:
+            try:
+                value = cells[use.name].cell_contents
+            except ValueError:  # named before it is given a value
+                continue
+        else:
+            value = function.__globals__.get(use.name)
         steps = [key for way, key in use.steps if way == "attribute"]
-        if value.__name__ in ("random", "numpy.random") or (
-            value.__name__ == "numpy" and steps[:1] == ["random"]
+        module = value.__name__ if isinstance(value, types.ModuleType) else ""
+        if (
+            module in ("random", "numpy.random")
+            or (module == "numpy" and steps[:1] == ["random"])
+            or is_generator(value)
+            or is_generator(getattr(value, "__self__", None))
         ):
             return use.text
     return None

@@ -290,6 +290,8 @@ class FlatMap(Node):
     function: Callable[..., Any]
     # the columns of what the function makes, once a query has asked it
     columns: tuple[str, ...] | None = added(None)
+    # where the cache above it was written: what the function makes must then be the same in every epoch
+    kept_at: str | None = added(None)
 
     keeps_order = True
     user_code = True

@@ -150,7 +150,7 @@ class KeptRead(Read):
         return " + ".join([*(op.label for op in walk(self.inner)), "Cache"])
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        found = schema_of(self.inner)
+        found = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
         return found if found is None or self.columns is None else found.project(self.columns)
 
     @staticmethod

@@ -64,7 +64,7 @@ class Read(Node):
         if self.batch_sampler is not None:  # a user's object may give what it likes
             return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
         permuted = any(isinstance(step, Permute) and step.key is None for step in self.steps)
-        return permuted or (self.sampler is not None and bool(self.sampler.is_shuffled()))
+        return permuted or (self.sampler is not None and self.sampler.changes())
 
     @property
     def label(self) -> str:

@@ -223,6 +223,17 @@ class BuiltinSampler:
         """
         raise NotImplementedError("Sampler must implement is_shuffled.")
 
+    def changes(self) -> bool:
+        """Whether another epoch may get other rows or another order: what is random, and what a user's class gives.
+
+        >>> from millrace.data.samplers import PKSampler, SequentialSampler
+        >>> SequentialSampler().changes(), PKSampler(2).changes()
+        (False, True)
+        """
+        return self.is_shuffled() or any(
+            sampler.stateful or sampler._needs_labels for sampler in self._chain()
+        )
+
     def is_sharded(self) -> bool:
         """Whether only a part of the rows is read, as one of several shards.
 

@@ -208,6 +208,10 @@ class TableSource(SourceTraits):
         given = {key: value for key, value in self.make.keywords.items() if not callable(value)}
         return given | {"keeps_sampler": True}
 
+    def contents(self) -> dict[str, Any]:
+        """Functions of the user's that make rows, such as one that decrypts."""
+        return {key: value for key, value in self.make.keywords.items() if callable(value)}
+
 
 class EncodedSource:
     """A source, its table the same, of which some columns stay as they are in their files."""

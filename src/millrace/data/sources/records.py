@@ -141,6 +141,10 @@ class RecordSource(SourceTraits):
         made["keeps_sampler"] = True
         return made | ({"num_padded": self.num_padded} if self.num_padded else {})
 
+    def contents(self) -> dict[str, Any]:
+        """The sample that fills up the rows; it is in no file."""
+        return self.padding
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"cipher": self.cipher.state(), "_labels": {}}
 

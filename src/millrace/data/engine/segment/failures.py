@@ -47,6 +47,10 @@ class Failures:
         # what a cache did for the chunk
         self.cached = NOTHING_CACHED
 
+    def fresh(self) -> Failures:
+        """Of the same kind, with nothing in it."""
+        return Failures(self.policy, self._where)
+
     def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""
         index = int(chunk.origin[i])

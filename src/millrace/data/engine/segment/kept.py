@@ -17,18 +17,20 @@ import numpy.typing as npt
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import CacheError, FormatError, ResourceError
 from millrace.core.executors import DIRECT
+from millrace.core.ledger import Entry
 from millrace.core.log import warn_once
 from millrace.core.settings import Settings
 from millrace.core.stats import CacheCounts
 from millrace.data.plan.fingerprint import key_of
+from millrace.data.plan.keep import Keeper
 from millrace.data.plan.passes import inside_out
 from millrace.data.plan.physical import KeptRead, Segment
 
-from .failures import Failures
+from .failures import Failures, standing_in
 from .shortcut import Shortcut, Trial
 from .table import Step, make_step, step_for
 
-__all__ = ["KeptStep", "Worth", "seconds_of"]
+__all__ = ["KeptStep", "Worth", "opened", "seconds_of"]
 
 # Chunks after which it is decided whether rows are worth keeping; the very first one also opens files.
 TRIALS = 4
@@ -69,25 +71,41 @@ class Worth:
         return f"a row takes {made:.1f} us to make and {fetched:.1f} us to fetch: rows are made, not kept"
 
 
+def opened(keeper: Keeper, key: str, rows: int | None) -> Any:
+    """The shelf, in the user's process and before the first row: a cache that cannot be used says so here.
+
+    None where the machine has no room for it: then rows are made as without one.
+    """
+    keeper.settle()
+    try:
+        return keeper.open(key, rows)
+    except ResourceError as error:
+        warn_once("cache-full", f"nothing can be kept ({error}); rows are made as without a cache")
+        return None
+
+
 class KeptStep:
     """Opens its shelf where it runs: once per process. In the user's process it is open from the start."""
+
+    _shelf: Any
 
     def __init__(self, op: KeptRead, seed: int, settings: Settings) -> None:
         self.op, self.seed, self.settings = op, seed, settings
         self.key = key_of(op.subject, settings, ordered=False)
-        op.keeper.settle()
         self._begin()
-        self._opened()  # a cache that cannot be used says so before the first row
+        self._shelf = opened(op.keeper, self.key, op.source.size())
+        self._gone = self._shelf is None
 
     def _begin(self) -> None:
         inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT))
         assert isinstance(inner, Segment)
+        assert not inner.inputs
         self.steps: list[Step] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
         self.fast: Shortcut | None = None
         if inner.fast:
             fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast]
             self.fast = Shortcut(fast, inner.fast_places, inner.fast_count)
-        self._shelf: Any = None
+        self._shelf = None
         self._gone = False
         self._opening = threading.Lock()
         self._worth = Worth()
@@ -204,11 +222,36 @@ class KeptStep:
             made = self.fast(chunk)
             if made is not None:
                 chunk, done = made[0], self.fast.count
+        if failures.policy == "replace":
+            return self._replacing(self.steps[done:], chunk, failures)
         for step in self.steps[done:]:
             chunk = step(chunk, failures)
             if not len(chunk):
                 break
         return chunk
+
+    def _replacing(self, steps: list[Step], chunk: Chunk, failures: Failures) -> Chunk:
+        """Each op that fails replaces its rows itself, as where each is a stage of its own.
+
+        Rows at the beginning of the chunk that want the last good one of the chunk before are left out from there on.
+        """
+        head: list[Entry] = []
+        tail: list[Entry] = []
+        for step in steps:
+            own = failures.fresh()
+            made = step(chunk, own)
+            head += own.ledger[: own.lead]
+            tail += own.ledger[own.lead :]
+            failures.cached = failures.cached + own.cached
+            chunk = made.slice(own.lead, len(made)) if len(made) else made
+            if not len(chunk):
+                break
+        failures.ledger += [*head, *tail]
+        failures.lead = len(head)
+        if not head or not len(chunk):
+            return chunk
+        whole = Chunk.concat([standing_in(chunk.slice(0, 1), len(head), before=True), chunk])
+        return Chunk(whole.columns, whole.ids, whole.origin, chunk.epoch, chunk.start - len(head))
 
     def _wanted(self, chunk: Chunk) -> Chunk:
         names = self.op.columns

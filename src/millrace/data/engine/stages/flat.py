@@ -12,6 +12,7 @@ from millrace.core.errors import ArgumentTypeError
 from millrace.core.rng import mix_into
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.failures import Failures
+from millrace.data.plan.keep import check_inside
 from millrace.data.plan.node import Node
 from millrace.data.plan.ops import FlatMap
 
@@ -130,4 +131,10 @@ class FlatMapStage(Through):
 def _flat_map(making: Making) -> Stage:
     node, stats = making.node, making.stats
     datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up.state()))
-    return FlatMapStage(datasets, stats, lambda inner: making.inner(inner, node.op))
+
+    def build(inner: Node) -> Stage:
+        if node.kept_at is not None:
+            check_inside(node, inner)
+        return making.inner(inner, node.op)
+
+    return FlatMapStage(datasets, stats, build)

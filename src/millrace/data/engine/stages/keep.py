@@ -15,11 +15,14 @@ import numpy as np
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import CacheError, ResourceError
+from millrace.core.ledger import Ledger
 from millrace.core.log import warn_once
 from millrace.core.stats import CacheCounts, StageStats
-from millrace.data.engine.segment.kept import Worth, seconds_of
+from millrace.data.engine.segment.kept import Worth, opened, seconds_of
 from millrace.data.plan.fingerprint import key_of
 from millrace.data.plan.keep import Cached
+from millrace.data.plan.node import walk
+from millrace.data.plan.ops import FlatMap
 
 from .base import DONE, END, Pulled, Signal, Stage, State, Through
 from .table import Making, stage_for
@@ -31,7 +34,7 @@ MOST_ROWS = 256
 
 
 class KeepStage(Through):
-    """Its state is the epoch and the position in it: what is below follows."""
+    """Its state is the epoch and the position in it, and where what is below stands, if it has come as far."""
 
     def __init__(
         self,
@@ -40,15 +43,15 @@ class KeepStage(Through):
         shelf: Any,
         epochs: int | None,
         below: Sequence[StageStats],
-        failed: Callable[[], int],
+        failed: Callable[[], bool],
     ) -> None:
         super().__init__(up, stats)
         self.epochs, self.epoch, self.position = epochs, 0, 0
         self._shelf, self._below, self._failed = shelf, below, failed
         # where what is below stands in its pass; None: before its first row
         self._at: int | None = None
-        # rows that failed before this pass
-        self._bad = failed()
+        # places behind a row that was left out are not what they would be without it; a run resumed there knows of it
+        self._bad = False
         self._worth = Worth()
         self._busy, self._rows = 0.0, 0
         stats.cache = CacheCounts()
@@ -80,7 +83,6 @@ class KeepStage(Through):
 
     def _end(self) -> Signal:
         self.epoch, self.position = self.epoch + 1, 0
-        self._bad = self._failed()
         return END
 
     # kept rows --------------------------------------------------------------------------------------
@@ -157,9 +159,7 @@ class KeepStage(Through):
         spent, rows = busy - self._busy, len(chunk)
         self._busy = busy
         counts = CacheCounts(made=rows)
-        # behind a row that was left out, places are not what they would be without it
-        whole = self._failed() == self._bad
-        if whole and shelf.refused is None and self._worth.while_ is not False:
+        if self._whole() and shelf.refused is None and self._worth.while_ is not False:
             numbers = np.arange(self.position, self.position + rows, dtype=np.uint64)
             clock, cpu = time.perf_counter(), time.thread_time()
             try:
@@ -177,6 +177,11 @@ class KeepStage(Through):
         reason = shelf.refused or (self._worth.reason if self._worth.while_ is False else "")
         self._count(counts + CacheCounts(reason=reason))
 
+    def _whole(self) -> bool:
+        """No row below has failed in this run, as far as it has come: what is below may be ahead, never behind."""
+        self._bad = self._bad or self._failed()
+        return not self._bad
+
     def _judge(self, rows: int, spent: float) -> None:
         clock, cpu = time.perf_counter(), time.thread_time()
         self._shelf.sequence(self.position, MOST_ROWS)
@@ -187,7 +192,7 @@ class KeepStage(Through):
     def _finish(self) -> None:
         """A pass came to its end: the sequence is so long."""
         shelf = self._shelf
-        if shelf is None or self._failed() != self._bad or shelf.table.total == self.position:
+        if shelf is None or not self._whole() or shelf.table.total == self.position:
             return
         if self.position <= shelf.table.capacity:
             shelf.table.total = self.position
@@ -196,13 +201,21 @@ class KeepStage(Through):
     # position ---------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        return [self.epoch, self.position]
+        place = [self.epoch, self.position]
+        if self._at is None or self._at != self.position:
+            return place
+        return [*place, self.up.state(), self._bad]
 
     def restore(self, state: State) -> None:
-        self.epoch, self.position = state
+        self.epoch, self.position, *rest = state
+        if rest:
+            below, self._bad = rest
+            self.up.restore(below)
+            self._at = self.position
 
     def ready(self) -> bool:
-        if self._at != self.position and self._shelf is not None:
+        shelf = self._shelf
+        if shelf is not None and self._at != self.position and shelf.has(self.position):
             return True
         return self.up.ready()
 
@@ -210,7 +223,7 @@ class KeepStage(Through):
         total = None if self._shelf is None else self._shelf.table.total
         if total is None or (self.epochs is not None and self.epoch >= self.epochs):
             return 0
-        skipped = min(rows, int(total) - self.position)
+        skipped = max(0, min(rows, int(total) - self.position))
         self.position += skipped
         return skipped
 
@@ -227,8 +240,24 @@ class KeepStage(Through):
 @stage_for(Cached)
 def _keep(making: Making) -> Stage:
     node: Cached = making.node
-    node.cache.settle()
     key = key_of(node.subject or node.inputs[0], making.settings)
-    shelf = node.cache.open(key, making.rows_of(node.inputs[0]))
-    ledger = making.mender([0, 0]).policy.ledger
-    return KeepStage(making.up, making.stats, shelf, making.epochs, making.below, lambda: len(ledger))
+    shelf = opened(node.cache, key, making.rows_of(node.inputs[0]))
+    failed = Failed(node, making.mender([0, 0]).policy.ledger)
+    return KeepStage(making.up, making.stats, shelf, making.epochs, making.below, failed)
+
+
+class Failed:
+    """Whether a row failed in an op below a cache. Those that fail above it are no matter of the cache's."""
+
+    def __init__(self, node: Cached, ledger: Ledger) -> None:
+        below = [op for found in walk(node.inputs[0]) for op in (found, *found.parts)]
+        # what a dataset inside flat_map is made of, nobody knows beforehand: there every failed row counts
+        known = not any(isinstance(op, FlatMap) for op in below) and all(op.where for op in below)
+        self._ends = tuple(f" at {op.where}" for op in below) if known else ("",)
+        self._ledger, self._seen, self._found = ledger, 0, False
+
+    def __call__(self) -> bool:
+        if not self._found and len(self._ledger) != self._seen:
+            self._seen = len(self._ledger)
+            self._found = any(name.endswith((*self._ends, ")")) for name in self._ledger.summary()["by_op"])
+        return self._found

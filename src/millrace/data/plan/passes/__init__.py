@@ -13,7 +13,7 @@ from .fuse_rows import fuse_rows
 from .gather_rows import gather_rows
 from .join_transforms import join_transforms
 from .keep_rows import keep_rows
-from .place import place
+from .place import place, place_together
 from .prune_columns import prune_columns
 from .push_order import push_order
 
@@ -34,6 +34,6 @@ PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
 
 def inside_out(node: Node, settings: Settings) -> Node:
     """What stands below a cache, made ready to run as one piece of work wherever the cache is."""
-    for apply in (place, fuse_rows, join_transforms, decode_late):
+    for apply in (place_together, fuse_rows, join_transforms, decode_late):
         node = apply(node, settings)
     return node

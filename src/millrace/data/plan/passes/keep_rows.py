@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from millrace.core.log import warn_once
 from millrace.core.settings import Settings
-from millrace.data.plan.keep import Cached, check_below, draws_itself
+from millrace.data.plan.keep import Cached, check_below, draws_itself, functions_of
 from millrace.data.plan.node import Node, rewrite, walk
-from millrace.data.plan.ops import Map, Project
+from millrace.data.plan.ops import FlatMap, Project, Read
 from millrace.data.plan.physical import KeptRead
-from millrace.data.transforms.base import PyFunc, inside
 
 __all__ = ["keep_rows"]
 
@@ -23,10 +22,17 @@ def keep_rows(root: Node, settings: Settings) -> Node:
             return node
         check_below(node)
         _warn_of_draws(node)
-        return KeptRead.of(node) if node.by_number else node
+        if node.by_number:
+            return KeptRead.of(node)
+        return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.where)),))
 
     made = rewrite(root, rule)
     return rewrite(made, _only_wanted) if made is not root else root
+
+
+def _marked(node: Node, where: str) -> Node:
+    """What a flat_map makes of a row is known only while it runs: the stage looks whether it may be kept."""
+    return node.replace(kept_at=where) if isinstance(node, FlatMap) else node
 
 
 def _only_wanted(node: Node) -> Node:
@@ -39,13 +45,13 @@ def _only_wanted(node: Node) -> Node:
 
 def _warn_of_draws(node: Cached) -> None:
     for below in walk(node.inputs[0]):
-        operations = below.operations if isinstance(below, Map) else ()
-        for part in (part for whole in operations for part in inside(whole)):
-            name = draws_itself(part.function) if isinstance(part, PyFunc) else None
+        for what, function in functions_of(below):
+            name = draws_itself(function)
             if name is not None:
+                op = below.label if isinstance(below, Read) else below.label.lower()
                 warn_once(
                     f"cache-draws-{below.where}",
-                    f"the function of the map at {below.where} uses {name}, and the cache at {node.where} keeps what "
-                    "it makes of each row the first time: if it is meant to draw anew in every epoch, move the map "
+                    f"the {what} of the {op} at {below.where} uses {name}, and the cache at {node.where} keeps what "
+                    f"it makes of each row the first time: if it is meant to draw anew in every epoch, move the {op} "
                     "behind the cache",
                 )

@@ -24,11 +24,11 @@ from millrace.core.config import DEFAULT_WORKERS
 from millrace.core.cores import available_cores
 from millrace.core.executors import APART, BESIDE, DIRECT, traits_of
 from millrace.core.settings import Settings
-from millrace.data.plan.node import Node, Place, schema_of
+from millrace.data.plan.node import Node, Place, schema_of, walk
 from millrace.data.plan.ops import Batch, Read
 from millrace.data.plan.physical import Regroup
 
-__all__ = ["place"]
+__all__ = ["place", "place_together"]
 
 # Up to here threads scale.
 MOST_THREADS = 2
@@ -73,6 +73,16 @@ def place(root: Node, settings: Settings) -> Node:
         spot = _decide(group, settings)
         for op in group.ops:
             below = (op.replace(inputs=below, place=spot),)
+    return below[0]
+
+
+def place_together(root: Node, settings: Settings) -> Node:
+    """A chain of row-wise ops down to its source, all in one place whatever each was asked for."""
+    chain = list(walk(root))
+    spot = _decide(Group(chain), settings)
+    below: tuple[Node, ...] = ()
+    for op in chain:
+        below = (op.replace(inputs=below, place=spot),)
     return below[0]
 
 

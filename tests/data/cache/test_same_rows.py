@@ -1,0 +1,173 @@
+"""With a cache anywhere in a pipeline, the same rows, columns, types and random numbers come as without."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import millrace.dataset as ds
+from millrace.core import settings as engine
+from millrace.core.errors import PlanError
+from millrace.core.log import say_again
+from millrace.data.cache.own import end_own
+from tests.contracts.test_same_rows import assert_same
+
+from .pipes import OPS, Pipe, pipes
+from .served import Served
+
+EPOCHS = 3
+RELAXED = settings(
+    max_examples=settings().max_examples,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+    ],
+)
+pytestmark = pytest.mark.usefixtures("always")
+
+
+def started(data: ds.Dataset, epochs: int = EPOCHS, state: Any = None) -> Any:
+    return data.create_dict_iterator(num_epochs=epochs, output_numpy=True, state=state)
+
+
+def rows_of(data: ds.Dataset, epochs: int = EPOCHS) -> tuple[list[list[Any]], list[Any]]:
+    """The rows of each epoch, and those that were skipped or replaced up to its end."""
+    made, bad = [], []
+    iterator = started(data, epochs)
+    for _ in range(epochs):
+        made.append(list(iterator))
+        bad.append(sorted((e.op, e.row, e.reason, e.action, e.replacement or 0) for e in data.skipped()))
+    assert [list(row) for epoch in made for row in epoch[:1]] == [
+        data.get_col_names() for epoch in made if epoch
+    ]
+    iterator.stop()
+    return made, bad
+
+
+def legal(pipe: Pipe, cache: Any = None) -> ds.Dataset:
+    """The pipeline with its caches, where it may have them there."""
+    try:
+        pipe.build(kept=False)
+    except ValueError:  # nothing is concatenated with a dataset of no rows
+        assume(False)
+    data = pipe.build(cache)
+    try:
+        data.create_dict_iterator(num_epochs=1).stop()
+    except PlanError as error:
+        assume("cache" not in str(error))  # refused in words of its own
+        raise
+    return data
+
+
+def check(pipe: Pipe, cache: Any = None, **changes: Any) -> None:
+    before = engine.snapshot()
+    try:
+        say_again()
+        ds.config.set_seed(11)
+        engine.update(**changes)
+        data = legal(pipe, cache)
+        wanted, bad = rows_of(pipe.build(kept=False))
+        got, same_bad = rows_of(data)
+        assert_same(got, wanted)
+        # workers may be ahead of the epoch that is read; at the end none is
+        assert same_bad == bad if changes["executor"] == "inline" else same_bad[-1] == bad[-1]
+        # a second pipeline, with the same rows kept already
+        assert_same(rows_of(pipe.build(cache))[0], wanted)
+    finally:
+        engine.restore(before)
+
+
+@RELAXED
+@given(pipes(), st.sampled_from([1, 3, None]), st.sampled_from(["inline", "threads"]))
+def test_any_place(pipe: Pipe, chunk: int | None, executor: str) -> None:
+    try:
+        check(pipe, executor=executor, chunk_rows=chunk)
+    finally:
+        end_own()
+
+
+@RELAXED
+@given(
+    pipes(list(OPS)),
+    st.sampled_from(["skip", "replace"]),
+    st.sampled_from([1, 3, None]),
+    st.sampled_from(["inline", "threads"]),
+)
+def test_failed_rows_are_never_kept(pipe: Pipe, mode: str, chunk: int | None, executor: str) -> None:
+    try:
+        check(pipe, error_samples_mode=mode, error_samples_limit=1.0, chunk_rows=chunk, executor=executor)
+    finally:
+        end_own()
+
+
+@settings(RELAXED, max_examples=25)
+@given(pipes(), st.booleans())
+def test_a_folder(pipe: Pipe, debug: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check(pipe, ds.DatasetCache(path=folder), executor="inline", debug_mode=debug)
+
+
+@settings(RELAXED, max_examples=25)
+@given(pipes(), st.sampled_from([1, 3, None]))
+def test_a_server(shared_server: Served, pipe: Pipe, chunk: int | None) -> None:
+    check(pipe, shared_server.cache(), executor="threads", chunk_rows=chunk)
+
+
+@settings(RELAXED, max_examples=30)
+@given(pipes(list(OPS)), st.data(), st.sampled_from(["return", "skip", "replace"]))
+def test_resume(pipe: Pipe, data: st.DataObject, mode: str) -> None:
+    """From any step: with what is kept, with half of it, and with nothing of it."""
+    assume(mode != "return" or "bad rows" not in pipe.ops)
+    before = engine.snapshot()
+    try:
+        ds.config.set_seed(11)
+        engine.update(executor="threads", error_samples_mode=mode, error_samples_limit=1.0)
+        cached = legal(pipe)
+        wanted, _ = rows_of(pipe.build(kept=False))
+        iterator = started(cached)
+        states = [(0, 0, iterator.state())]
+        for epoch in range(EPOCHS):
+            for step, _ in enumerate(iterator):
+                states.append((epoch, step + 1, iterator.state()))
+            states.append((epoch + 1, 0, iterator.state()))
+        epoch, step, state = data.draw(st.sampled_from(states[:-1]))
+        if data.draw(st.booleans()):
+            end_own()  # resumed where nothing is kept
+        resumed = started(pipe.build(), state=json.loads(json.dumps(state)))
+        got = [list(resumed) for _ in range(EPOCHS - epoch)]
+        resumed.stop()
+        assert_same(got, [wanted[epoch][step:], *wanted[epoch + 1 :]])
+    finally:
+        end_own()
+        engine.restore(before)
+
+
+WORKERS = [
+    Pipe("random access shuffled", ("text", "in place, ragged", "cast"), (2, 3)),
+    Pipe("stream", ("filter", "double", "batch"), (3,)),
+]
+
+
+@pytest.mark.parametrize("pipe", WORKERS, ids=["by number", "by place"])
+def test_worker_processes(pipe: Pipe, no_leaks: None) -> None:
+    try:
+        check(pipe, executor="processes", num_parallel_workers=2, chunk_rows=3)
+    finally:
+        end_own()
+
+
+@pytest.mark.nightly
+@settings(RELAXED, max_examples=40)
+@given(pipes(list(OPS)), st.sampled_from(["skip", "replace"]))
+def test_any_place_with_worker_processes(pipe: Pipe, mode: str) -> None:
+    try:
+        check(pipe, executor="processes", num_parallel_workers=2, chunk_rows=3, error_samples_mode=mode)
+    finally:
+        end_own()
