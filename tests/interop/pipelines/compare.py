@@ -19,7 +19,9 @@ def difference(ours: dict[str, Any], theirs: dict[str, Any], ordered: bool) -> s
         return f"end: here {json.dumps(ours)}"
     mine, other = ours["ended"], theirs["ended"]
     if (mine is None) != (other is None):
-        return f"end: here {_said(mine)}; MindSpore {_said(other)}"
+        # how many rows came of it tells an empty pipeline from one in which something was lost
+        rows = f", {len(ours['rows'])} rows" if mine is None else ""
+        return f"end: here {_said(mine)}{rows}; MindSpore {_said(other)}"
     if mine is not None and other is not None:
         if other["error"][0] not in mine["error"]:
             return f"class: here {_said(mine)}; MindSpore {_said(other)}"
