@@ -10,7 +10,7 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["axes", "both", "difference", "within"]
+__all__ = ["axes", "both", "difference", "integer", "sizes", "spread", "within"]
 
 
 def both(left: Any, right: Any) -> tuple[Tensor, Tensor]:
@@ -68,3 +68,47 @@ def within(over: tuple[int, ...], ndim: int) -> tuple[int, ...]:
         if not -ndim <= axis < ndim and ndim:
             raise ArgumentValueError(f"the axis value must be in [{-ndim},{ndim}), but got {axis}.")
     return over
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    """A shape: an int, a list or tuple of ints, or a tensor of them (whose values leave for Python).
+
+    >>> sizes(3), sizes([2, -1]), sizes(torch.tensor([2, 3]))
+    ((3,), (2, -1), (2, 3))
+    """
+    if value.__class__ is tuple:
+        for part in value:
+            if part.__class__ is not int:
+                break
+        else:
+            return value
+    if isinstance(value, Tensor):
+        value = value.tolist()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value,)
+    if isinstance(value, (list, tuple)) and all(_whole(part) for part in value):
+        return tuple(map(int, value))
+    raise ArgumentTypeError(f"a shape must be an int, or a tuple, list or Tensor of ints, but got {value!r}")
+
+
+def _whole(value: Any) -> bool:
+    """Whether a value is an integer, or a tensor of one."""
+    if isinstance(value, Tensor):
+        return value.numel() == 1 and not (value.is_floating_point() or value.is_complex())
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def spread(values: tuple[Any, ...]) -> Any:
+    """Arguments that come one by one or as one sequence: ``f(2, 3)`` and ``f((2, 3))``.
+
+    >>> spread((2, 3)), spread(((2, 3),))
+    ((2, 3), (2, 3))
+    """
+    return values[0] if len(values) == 1 and not isinstance(values[0], int) else values
+
+
+def integer(value: Any, name: str) -> int:
+    """An argument that must be an integer; a tensor of one counts."""
+    if not _whole(value):
+        raise ArgumentTypeError(f"the argument '{name}' must be an int, but got {value!r}")
+    return int(value)

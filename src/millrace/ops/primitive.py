@@ -113,6 +113,7 @@ def primitive(
     ]
     signature = inspect.Signature(kept)
     names = [n for n in parameters if n not in options] if call is None else list(call)
+    many = any(parameters[n].kind is inspect.Parameter.VAR_POSITIONAL for n in names)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         Primitive.__init__(self, name)
@@ -125,6 +126,8 @@ def primitive(
         self.__dict__.update(self.options)
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if many:
+            return function(*args, **kwargs, **self.options)
         if len(args) > len(names):
             raise ArgumentTypeError(f"For '{name}', the call takes {names}, but got {len(args)} arguments")
         if not options:

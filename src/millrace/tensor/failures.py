@@ -27,7 +27,7 @@ _KINDS: list[tuple[str, type[MillraceError], str]] = [
         (
             r"must match the size of tensor|not broadcastable|shape mismatch|expanded size|Dimension out of range"
             r"|invalid for input of size|[Ss]izes of tensors must match|dim \d+ appears multiple|must match except"
-            r"|expected.*(dim|size|shape)|dimension|size mismatch|shape"
+            r"|expected.*(dim|size|shape)|dimension|size mismatch|shape|\bdims\b|equal size"
         ),
         ArgumentValueError,
         "compare the shapes above; reshape, expand_dims or broadcast_to bring them together",
