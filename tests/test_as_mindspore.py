@@ -184,12 +184,12 @@ def test_old_transform_modules(tmp_path):
 @pytest.mark.parametrize(
     ("code", "wanted"),
     [
-        ("import mindspore.nn", "NotInMillrace: No module named 'mindspore.nn'"),
-        ("from mindspore import nn", "'mindspore.nn' is not in Millrace yet"),
+        ("import mindspore.rewrite", "NotInMillrace: No module named 'mindspore.rewrite'"),
+        ("from mindspore import rewrite", "'mindspore.rewrite' is not in Millrace yet"),
         ("from mindspore.dataset import NoSuchDataset", "NoSuchDataset' is not in Millrace yet"),
         (
-            "import mindspore; mindspore.ops",
-            "AttributeError: module 'mindspore' has no attribute 'ops': Millrace",
+            "import mindspore; mindspore.rewrite",
+            "AttributeError: module 'mindspore' has no attribute 'rewrite': Millrace",
         ),
         (
             "import mindspore.dataset as ds; ds.np",
@@ -365,12 +365,12 @@ def test_refuses_when_a_part_of_mindspore_is_loaded(tmp_path):
 def test_real_mindspore_on_the_path_is_not_touched(tmp_path):
     (tmp_path / "mindspore").mkdir()
     (tmp_path / "mindspore" / "__init__.py").write_text("raise RuntimeError('the real one')\n")
-    (tmp_path / "mindspore" / "nn.py").write_text("raise RuntimeError('the real one')\n")
+    (tmp_path / "mindspore" / "rewrite.py").write_text("raise RuntimeError('the real one')\n")
     code = """
         import mindspore
         print(mindspore.__version__)
         try:
-            import mindspore.nn
+            import mindspore.rewrite
         except ImportError as error:
             print("not in Millrace yet" in str(error))
     """

@@ -7,6 +7,7 @@ A face is a file of re-exports: readable, searchable, checked by mypy, quick to 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import json
 import sys
@@ -43,7 +44,13 @@ PARENTS = {
 }
 # Sub-packages that a face hands out as attributes.
 CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",)}
-LAZY: dict[str, dict[str, str]] = {}
+LAZY: dict[str, dict[str, str]] = {
+    "ops": {
+        "GradOperation": "millrace.grad.operation",
+        "grad": "millrace.grad.functions",
+        "value_and_grad": "millrace.grad.functions",
+    },
+}
 NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."
 
 
@@ -67,7 +74,25 @@ def texts() -> dict[Path, str]:
         if any(path.is_relative_to((ROOT / name).parent) for path in made):
             made[ROOT / name] = _face(name.removesuffix("/__init__.py").replace("/", "."), doc, known)
     made[ROOT / "ops/methods.py"] = _methods(known)
+    doc = "Cells: nets and the layers that they are made of: ``from millrace import nn``."
+    made[ROOT / "nn/__init__.py"] = _face("nn", doc, {"nn": layers()})
     return made
+
+
+def layers() -> dict[str, tuple[str, str]]:
+    """The names of MindSpore's nn that the files of our nn list in their ``__all__``."""
+    listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())["nn"]
+    found = {}
+    for path in sorted((ROOT / "nn").rglob("*.py")):
+        module = ".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts))
+        for node in ast.parse(path.read_text()).body:
+            if (
+                path.name != "__init__.py"
+                and isinstance(node, ast.Assign)
+                and ast.unparse(node.targets[0]) == "__all__"
+            ):
+                found |= {name: (module, name) for name in ast.literal_eval(node.value) if name in listed}
+    return found
 
 
 def _by_module(names: dict[str, tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:

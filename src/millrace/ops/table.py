@@ -25,6 +25,7 @@ from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.tensor import Tensor
 from millrace.tensor.attach import attach
+from millrace.tensor.device import bring_together
 from millrace.tensor.failures import describe, explain
 from millrace.tensor.storage import FROM_TORCH, new, to_torch_dtype, unwrap_all, wrap_all
 
@@ -196,6 +197,8 @@ def _caller(spec: Op) -> Callable[..., Any]:
                 return tensor
             return wrap_all(made)
         except Exception as error:
+            if bring_together(error, (*args, *kwargs.values())):
+                return call(*args, **kwargs)
             raise _failed(spec, error, args, kwargs) from None
 
     return call

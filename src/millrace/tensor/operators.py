@@ -15,6 +15,7 @@ import torch
 
 from millrace.core.tensor import Tensor
 
+from .device import bring_together
 from .failures import explain
 from .private import functions
 from .storage import make, new, wrap
@@ -87,6 +88,9 @@ def _reflected(name: str, function: Function, spare: Function | None = None) -> 
 
 
 def _again(name: str, error: Exception, spare: Function | None, left: Any, right: Any) -> Tensor:
+    if bring_together(error, (left, right)):
+        method = name.removeprefix("r") if name.startswith("r") and name != "round" else name
+        return OPERATORS[f"__{method}__"](left, right)
     if spare is not None:
         both = _operand(left), _operand(right)
         like = next(part for part in both if isinstance(part, torch.Tensor))

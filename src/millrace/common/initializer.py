@@ -1,0 +1,41 @@
+"""Initialisers: ``from millrace.common.initializer import initializer, Normal``."""
+
+from millrace.tensor.initializer import (
+    Constant,
+    Dirac,
+    HeNormal,
+    HeUniform,
+    Identity,
+    Initializer,
+    Normal,
+    One,
+    Orthogonal,
+    Sparse,
+    TruncatedNormal,
+    Uniform,
+    VarianceScaling,
+    XavierNormal,
+    XavierUniform,
+    Zero,
+    initializer,
+)
+
+__all__ = [
+    "Constant",
+    "Dirac",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "Sparse",
+    "TruncatedNormal",
+    "Uniform",
+    "VarianceScaling",
+    "XavierNormal",
+    "XavierUniform",
+    "Zero",
+    "initializer",
+]

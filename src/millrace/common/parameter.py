@@ -1,0 +1,5 @@
+"""Parameters."""
+
+from millrace.tensor.parameter import Parameter, ParameterTuple
+
+__all__ = ["Parameter", "ParameterTuple"]

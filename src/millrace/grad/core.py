@@ -1,0 +1,150 @@
+"""One differentiated call. Tensors know nothing of gradients outside of it.
+
+A Parameter's tensor requires no gradient in everyday life, so eager code keeps no history and every write is in
+place. For the time of one call the weights and inputs that are asked for are watched, the function runs, and autograd
+is asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from millrace.core.errors import ArgumentValueError, OperationError
+from millrace.core.tensor import Tensor
+from millrace.tensor.failures import explain
+from millrace.tensor.storage import wrap
+
+__all__ = ["Differentiated", "differentiate", "flatten"]
+
+
+class _Depth(threading.local):
+    """How many differentiated calls this thread is inside of."""
+
+    calls = 0
+
+
+_depth = _Depth()
+
+
+@dataclass
+class Differentiated:
+    """What one call gave: its result, and gradients for the inputs and weights that were asked for."""
+
+    value: Any
+    inputs: list[Tensor | None]
+    weights: list[Tensor]
+
+
+def flatten(value: Any) -> Iterator[torch.Tensor]:
+    """Every tensor of PyTorch inside a result."""
+    if isinstance(value, Tensor):
+        yield value._torch
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from flatten(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from flatten(part)
+
+
+@contextmanager
+def _watched(weights: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Weights require a gradient in here; those of an outer call go on doing so after."""
+    mine = [weight for weight in weights if not weight.requires_grad]
+    _depth.calls += 1
+    for weight in mine:
+        weight.requires_grad_(True)
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        _depth.calls -= 1
+        for weight in mine:
+            weight.requires_grad_(False)
+
+
+def _input(value: Tensor) -> torch.Tensor:
+    """An input to differentiate by: a new leaf, or, inside of another differentiated call, a step of that call."""
+    data = value._torch
+    if not (data.is_floating_point() or data.is_complex()):
+        return data
+    return data.view_as(data) if data.requires_grad else data.detach().requires_grad_()
+
+
+def differentiate(
+    function: Callable[..., Any],
+    positions: Sequence[int],
+    weights: Sequence[Tensor],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    has_aux: bool = False,
+    sens: Any = None,
+) -> Differentiated:
+    """Call a function and differentiate the sum of its results; with `has_aux` only of the first."""
+    for position in positions:
+        if not -len(args) <= position < len(args):
+            raise OperationError(f"Position index {position} is exceed input size.")
+    nested = _depth.calls > 0  # the outer call may hold anything of this one, also what no argument shows
+    raw_weights = [weight._torch for weight in weights]
+    given = list(args)
+    with _watched(raw_weights):
+        chosen: list[torch.Tensor | None] = []
+        for position in positions:
+            value = args[position]
+            chosen.append(_input(value) if isinstance(value, Tensor) else None)
+            if chosen[-1] is not None:
+                given[position] = wrap(chosen[-1])
+        value = function(*given, **kwargs)
+        if has_aux and not (isinstance(value, (tuple, list)) and len(value) > 1):
+            raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
+        outputs = list(flatten(value[0] if has_aux else value))
+        wanted = [data for data in chosen if data is not None] + raw_weights
+        found = iter(_gradients(outputs, wanted, sens, nested))
+        inputs = [None if data is None else wrap(next(found)) for data in chosen]
+        by_weight = [wrap(next(found)) for _ in raw_weights]
+    return Differentiated(value if nested else _detached(value), inputs, by_weight)
+
+
+def _gradients(
+    outputs: list[torch.Tensor], wanted: list[torch.Tensor], sens: Any, nested: bool
+) -> list[torch.Tensor]:
+    """Gradients of all outputs together; zeros for what had no part in them."""
+    starts = list(flatten(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
+    if sens is not None and [s.shape for s in starts] != [o.shape for o in outputs]:
+        shapes = [tuple(o.shape) for o in outputs], [tuple(s.shape) for s in starts]
+        raise ArgumentValueError(
+            f"sens must have the shapes of the results: {shapes[0]}, but got {shapes[1]}."
+        )
+    pairs = [(output, start) for output, start in zip(outputs, starts, strict=True) if output.requires_grad]
+    live = [index for index, data in enumerate(wanted) if data.requires_grad]
+    made: dict[int, torch.Tensor | None] = {}
+    if pairs and live:
+        try:
+            found = torch.autograd.grad(
+                [output for output, _ in pairs],
+                [wanted[index] for index in live],
+                [start.to(output.dtype) for output, start in pairs],
+                create_graph=nested,
+                allow_unused=True,
+            )
+        except RuntimeError as error:
+            raise explain("grad", error, [wrap(data) for data in wanted]) from None
+        made = dict(zip(live, found, strict=True))
+    return [torch.zeros_like(data) if made.get(i) is None else made[i] for i, data in enumerate(wanted)]  # type: ignore[misc]
+
+
+def _detached(value: Any) -> Any:
+    """A result without its history, which would keep every step of the call alive."""
+    if isinstance(value, Tensor):
+        return wrap(value._torch.detach()) if value._torch.requires_grad else value
+    if isinstance(value, (tuple, list)):
+        return type(value)(_detached(part) for part in value)
+    if isinstance(value, dict):
+        return {name: _detached(part) for name, part in value.items()}
+    return value
