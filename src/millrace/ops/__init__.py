@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from millrace.core.lazy import lazy
 from millrace.ops.activation import (
     GeLU,
     GeLU as Gelu,
@@ -123,6 +124,9 @@ from millrace.ops.extreme import (
     min,
     reduce_max,
     reduce_min,
+)
+from millrace.ops.gradient import (
+    stop_gradient,
 )
 from millrace.ops.join import (
     Concat,
@@ -257,6 +261,9 @@ from millrace.ops.pairs import (
 from millrace.ops.primitive import (
     Primitive,
 )
+from millrace.ops.products import (
+    dense,
+)
 from millrace.ops.reduce import (
     ReduceAll,
     ReduceAny,
@@ -345,6 +352,7 @@ __all__ = [
     "GLU",
     "GeLU",
     "Gelu",
+    "GradOperation",
     "Greater",
     "GreaterEqual",
     "HShrink",
@@ -451,6 +459,7 @@ __all__ = [
     "concat",
     "cos",
     "cosh",
+    "dense",
     "div",
     "divide",
     "dsplit",
@@ -475,6 +484,7 @@ __all__ = [
     "ge",
     "gelu",
     "glu",
+    "grad",
     "greater",
     "greater_equal",
     "gt",
@@ -558,6 +568,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "stop_gradient",
     "sub",
     "subtract",
     "sum",
@@ -580,6 +591,7 @@ __all__ = [
     "unbind",
     "unsqueeze",
     "unstack",
+    "value_and_grad",
     "var",
     "view_as",
     "vsplit",
@@ -587,3 +599,13 @@ __all__ = [
     "where",
     "xlogy",
 ]
+
+# These stand above this room.
+__getattr__ = lazy(
+    __name__,
+    {
+        "GradOperation": "millrace.grad.operation",
+        "grad": "millrace.grad.functions",
+        "value_and_grad": "millrace.grad.functions",
+    },
+)

@@ -27,6 +27,9 @@ from millrace.ops.nonlinear import (
     threshold_,
     threshold_mint as threshold,
 )
+from millrace.ops.products import (
+    linear,
+)
 from millrace.ops.softmaxes import (
     log_softmax_mint as log_softmax,
     normalized as normalize,
@@ -41,6 +44,7 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "leaky_relu",
+    "linear",
     "log_softmax",
     "logsigmoid",
     "normalize",
