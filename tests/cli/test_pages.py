@@ -3,16 +3,14 @@
 Numbers count as equal, white space does not count, and a line of three dots stands for any lines.
 """
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("doctor.md", "benchmark-your-data.md")
+PAGES = ("doctor.md", "benchmark-your-data.md", "share-a-cache.md")
 
 
 def blocks(text):
@@ -54,15 +52,14 @@ def test_the_comparison_bites():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_console_blocks(name, tmp_path):
+def test_console_blocks(name, tmp_path, home):
     found = blocks((ROOT / "docs" / "how-to" / name).read_text())
     assert len(found) >= 3
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for command, wanted in found:
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=tmp_path, capture_output=True, text=True, timeout=90,
-            env=os.environ | {"PATH": path, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            env=home.env | {"TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
         )  # fmt: skip
         # a machine with a problem is no fault of the page
         assert done.returncode in ((0, 1) if "doctor" in command else (0,)), f"{command}\n{done.stderr}"
