@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import config
 from .errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["current", "get_seed", "on_seed", "set_seed"]
@@ -22,6 +21,8 @@ def set_seed(seed: int) -> None:
         raise ArgumentTypeError("The argument 'seed' must be type of int.")
     if seed < 0:
         raise ArgumentValueError("The argument 'seed' must be non-negative.")
+    from . import config  # a tenth of the time that `import millrace` takes
+
     config.set_seed(seed)
     _seed[:] = [seed]
     for listener in _listeners:
