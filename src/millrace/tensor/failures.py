@@ -24,10 +24,17 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 # (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
 _KINDS: list[tuple[str, type[MillraceError], str]] = [
     (
+        r"index -?\d+ is out of bounds|index out of range|indices? .*out of range",
+        OperationError,
+        "indices count from 0 to the length of the axis less 1",
+    ),
+    (
         (
             r"must match the size of tensor|not broadcastable|shape mismatch|expanded size|Dimension out of range"
             r"|invalid for input of size|[Ss]izes of tensors must match|dim \d+ appears multiple|must match except"
-            r"|expected.*(dim|size|shape)|dimension|size mismatch|shape|\bdims\b|equal size"
+            r"|expected.*(dim|size|shape)|dimension|size mismatch|shape|\bdims\b|equal size|\d-?D\b"
+            r"|square matri|number of columns|inconsistent tensor size|argument ord"
+            r"|argument 'ord'|invalid norm order|[Oo]rder .* not supported"
         ),
         ArgumentValueError,
         "compare the shapes above; reshape, expand_dims or broadcast_to bring them together",

@@ -4,10 +4,22 @@
 
 from __future__ import annotations
 
+from millrace.ops.linalg import (
+    inverse as inv,
+    qr_mint as qr,
+)
+from millrace.ops.norms import (
+    matrix_norm_mint as matrix_norm,
+    vector_norm_mint as vector_norm,
+)
 from millrace.ops.reduce import (
     norm,
 )
 
 __all__ = [
+    "inv",
+    "matrix_norm",
     "norm",
+    "qr",
+    "vector_norm",
 ]
