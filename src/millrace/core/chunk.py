@@ -12,7 +12,7 @@ from .columns import Runs, Texts
 from .gather import side_by_side
 from .log import warn_once
 
-__all__ = ["Chunk", "Column", "as_value", "column_of", "nbytes_of", "stack_rows"]
+__all__ = ["Chunk", "Column", "as_value", "column_of", "column_value", "nbytes_of", "stack_rows"]
 
 # A dense column is one array whose first axis is the row. Text, and numbers in rows of unequal length, are runs
 # of values (columns.py). Anything else is a list with a value per row.
@@ -23,7 +23,8 @@ class Chunk:
     """Columns of equal length with the ids of their rows. Never changed once it is handed on.
 
     ``ids`` name rows independently of order, shard and worker and feed the random numbers; ``origin`` is the
-    row's index in its source, for error messages; ``epoch`` and ``start`` say where in the stream it lies.
+    row's index in its source, for error messages; ``epoch`` and ``start`` say where in the stream it lies (``start``
+    is -1 for rows that do not follow each other there).
 
     >>> chunk = Chunk({"x": np.arange(6).reshape(3, 2)}, np.arange(3, dtype=np.uint64))
     >>> len(chunk), chunk.row(1)["x"].tolist(), len(chunk.slice(1, 3))

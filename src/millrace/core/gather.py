@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Passing", "Slots", "in_place", "side_by_side"]
+__all__ = ["LEAST_BYTES", "Passing", "Slots", "in_place", "side_by_side"]
 
 # Smaller rows are not worth the book-keeping.
 LEAST_BYTES = 1 << 14
@@ -181,15 +181,20 @@ def in_place(value: Any) -> bool:
     return type(getattr(getattr(value, "base", None), "base", None)) is Memory
 
 
+def _address(array: npt.NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
 def side_by_side(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
     """One array of rows that ``Slots`` put into neighbouring places; None for any others."""
-    base: Any = rows[0].base
     if not in_place(rows[0]):
         return None
-    size, start = rows[0].nbytes, rows[0].ctypes.data
+    base: Any = rows[0].base
+    size, start = rows[0].nbytes, _address(rows[0])
     for i, row in enumerate(rows):
-        if row.base is not base or row.ctypes.data != start + i * size:
+        if row.base is not base or _address(row) != start + i * size:
             return None
-    first = start - base.ctypes.data
+    first = start - _address(base)
     whole: npt.NDArray[np.uint8] = base[first : first + size * len(rows)]
     return whole.view(rows[0].dtype).reshape(len(rows), *rows[0].shape)

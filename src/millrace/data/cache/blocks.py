@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from zlib_ng import zlib_ng
 
-from millrace.core.chunk import Chunk
+from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import FormatError
+from millrace.core.gather import side_by_side
 from millrace.data.engine.transport.pack import ALIGN, pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
@@ -67,7 +68,7 @@ def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
 
     A column of Python objects raises DataError: nothing is kept as a pickle.
     """
-    packed = pack(chunk)
+    packed = pack(chunk.with_columns({name: _whole(column) for name, column in chunk.columns.items()}))
     rows = len(numbers)
     start = _aligned(HEAD_BYTES + 8 * rows)
     length = _aligned(start + packed.size)
@@ -82,6 +83,12 @@ def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked:
     """The head of a block of these pieces: with their checksum where they go to a disk."""
     checksum = _checksum(pieces) if checked else 0
     return _HEAD.pack(MAGIC, rows, length, checksum, CHECKED if checked else 0, tag)
+
+
+def _whole(column: Column) -> Column:
+    """Rows that lie side by side in their batch as one array, which is opened for less than a list."""
+    whole = side_by_side(column) if isinstance(column, list) and column else None
+    return column if whole is None else whole
 
 
 def _checksum(pieces: Sequence[Any]) -> int:

@@ -15,8 +15,8 @@ from millrace.data.engine.transport.pack import pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
 from .blocks import Numbers
+from .gathering import Into, own_column
 from .protocol import Packet
-from .shelf import own_column
 from .table import Places
 from .wire import Wire
 
@@ -94,7 +94,11 @@ class DistantShelf:
         return False
 
     def read(
-        self, numbers: Numbers, places: Places, columns: tuple[str, ...] | None = None
+        self,
+        numbers: Numbers,
+        places: Places,
+        columns: tuple[str, ...] | None = None,
+        into: Into | None = None,
     ) -> dict[str, Column] | None:
         said, data = self.ask(np.ascontiguousarray(numbers).tobytes(), do="read", columns=columns)
         if said.get("missing"):
@@ -102,7 +106,7 @@ class DistantShelf:
         chunk, _ = unpack(data)
         if (chunk.ids != numbers).any():
             raise CacheError("the cache server gave other rows than were asked for")
-        return {name: own_column(column) for name, column in chunk.columns.items()}
+        return {name: own_column(column, name, into) for name, column in chunk.columns.items()}
 
     def sequence(self, start: int, most: int) -> Chunk | None:
         said, data = self.ask(do="sequence", start=start, most=most)

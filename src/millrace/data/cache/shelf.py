@@ -6,27 +6,27 @@ Where slabs come from (a server, a folder) is the business of the classes below 
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace.core.chunk import Chunk, Column
-from millrace.core.columns import Runs, Texts
 from millrace.core.errors import DataError, FormatError
 from millrace.data.engine.transport.slab import Bytes8
 
 from . import table as places_of
 from .blocks import Block, Numbers, head_of, lay_out, open_block, tag_of
+from .gathering import Into, Part, gathered, own_column
 from .slabs import Writer
-from .table import MOST_ROWS_PER_BLOCK, Places, Table, place_of, slab_of
+from .table import MOST_ROWS_PER_BLOCK, ROW_BITS, Places, Table, place_of, slab_of
 
-__all__ = ["Shelf", "own_column"]
+__all__ = ["Shelf"]
 
 # Blocks that stay open: their heads were read and their checksums compared.
-MOST_OPEN = 512
+MOST_OPEN = 4096
 
 
 class Shelf:
@@ -43,7 +43,7 @@ class Shelf:
         # seconds that a row took to make, as far as those who kept rows have said
         self.cost: float | None = None
         self._tag = tag_of(key)
-        self._open: dict[tuple[int, int], Block] = {}
+        self._open: dict[int, Block] = {}
         self._turn = threading.Lock()
         self._writing = threading.Lock()
 
@@ -86,18 +86,22 @@ class Shelf:
         return bool(len(self.table.run(number, 1)))
 
     def read(
-        self, numbers: Numbers, places: Places, columns: tuple[str, ...] | None = None
+        self,
+        numbers: Numbers,
+        places: Places,
+        columns: tuple[str, ...] | None = None,
+        into: Into | None = None,
     ) -> dict[str, Column] | None:
         """The columns of these rows, in memory of their own; None where a row turned out not to be there."""
         try:
-            chunk = self._gathered(numbers, places)
+            parts = self._parts(numbers, places)
         except FormatError:
             self.table.forget(numbers)  # whatever lies there is not these rows: they are made again
             return None
-        names = chunk.columns if columns is None else columns
-        if any(name not in chunk.columns for name in names):
+        names = list(parts[0].chunk.columns) if columns is None else list(columns)
+        if any(name not in part.chunk.columns for part in parts for name in names):
             return None
-        return {name: chunk.columns[name] for name in names}
+        return gathered(parts, names, len(numbers), into)
 
     def sequence(self, start: int, most: int) -> Chunk | None:
         """Rows from number ``start`` on that lie in one block, as they were kept; None where that one is not."""
@@ -117,11 +121,12 @@ class Shelf:
         return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
 
     def _block(self, place: int) -> Block:
-        at = np.array([place], np.uint64)
-        where = int(slab_of(at)[0]), int(places_of.offset_of(at)[0])
+        where = place >> ROW_BITS
         block = self._open.get(where)
         if block is None:
-            block = open_block(self._slab(where[0]), where[1], self._tag)
+            at = np.array([place], np.uint64)
+            slab, offset = int(slab_of(at)[0]), int(places_of.offset_of(at)[0])
+            block = open_block(self._slab(slab), offset, self._tag)
             with self._turn:
                 while len(self._open) >= MOST_OPEN:
                     del self._open[next(iter(self._open))]
@@ -135,32 +140,31 @@ class Shelf:
             raise FormatError("a place holds another row")
         return block.chunk, rows
 
-    def _gathered(self, numbers: Numbers, places: Places) -> Chunk:
-        block_of = places >> np.uint64(18)
-        if (block_of == block_of[0]).all():
-            chunk, rows = self._rows(numbers, places)
-            return _taken(chunk, rows)
-        _, firsts, which = np.unique(block_of, return_index=True, return_inverse=True)
-        parts: list[tuple[npt.NDArray[np.int64], Chunk, npt.NDArray[np.int64]]] = []
-        for k in range(len(firsts)):
-            at = np.flatnonzero(which == k)
-            chunk, rows = self._rows(numbers[at], places[at])
-            parts.append((at, chunk, rows))
-        return _merged(parts, len(numbers))
+    def _parts(self, numbers: Numbers, places: Places) -> list[Part]:
+        """The rows block by block."""
+        blocks = places >> np.uint64(ROW_BITS)
+        order = np.argsort(blocks, kind="stable")
+        blocks, numbers, places = blocks[order], numbers[order], places[order]
+        cuts = np.flatnonzero(blocks[1:] != blocks[:-1]) + 1
+        starts = [0, *cuts.tolist(), len(order)]
+        return [
+            Part(order[start:stop], *self._rows(numbers[start:stop], places[start:stop]))
+            for start, stop in itertools.pairwise(starts)
+        ]
 
     # writing ----------------------------------------------------------------------------------------
 
     def put(self, chunk: Chunk, numbers: Numbers) -> int:
         """Keep these rows; gives how many of them were stored. Rows that somebody else kept meanwhile are not."""
-        new = self.table.find(numbers) == places_of.NOWHERE
-        new &= numbers < self.table.capacity
-        if not new.all():
+        if not self.table.lacks(numbers):
+            new = (self.table.find(numbers) == places_of.NOWHERE) & (numbers < self.table.capacity)
             chunk, numbers = chunk.take(new), numbers[new]
         if not len(numbers) or self.refused is not None or self._owner != os.getpid():
             return 0
-        if (numbers[1:] <= numbers[:-1]).any():  # out of order, or a row that was drawn twice
-            numbers, firsts = np.unique(numbers, return_index=True)
-            chunk = chunk.take(firsts)
+        if (numbers[1:] <= numbers[:-1]).any():  # out of order: perhaps a row that was drawn twice
+            once, firsts = np.unique(numbers, return_index=True)
+            if len(once) < len(numbers):
+                chunk, numbers = chunk.take(firsts), once
         if len(numbers) > MOST_ROWS_PER_BLOCK:
             half = len(numbers) // 2
             kept = self.put(chunk.slice(0, half), numbers[:half])
@@ -184,76 +188,6 @@ class Shelf:
                     return 0
             finally:
                 self._written()
-        rows = np.arange(len(numbers), dtype=np.uint64)
-        self.table.put(numbers, place_of(slab, at, rows))
+        first = int(place_of(slab, at))
+        self.table.put(numbers, np.arange(first, first + len(numbers), dtype=np.uint64))
         return len(numbers)
-
-
-def own_column(column: Column) -> Column:
-    """A column in memory that the next op may write to."""
-    if isinstance(column, Texts):
-        return column  # strings: nobody writes to them
-    if isinstance(column, (np.ndarray, Runs)):
-        return column.copy()
-    return [value.copy() if isinstance(value, np.ndarray) else value for value in column]
-
-
-def _taken(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
-    first, count = int(rows[0]), len(rows)
-    if (rows == np.arange(first, first + count)).all():
-        part = chunk.slice(first, first + count)
-        return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
-    taken = chunk.take(rows)  # copies what lies in one piece
-    return taken.with_columns(
-        {
-            name: own_column(column) if isinstance(column, list) else column
-            for name, column in taken.columns.items()
-        }
-    )
-
-
-def _merged(parts: list[tuple[npt.NDArray[np.int64], Chunk, npt.NDArray[np.int64]]], count: int) -> Chunk:
-    """Rows of several blocks in the order in which they were asked for."""
-    first = parts[0][1]
-    if any(list(chunk.columns) != list(first.columns) for _, chunk, _ in parts):
-        raise FormatError("rows of one shelf have different columns")
-    columns: dict[str, Column] = {}
-    other: list[str] = []
-    for name, model in first.columns.items():
-        if all(_alike(model, chunk.columns[name]) for _, chunk, _ in parts):
-            columns[name] = _dense(parts, name, count)
-        else:
-            other.append(name)
-    order = np.empty(count, np.int64)
-    order[np.concatenate([at for at, _, _ in parts])] = np.arange(count)
-    rest = Chunk.concat(
-        [
-            Chunk({name: chunk.columns[name] for name in other}, chunk.ids, chunk.origin).take(rows)
-            for _, chunk, rows in parts
-        ]
-    ).take(order)
-    for name in other:
-        column = rest.columns[name]
-        columns[name] = own_column(column) if isinstance(column, list) else column
-    return Chunk({name: columns[name] for name in first.columns}, rest.ids, rest.origin)
-
-
-def _alike(model: Column, column: Column) -> bool:
-    return (
-        isinstance(model, np.ndarray)
-        and isinstance(column, np.ndarray)
-        and column.dtype == model.dtype
-        and column.shape[1:] == model.shape[1:]
-    )
-
-
-def _dense(parts: list[Any], name: str, count: int) -> npt.NDArray[Any]:
-    model = parts[0][1].columns[name]
-    made: npt.NDArray[Any] = np.empty((count, *model.shape[1:]), model.dtype)
-    for at, chunk, rows in parts:
-        column = chunk.columns[name]
-        if len(at) == 1:
-            made[at[0]] = column[rows[0]]
-        else:
-            made[at] = column[rows]
-    return made

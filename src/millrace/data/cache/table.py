@@ -16,16 +16,26 @@ from millrace.data.engine.transport import slab as memory
 
 from .blocks import Numbers
 
-__all__ = ["MOST_ROWS_PER_BLOCK", "NOWHERE", "Places", "Table", "create_table", "place_of", "slab_of"]
+__all__ = [
+    "MOST_ROWS_PER_BLOCK",
+    "NOWHERE",
+    "ROW_BITS",
+    "Places",
+    "Table",
+    "create_table",
+    "place_of",
+    "slab_of",
+]
 
 Places = npt.NDArray[np.uint64]
 
 NOWHERE = np.uint64(0)
 # 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
-_SLAB, _OFFSET = np.uint64(48), np.uint64(18)
-_OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << 18) - 1)
+ROW_BITS = 18
+_SLAB, _OFFSET = np.uint64(48), np.uint64(ROW_BITS)
+_OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << ROW_BITS) - 1)
 MOST_SLABS = (1 << 16) - 2
-MOST_ROWS_PER_BLOCK = 1 << 18
+MOST_ROWS_PER_BLOCK = 1 << ROW_BITS
 MOST_SLAB_BYTES = 1 << 36
 
 _WORDS = 8  # of the head: magic, rows, length of the sequence + 1
@@ -34,7 +44,7 @@ _MAGIC = 0x3154_524D  # "MRT1"
 
 def place_of(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
     """The place of rows of one block."""
-    base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << 18))
+    base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << ROW_BITS))
     return np.asarray(base + np.asarray(row, np.uint64))
 
 
@@ -101,6 +111,13 @@ class Table:
             found[inside] = self._places[numbers[inside]]
             return found
         return self._places[numbers]
+
+    def lacks(self, numbers: Numbers) -> bool:
+        """Whether all these rows have a number here, and none is kept."""
+        try:
+            return not self._places[numbers].any()
+        except IndexError:
+            return False
 
     def put(self, numbers: Numbers, places: Places) -> None:
         self._places[numbers] = places

@@ -113,6 +113,11 @@ class Node:
         return False
 
     @property
+    def varies(self) -> bool:
+        """Its rows are heavy the first time and light when they come again."""
+        return False
+
+    @property
     def holds_gil(self) -> bool:
         """Its work is Python of ours: threads cannot do it at the same time."""
         return False

@@ -51,6 +51,10 @@ class Segment(Node):
         return any(op.heavy for op in self.ops)
 
     @property
+    def varies(self) -> bool:
+        return self.ops[0].varies
+
+    @property
     def holds_gil(self) -> bool:
         return any(op.holds_gil for op in self.ops) and not any(op.user_code for op in self.ops)
 
@@ -129,6 +133,8 @@ class KeptRead(Read):
     keeper: Keeper
     inner: Node
     subject: Node
+    # rows per batch, where those that leave are on their way into one
+    gather: int | None = added(None)
 
     decodes = ()
     anew = ""
@@ -144,6 +150,10 @@ class KeptRead(Read):
     @property
     def heavy(self) -> bool:
         return any(op.heavy for op in walk(self.inner))
+
+    @property
+    def varies(self) -> bool:
+        return True
 
     @property
     def label(self) -> str:

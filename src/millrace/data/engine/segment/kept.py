@@ -17,6 +17,7 @@ import numpy.typing as npt
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import CacheError, FormatError, ResourceError
 from millrace.core.executors import DIRECT
+from millrace.core.gather import Slots
 from millrace.core.ledger import Entry
 from millrace.core.log import warn_once
 from millrace.core.settings import Settings
@@ -24,9 +25,10 @@ from millrace.core.stats import CacheCounts
 from millrace.data.plan.fingerprint import key_of
 from millrace.data.plan.keep import Keeper
 from millrace.data.plan.passes import inside_out
-from millrace.data.plan.physical import KeptRead, Segment
+from millrace.data.plan.physical import KeptRead
 
 from .failures import Failures, standing_in
+from .mapping import MapStep
 from .shortcut import Shortcut, Trial
 from .table import Step, make_step, step_for
 
@@ -97,14 +99,17 @@ class KeptStep:
         self._gone = self._shelf is None
 
     def _begin(self) -> None:
-        inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT))
-        assert isinstance(inner, Segment)
+        inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT), self.op.gather)
         assert not inner.inputs
+        self.slots = Slots(self.op.gather) if self.op.gather else None
         self.steps: list[Step] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
         self.fast: Shortcut | None = None
         if inner.fast:
             fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast]
             self.fast = Shortcut(fast, inner.fast_places, inner.fast_count)
+        for step in (*self.steps, *(self.fast.steps if self.fast else ())):
+            if isinstance(step, MapStep) and step.slots is not None:
+                step.slots = self.slots  # rows that are made and rows that are fetched meet in one batch
         self._shelf = None
         self._gone = False
         self._opening = threading.Lock()
@@ -144,32 +149,62 @@ class KeptStep:
         """The rows by way of the shelf; None where they have to be made as without one."""
         numbers = chunk.origin.view(np.uint64)
         places = shelf.find(numbers)
-        missing = np.flatnonzero(places == 0)
-        if not len(missing):
-            columns = self._fetched(shelf, numbers, places, failures)
+        kept = np.flatnonzero(places)
+        if len(kept) == len(chunk):
+            columns = self._fetched(shelf, numbers, places, failures, self._into(chunk))
             return None if columns is None else chunk.with_columns(columns)
-        part = chunk if len(missing) == len(chunk) else chunk.take(missing)
+        missing = np.flatnonzero(places == 0) if len(kept) else None
+        part = chunk if missing is None else _apart(chunk, missing)
         made = self._tried(part, shelf, failures)
         if made is None:
             return None
         made = self._wanted(made)
-        if part is chunk:
+        if missing is None:
             return made
-        kept = np.flatnonzero(places)
-        columns = self._fetched(shelf, numbers[kept], places[kept], failures)
+        into = self._into(chunk, kept)
+        columns = self._fetched(shelf, numbers[kept], places[kept], failures, into)
         if columns is None:
             return None
+        if into is not None:
+            made = self._placed(made, chunk, missing)
         found = chunk.take(kept).with_columns(columns)
         order = np.empty(len(chunk), np.int64)
         order[np.concatenate([kept, missing])] = np.arange(len(chunk))
         joined = Chunk.concat([found, made]).take(order)
         return chunk.with_columns(joined.columns)
 
+    def _into(self, chunk: Chunk, rows: npt.NDArray[np.int64] | None = None) -> Any:
+        """Where rows go that are on their way into a batch: these of the chunk, or all."""
+        if self.slots is None:
+            return None
+        place, epoch, start = self.slots.place, chunk.epoch, chunk.start
+        if rows is None:
+            return lambda name, i, shape, dtype: place(name, epoch, start + i, shape, dtype)
+        at = (start + rows).tolist()
+        return lambda name, i, shape, dtype: place(name, epoch, at[i], shape, dtype)
+
+    def _placed(self, made: Chunk, chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
+        """Rows that were made apart, moved to where the others of their batch are."""
+        assert self.slots is not None
+        put, epoch, at = self.slots.put, chunk.epoch, (chunk.start + rows).tolist()
+        columns = {
+            name: [put(name, epoch, at[i], value) for i, value in enumerate(column)]
+            if isinstance(column, list)
+            else column
+            for name, column in made.columns.items()
+        }
+        return made.with_columns(columns)
+
     def _fetched(
-        self, shelf: Any, numbers: npt.NDArray[np.uint64], places: npt.NDArray[np.uint64], failures: Failures
+        self,
+        shelf: Any,
+        numbers: npt.NDArray[np.uint64],
+        places: npt.NDArray[np.uint64],
+        failures: Failures,
+        into: Any,
     ) -> dict[str, Column] | None:
         clock, cpu = time.perf_counter(), time.thread_time()
-        columns: dict[str, Column] | None = shelf.read(numbers, places, self.op.columns)
+        columns: dict[str, Column] | None = shelf.read(numbers, places, self.op.columns, into)
         if columns is None:
             return None
         spent = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
@@ -268,6 +303,12 @@ class KeptStep:
             step.close()
         if self.fast is not None:
             self.fast.close()
+
+
+def _apart(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
+    """Some rows of a chunk, which do not follow each other."""
+    part = chunk.take(rows)
+    return Chunk(part.columns, part.ids, part.origin, part.epoch, -1)
 
 
 @step_for(KeptRead)

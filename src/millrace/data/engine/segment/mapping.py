@@ -70,8 +70,9 @@ class MapStep:
                 done, given = 0, [chunk.columns[name] for name in inputs]
         columns = [row_values(column) for column in given]
         calls = self._calls(chunk)[done:]
-        if self.slots is not None:
-            self._place(self.slots, chunk, outputs, calls)
+        slots = self.slots if chunk.start >= 0 else None
+        if slots is not None:
+            self._place(slots, chunk, outputs, calls)
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
@@ -109,7 +110,7 @@ class MapStep:
             empty: list[Any] = []
             none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
             return failures.filled(none, bad)
-        if self.slots is not None and not any(in_place(column[0]) for column in made.values()):
+        if slots is not None and not any(in_place(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
         after = replaced_columns(names, inputs, outputs)
         chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})

@@ -34,6 +34,9 @@ CACHED_BYTES = 5 << 20
 HEAD_START = 0.01
 # When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
 PATIENCE = 0.1
+# Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
+# times as long.
+KEPT = 2.5
 # A row whose processor time is less than this part of its time waits for something.
 WAITS = 4
 
@@ -59,7 +62,7 @@ class SegmentStage(Stage):
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
         self._feeds_itself = isinstance(up, IndexStage)
-        self._target = executor.traits.target_seconds
+        self._target = executor.traits.target_seconds * (KEPT if node.varies else 1)
         # decoding and the like runs outside the GIL: there every thread helps
         native = node.heavy and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native

@@ -38,6 +38,9 @@ _COPY_BELOW = 4096
 MOST_PIECES = 64
 SMALL = 1 << 14
 
+# made once: json.dumps makes a new one each time
+_written = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
 _PREFIX = struct.Struct("<4sI")
 _MAGIC = b"MRC1"
 _RAW_KINDS = frozenset("biufcUSmM")
@@ -133,7 +136,7 @@ def pack(chunk: Chunk, extra: bytes = b"", objects: Objects | None = None) -> Pa
         "extra": [layout.add(extra, len(extra)), len(extra)],
         "columns": columns,
     }
-    text = json.dumps(header, separators=(",", ":")).encode()
+    text = _written(header).encode()
     head = _PREFIX.pack(_MAGIC, len(text)) + text
     base = -(-len(head) // ALIGN) * ALIGN
     return Packed(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)

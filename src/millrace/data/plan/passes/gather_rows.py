@@ -10,9 +10,9 @@ from millrace.core.executors import traits_of
 from millrace.core.settings import Settings
 from millrace.data.plan.node import Node, rewrite
 from millrace.data.plan.ops import Batch, Map
-from millrace.data.plan.physical import Regroup, Segment
+from millrace.data.plan.physical import KeptRead, Regroup, Segment
 
-__all__ = ["gather_rows"]
+__all__ = ["gather_into", "gather_rows"]
 
 
 def gather_rows(root: Node, settings: Settings) -> Node:
@@ -40,9 +40,12 @@ def _gathered(segment: Segment, batch: Batch) -> Segment:
     rows = [op for op in segment.ops if op is not batch]
     if not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
         return segment
-    return segment.replace(
-        ops=_told(segment.ops, batch.batch_size), fast=_told(segment.fast, batch.batch_size)
-    )
+    return gather_into(segment, batch.batch_size)
+
+
+def gather_into(segment: Segment, rows: int) -> Segment:
+    """The segment with the last op that makes a column told of the batches of so many rows."""
+    return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast, rows))
 
 
 def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
@@ -55,6 +58,8 @@ def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
             if later == set() or (later is not None and given is not None and not later & given):
                 made[i] = op.replace(gather=rows)
             later = None if later is None or given is None else later | given
+        elif isinstance(op, KeptRead):
+            made[i] = op if later != set() else op.replace(gather=rows)
         elif not op.batches and later:
             later = None  # names may be others before it
     return tuple(made)

@@ -39,6 +39,8 @@ MOST_ROWS = 256
 CHUNK_BYTES = 1 << 20
 LIGHT_ROWS = 2048
 HEAVY_ROWS = 8
+# Rows of a cache are heavy or light: the stage finds out by the time they take, and this is the most.
+KEPT_ROWS = 64
 
 
 @dataclasses.dataclass
@@ -244,9 +246,11 @@ def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool
 
 
 def _most_rows(group: Group) -> int:
+    first = group.ops[0]
+    if group.heavy and first.varies:
+        return KEPT_ROWS
     if group.heavy or group.feeds_heavy:
         return HEAVY_ROWS
-    first = group.ops[0]
     schema = schema_of(first) if isinstance(first, Read) else None
     row_bytes = None if schema is None else schema.row_bytes
     return LIGHT_ROWS if row_bytes is None else max(1, min(LIGHT_ROWS, CHUNK_BYTES // max(1, row_bytes)))
