@@ -6,10 +6,16 @@ from typing import Any
 
 import torch
 
-__all__ = ["functions", "out_of_memory"]
+__all__ = ["below_autograd", "functions", "methods", "out_of_memory"]
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)
 
 # What the allocator raises; a RuntimeError in every release.
 out_of_memory: type[BaseException] = getattr(torch, "OutOfMemoryError", MemoryError)
+
+# The methods of tensors as the C code has them.
+methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
+
+# Calls inside it remember nothing for a backward; the mode of gradients stays as it is, since some kernels ask for it.
+below_autograd: Any = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)

@@ -1,0 +1,216 @@
+"""A recording as a program: straight-line Python that calls PyTorch's functions one after the other.
+
+It runs below autograd: backward is part of what was recorded, and nothing has to be remembered for another one. A
+result is let go after its last use. Each line knows the user's line it came from.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from millrace.tensor.private import below_autograd, functions, methods
+
+from .passes import PASSES, slots_in
+from .recording import Recorded, Recorder, Slot
+
+__all__ = ["Program"]
+
+_LETTER = {"in": "i", "temp": "t", "out": "c"}
+# Python's own spelling takes other arguments than the operator.
+_AS_OPERATOR = frozenset(
+    {"to", "_to_copy", "new_empty", "empty_like", "slice", "std", "var", "sum", "max", "min"}
+)
+
+
+class Program:
+    """What a recording does, to be called with its inputs; gives the recorded results."""
+
+    def __init__(self, recorder: Recorder, results: list[Slot]) -> None:
+        self.outside = recorder.outside
+        calls, kept = tuple(recorder.calls), results
+        for apply in PASSES:
+            calls, names = apply(calls, set(kept), self.outside)
+            kept = [names.get(slot, slot) for slot in kept]
+        self.calls, self.results = calls, kept
+        self._run = self._compile()
+
+    def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        try:
+            with below_autograd():
+                made: list[torch.Tensor] = self._run(*inputs)
+                return made
+        except Exception as error:
+            where = self.where_of(error)
+            if where:
+                error.add_note(f"in a recorded step, at {where}")
+            raise
+
+    def where_of(self, error: BaseException) -> str:
+        """The user's line of the call that failed."""
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename == self._name and frame.lineno is not None:
+                number = self._lines.get(frame.lineno)
+                return "" if number is None else self.calls[number].where
+        return ""
+
+    @property
+    def text(self) -> str:
+        """The program as it runs, with the user's lines."""
+        return self._text
+
+    # writing it -------------------------------------------------------------------------------------
+
+    def _compile(self) -> Callable[..., Any]:
+        scope: dict[str, Any] = {f"c{n}": _plain(tensor) for n, tensor in enumerate(self.outside)}
+        last: dict[Slot, int] = {}
+        for number, call in enumerate(self.calls):
+            for slot in (*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)):
+                last[slot] = number
+        held = set(self.results)
+        count = 1 + max(
+            (s.number for c in self.calls for s in slots_in(c.args) if s.kind == "in"), default=-1
+        )
+        count = max(count, 1 + max((s.number for s in self.results if s.kind == "in"), default=-1))
+        lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
+        self._lines: dict[int, int] = {}
+        for number, call in enumerate(self.calls):
+            scope[f"f{number}"] = _function(call)
+            made = _assigned(call)
+            shown = call.where.rpartition("/")[2]
+            lines.append(f"    {made}f{number}({_arguments(call, scope)})  # {call.func} {shown}")
+            self._lines[len(lines)] = number
+            used = [*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
+            gone = {s for s in used if s.kind == "temp" and last[s] == number and s not in held}
+            if gone:
+                lines.append("    del " + ", ".join(sorted(_name(slot) for slot in gone)))
+        lines.append(f"    return [{', '.join(_name(slot) for slot in self.results)}]")
+        self._text = "\n".join(lines) + "\n"
+        self._name = f"<recorded step {id(self):#x}>"
+        linecache.cache[self._name] = (len(self._text), None, self._text.splitlines(True), self._name)
+        exec(compile(self._text, self._name, "exec"), scope)
+        run: Callable[..., Any] = scope["run"]
+        return run
+
+    def close(self) -> None:
+        linecache.cache.pop(self._name, None)
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The same storage without a history: what is written to it is seen."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+def _name(slot: Slot) -> str:
+    return f"{_LETTER[slot.kind]}{slot.number}"
+
+
+def _assigned(call: Recorded) -> str:
+    schema = call.func._schema
+    if call.form == "none" or (call.form == "one" and schema.is_mutable and _writes_itself(call)):
+        return ""
+    names = ["_" if slot is None else _name(slot) for slot in call.results]
+    if call.form == "one":
+        return f"{names[0]} = "
+    return f"({', '.join(names)},) = " if names else ""
+
+
+def _writes_itself(call: Recorded) -> bool:
+    """The result is the argument that was written to."""
+    return call.results[0] in set(slots_in((call.args, call.kwargs)))
+
+
+def _arguments(call: Recorded, scope: dict[str, Any]) -> str:
+    parts = [_literal(value, scope) for value in call.args]
+    parts += [f"{key}={_literal(value, scope)}" for key, value in call.kwargs.items()]
+    return ", ".join(parts)
+
+
+def _literal(value: Any, scope: dict[str, Any]) -> str:
+    if isinstance(value, Slot):
+        return _name(value)
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is list:
+        return "[" + ", ".join(_literal(part, scope) for part in value) + "]"
+    if type(value) is tuple:
+        return "(" + "".join(_literal(part, scope) + ", " for part in value) + ")"
+    name = f"k{len(scope)}"
+    scope[name] = value
+    return name
+
+
+def _function(call: Recorded) -> Any:
+    """The quickest way to the same kernel: PyTorch's own function without a frame of Python, or the operator."""
+    name = call.func._schema.name.partition("::")[2]
+    if name in _AS_OPERATOR or not call.func._schema.name.startswith("aten::"):
+        return getattr(call.func, "_op", call.func)
+    if name.endswith("_") and not name.startswith("_"):
+        found = getattr(methods, name, None)
+        if found is not None and call.args and isinstance(call.args[0], Slot):
+            return found
+    elif _is_plain(call):
+        found = getattr(functions, name, None)
+        if found is not None:
+            return found
+    return getattr(call.func, "_op", call.func)
+
+
+# Functions whose Python form was seen to take the operator's arguments as they are.
+_QUICK = frozenset(
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "neg",
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "tanh",
+        "sigmoid",
+        "relu",
+        "abs",
+        "pow",
+        "mm",
+        "bmm",
+        "addmm",
+        "matmul",
+        "t",
+        "transpose",
+        "permute",
+        "cat",
+        "stack",
+        "where",
+        "maximum",
+        "minimum",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "logical_and",
+        "logical_not",
+        "sin",
+        "cos",
+        "floor",
+        "ceil",
+        "square",
+        "reciprocal",
+        "unsqueeze",
+        "squeeze",
+        "select",
+        "clone",
+        "convolution",
+    ]
+)
+
+
+def _is_plain(call: Recorded) -> bool:
+    return call.func._schema.name.partition("::")[2] in _QUICK

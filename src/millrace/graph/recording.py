@@ -1,0 +1,173 @@
+"""Writing a step down: every call that reaches PyTorch's kernels, forward, backward and optimizer alike.
+
+The step really runs while it is recorded. A tensor in a recorded call is named by where it came from: an argument of
+the step, a result of an earlier call, or something that lives outside (a Parameter, a constant), which is kept by
+reference so that later writes to it are seen.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from millrace.tensor import storage
+
+__all__ = ["Leaving", "Recorded", "Recorder", "Slot", "user_line"]
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_TORCH = str(Path(torch.__file__).resolve().parent)
+
+# Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
+_LEAVES = frozenset({"aten::_local_scalar_dense", "aten::is_nonzero", "aten::item", "aten::equal"})
+# Results whose shape depends on values: what Python does with such a shape is not in the recording.
+_SHAPED_BY_VALUES = frozenset(
+    {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"}
+)
+# Below autograd these give the tensor itself.
+_SAME = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
+
+
+class Slot(NamedTuple):
+    """Where a tensor comes from: an argument ("in"), an earlier call ("temp"), or outside ("out")."""
+
+    kind: str
+    number: int
+
+
+class Recorded(NamedTuple):
+    """One call: the operator, its arguments with slots for tensors, the slots of its results, and the user's line."""
+
+    func: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: tuple[Slot | None, ...]
+    # how the results come: "one", "many" (a tuple or list of them), or "none"
+    form: str
+    where: str
+
+
+class Leaving(NamedTuple):
+    """Why a step cannot be replayed: what left for Python, and the user's line."""
+
+    what: str
+    where: str
+
+
+def user_line() -> str:
+    """``file:line`` of the first frame outside Millrace and PyTorch."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith((_PACKAGE, _TORCH)) and not name.startswith("<"):
+            return f"{name}:{frame.f_lineno}"
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return ""
+
+
+class Recorder(TorchDispatchMode):
+    """Runs and writes down what happens inside its ``with`` block."""
+
+    def __init__(self, inputs: list[torch.Tensor]) -> None:
+        super().__init__()
+        self.calls: list[Recorded] = []
+        self.outside: list[torch.Tensor] = []
+        self.temps = 0
+        self.leaving: Leaving | None = None
+        self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
+        for number, tensor in enumerate(inputs):
+            self._name(tensor, Slot("in", number))
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports torch._dynamo, which takes a second
+
+    def __enter__(self) -> Recorder:
+        storage.leaving.append(self.left)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        storage.leaving.remove(self.left)
+
+    def left(self, what: str) -> None:
+        """A value has gone where the recording cannot follow; the step itself goes on."""
+        if self.leaving is None:
+            self.leaving = Leaving(what, user_line())
+
+    # slots ------------------------------------------------------------------------------------------
+
+    def _name(self, tensor: torch.Tensor, slot: Slot) -> None:
+        self._slots[id(tensor)] = weakref.ref(tensor), slot
+
+    def slot_of(self, tensor: torch.Tensor) -> Slot:
+        known = self._slots.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        slot = Slot("out", len(self.outside))
+        self.outside.append(tensor)  # alive from here on: its number stays its own
+        self._name(tensor, slot)
+        return slot
+
+    def _template(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.slot_of(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._template(part) for part in value)
+        if isinstance(value, dict):
+            return {key: self._template(part) for key, part in value.items()}
+        return value
+
+    # calls ------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        made = func(*args, **kwargs)
+        if self.leaving is None:
+            self._write(func, args, kwargs, made)
+        return made
+
+    def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+        name = func._schema.name
+        if name in _LEAVES:
+            self.left("the value of a tensor")
+            return
+        if name in _SHAPED_BY_VALUES:
+            self.left(f"a shape that depends on values ({name.partition('::')[2]})")
+            return
+        if name in _SAME and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
+            self._name(made, self.slot_of(args[0]))
+            return
+        given = self._template(args), self._template(kwargs)
+        results, form = self._results(made)
+        if form == "other":
+            self.left(f"a result that is no tensor ({name})")
+            return
+        self.calls.append(Recorded(func, *given, results, form, user_line()))
+
+    def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
+        if made is None:
+            return (), "none"
+        if isinstance(made, torch.Tensor):
+            return (self._result(made),), "one"
+        if isinstance(made, (tuple, list)) and all(isinstance(m, torch.Tensor) or m is None for m in made):
+            return tuple(None if m is None else self._result(m) for m in made), "many"
+        return (), "other"
+
+    def _result(self, tensor: torch.Tensor) -> Slot:
+        known = self._slots.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]  # written in place
+        slot = Slot("temp", self.temps)
+        self.temps += 1
+        self._name(tensor, slot)
+        return slot

@@ -1,0 +1,83 @@
+"""Which way the training wing runs, and who is told: one small table that all its rooms may look at.
+
+``grapher`` is what the graph room puts here when it is loaded; grad and nn hand it the calls that a step is made of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Grapher", "Owner", "State", "state", "watching"]
+
+GRAPH_MODE, PYNATIVE_MODE = 0, 1
+
+
+class Owner(Protocol):
+    """What may run as a graph: it keeps its recordings, and says what they depend on besides the arguments."""
+
+    def graph_key(self) -> Any: ...
+
+
+Grapher = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+
+
+class State(threading.local):
+    """The modes of one thread."""
+
+    # calls that are being differentiated: what runs inside them is part of a larger step
+    watching = 0
+    # a step is being written down
+    recording = False
+
+
+state = State()
+# The mode of the process, and who runs graphs.
+mode = PYNATIVE_MODE
+grapher: Grapher | None = None
+# A value that leaves for Python while a step is recorded is an error, not a reason to run it plainly.
+strict = False
+# Raised whenever something changes that recordings depend on: training flags, kinds of parameters, their storage.
+generation = 0
+
+
+def changed() -> None:
+    """Something changed that every recording may depend on."""
+    global generation
+    generation += 1
+
+
+def set_mode(wanted: int) -> None:
+    """Run steps as graphs, or one operation after the other."""
+    global mode
+    mode = wanted
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """What runs in here is being differentiated."""
+    state.watching += 1
+    try:
+        yield
+    finally:
+        state.watching -= 1
+
+
+@contextmanager
+def being_strict(wanted: bool) -> Iterator[None]:
+    """In here a value that leaves for Python is an error, or is not."""
+    global strict
+    before, strict = strict, wanted
+    try:
+        yield
+    finally:
+        strict = before
+
+
+def run(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that makes up a whole step: as a graph in graph mode, plainly otherwise."""
+    if mode == GRAPH_MODE and grapher is not None and not state.recording and not state.watching:
+        return grapher(owner, function, args, kwargs)
+    return function(*args, **kwargs)
