@@ -67,6 +67,14 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "JitConfig",
+    "graph_report",
+    "jit",
+    "jit_class",
+    "lazy_inline",
+    "ms_function",
+    "mutable",
+    "no_inline",
 ]
 
 from_numpy = Tensor.from_numpy
@@ -82,6 +90,11 @@ __getattr__ = _lazy(
         "ParameterTuple": "millrace.tensor.parameter",
         "context": "millrace.context",
         "grad": "millrace.grad",
+        "graph_report": "millrace.graph.report",
+        **dict.fromkeys(
+            ("JitConfig", "jit", "jit_class", "lazy_inline", "ms_function", "mutable", "no_inline"),
+            "millrace.graph.jit",
+        ),
         "mint": "millrace.mint",
         "nn": "millrace.nn",
         "ops": "millrace.ops",

@@ -17,6 +17,7 @@ import torch
 
 from millrace.core.errors import ArgumentValueError, OperationError
 from millrace.core.tensor import Tensor
+from millrace.tensor import modes
 from millrace.tensor.failures import explain
 from millrace.tensor.storage import wrap
 
@@ -100,7 +101,8 @@ def differentiate(
             chosen.append(_input(value) if isinstance(value, Tensor) else None)
             if chosen[-1] is not None:
                 given[position] = wrap(chosen[-1])
-        value = function(*given, **kwargs)
+        with modes.watching():
+            value = function(*given, **kwargs)
         if has_aux and not (isinstance(value, (tuple, list)) and len(value) > 1):
             raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
         outputs = list(flatten(value[0] if has_aux else value))

@@ -10,6 +10,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 
 from .core import Differentiated, differentiate
+from .steps import as_step
 
 __all__ = ["grad", "value_and_grad"]
 
@@ -33,7 +34,7 @@ def grad(
         found = _gathered(made, grad_position, weights, return_ids)
         return (found, tuple(made.value[1:])) if has_aux else found
 
-    return after_grad
+    return as_step(fn, after_grad)
 
 
 def value_and_grad(
@@ -57,7 +58,7 @@ def value_and_grad(
         made = call(args, kwargs)
         return made.value, _gathered(made, grad_position, weights, return_ids)
 
-    return after_grad
+    return as_step(fn, after_grad)
 
 
 def _call(

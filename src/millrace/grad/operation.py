@@ -8,6 +8,7 @@ from typing import Any
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .core import differentiate
+from .steps import as_step
 
 __all__ = ["GradOperation"]
 
@@ -40,7 +41,7 @@ class GradOperation:
         def after_grad(*args: Any, **kwargs: Any) -> Any:
             return self._gradients(fn, weights, args, kwargs)
 
-        return after_grad
+        return as_step(fn, after_grad)
 
     def _gradients(self, fn: Any, weights: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         sens = None

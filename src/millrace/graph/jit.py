@@ -54,7 +54,7 @@ def jit(
         raise ArgumentTypeError(f"jit_level must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
     if hasattr(function, "construct"):  # a cell: its construct becomes the graph
         cell = function
-        cell.construct = jit(cell.construct, jit_level=jit_level, fullgraph=fullgraph)  # type: ignore[attr-defined]
+        cell.construct = jit(cell.construct, jit_level=jit_level, fullgraph=fullgraph)
         return cell
     return _Jitted(function, fullgraph, jit_level == "O1")
 
@@ -78,6 +78,10 @@ class _Jitted:
         owner = self if cell is None else _owner_of(self, cell)
         with modes.being_strict(self._strict or modes.strict):
             return run_graph(owner, self._function, args, kwargs)
+
+    def graph_key(self) -> Any:
+        """The cells that the function's code names, and their state."""
+        return modes.key_of_function(self._function)
 
 
 class _Owner:

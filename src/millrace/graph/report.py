@@ -14,7 +14,7 @@ class GraphReport:
     """A line for each function or cell that ran as a graph; ``to_dict`` for programs."""
 
     def __init__(self, graphs: list[Graphs]) -> None:
-        self.rows = [
+        self.rows: list[dict[str, Any]] = [
             {
                 "name": each.name,
                 "recordings": sum(isinstance(entry, Entry) for entry in each.entries.values()),

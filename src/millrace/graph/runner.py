@@ -71,7 +71,7 @@ def graphs_of(owner: Any) -> Graphs:
     found = _all.get(owner)
     if found is None:
         name = getattr(owner, "__qualname__", None) or type(owner).__name__
-        found = _all[owner] = Graphs(name)
+        found = _all[owner] = Graphs(name.rpartition("<locals>.")[2])
     return found
 
 

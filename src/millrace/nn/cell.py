@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
+from millrace.graph.runner import run_graph
+from millrace.tensor import modes
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
 from .hooks import Handle, Hooks
@@ -58,9 +60,21 @@ class Cell:
         raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
+            return run_graph(self, self._plainly, args, kwargs)
         if self._hooks is None and self._to_float is None:
             return self.construct(*args, **kwargs)
         return self._with_hooks(args, kwargs)
+
+    def _plainly(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooks is None and self._to_float is None:
+            return self.construct(*args, **kwargs)
+        return self._with_hooks(args, kwargs)
+
+    def graph_key(self) -> Any:
+        """What a recording of this Cell depends on besides its arguments."""
+        cells = tuple((id(c), c.training, c._to_float, bool(c._hooks)) for c in self._all_cells())
+        return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters())
 
     def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._to_float is not None:
@@ -73,11 +87,13 @@ class Cell:
         """Compute in this floating type: inputs are cast on their way in, here and in all children."""
         for cell in self._all_cells():
             cell.__dict__["_to_float"] = dst_type
+        modes.changed()
         return self
 
     def _hooked(self) -> Hooks:
         if self._hooks is None:
             self.__dict__["_hooks"] = Hooks()
+            modes.changed()
         return self._hooks
 
     def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> Handle:
@@ -172,6 +188,7 @@ class Cell:
         if not param.is_named:
             param.name, param.is_named = param_name, True
         self._params[param_name] = param
+        modes.changed()
         object.__setattr__(self, param_name, param)
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
@@ -200,6 +217,7 @@ class Cell:
             child.update_parameters_name(f"{name}.")
         self._params.pop(name, None)
         self._cells[name] = child
+        modes.changed()
         object.__setattr__(self, name, child)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
@@ -318,6 +336,7 @@ class Cell:
         for cell in self._all_cells():
             cell.__dict__["training"] = mode
             cell.__dict__["phase"] = "train" if mode else "predict"
+        modes.changed()
         return self
 
     def set_grad(self: C, requires_grad: bool = True) -> C:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from millrace.core.tensor import Tensor
-from millrace.tensor.storage import wrap
+from millrace.tensor.storage import leaving, wrap
 
 __all__ = ["Handle", "Hooks"]
 
@@ -43,7 +43,9 @@ class Hooks:
         return Handle(self.tables[when], key)
 
     def around(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call ``construct`` with the hooks about it."""
+        """Call ``construct`` with the hooks about it. They are called every time: no recording can hold them."""
+        for told in leaving:
+            told("what a hook is given")
         for hook in list(self.tables["pre"].values()):
             answer = hook(cell, args)
             if answer is not None:
@@ -76,7 +78,7 @@ class Hooks:
             made: torch.Tensor = given[0]._torch
             return made
 
-        def leaving(gradient: torch.Tensor) -> torch.Tensor:
+        def departing(gradient: torch.Tensor) -> torch.Tensor:
             given: tuple[Any, ...] = (wrap(gradient),)
             for hook in list(self.tables["backward"].values()):
                 answer = hook(cell, given, seen.get("out", ()))
@@ -88,7 +90,7 @@ class Hooks:
         for each in watched:
             each.register_hook(arriving)
         for each in inside:
-            each.register_hook(leaving)
+            each.register_hook(departing)
         return out
 
 

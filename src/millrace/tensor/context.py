@@ -13,6 +13,9 @@ from typing import Any
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
 
+from . import modes
+from .modes import GRAPH_MODE, PYNATIVE_MODE
+
 __all__ = [
     "COMPATIBLE",
     "GRAPH_MODE",
@@ -29,7 +32,6 @@ __all__ = [
 
 logger = get_logger("context")
 
-GRAPH_MODE, PYNATIVE_MODE = 0, 1
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _TARGETS = ("CPU", "GPU", "Ascend", "Davinci")
@@ -119,6 +121,10 @@ def set_context(**kwargs: Any) -> None:
             _context.said.add(name)
             logger.info("set_context(%s=...) is kept and changes nothing here", name)
         _context.values[name] = value
+        if name == "mode":
+            modes.set_mode(value)
+        elif name == "jit_syntax_level":
+            modes.set_strict(value == STRICT)
         for listener in listeners:
             listener(name, value)
 

@@ -55,6 +55,12 @@ def set_mode(wanted: int) -> None:
     mode = wanted
 
 
+def set_strict(wanted: bool) -> None:
+    """Whether a value that leaves for Python while a step is recorded is an error."""
+    global strict
+    strict = wanted
+
+
 @contextmanager
 def watching() -> Iterator[None]:
     """What runs in here is being differentiated."""
@@ -81,3 +87,35 @@ def run(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     if mode == GRAPH_MODE and grapher is not None and not state.recording and not state.watching:
         return grapher(owner, function, args, kwargs)
     return function(*args, **kwargs)
+
+
+def key_of_function(function: Any, depth: int = 0) -> Any:
+    """What a function's result depends on besides its arguments: the cells that its code names, and their state."""
+    function = getattr(function, "__wrapped__", function)
+    owner = getattr(function, "__self__", None)
+    found = [_key(owner)] if owner is not None else []
+    code = getattr(function, "__code__", None)
+    if code is None or depth > 3:
+        return tuple(found)
+    cells = getattr(function, "__closure__", None) or ()
+    bound = dict(zip(code.co_freevars, cells, strict=False))
+    scope = getattr(function, "__globals__", {})
+    for name in (*code.co_freevars, *code.co_names):
+        value: Any = None
+        if name in bound:
+            try:
+                value = bound[name].cell_contents
+            except ValueError:  # not filled yet
+                continue
+        elif name in scope:
+            value = scope[name]
+        if hasattr(value, "graph_key"):
+            found.append(_key(value))
+        elif hasattr(value, "__code__") and value is not function:
+            found.append(key_of_function(value, depth + 1))
+    return tuple(found)
+
+
+def _key(value: Any) -> Any:
+    ask = getattr(value, "graph_key", None)
+    return None if ask is None else ask()

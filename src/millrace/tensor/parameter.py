@@ -12,6 +12,7 @@ import torch
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 
+from . import modes
 from .attach import attach
 from .device import place
 from .initializer import find
@@ -70,6 +71,20 @@ class Parameter(Tensor):
         self.comm_fusion = self.parallel_optimizer_comm_recompute = 1
 
     @property
+    def requires_grad(self) -> bool:
+        """Whether training changes it."""
+        return bool(self.__dict__["_requires_grad"])
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.__dict__["_requires_grad"] = wanted
+        modes.changed()
+
+    def graph_key(self) -> Any:
+        """What a recording that uses it depends on: its storage, and whether it is trained."""
+        return id(self._torch), self.requires_grad
+
+    @property
     def data(self) -> Parameter:
         """The parameter itself; assigning writes its values."""
         return self
@@ -89,6 +104,7 @@ class Parameter(Tensor):
             if new.shape == self._torch.shape:
                 self._torch.copy_(new)
             else:
+                modes.changed()
                 self._torch = new.detach().to(self._torch.device, self._torch.dtype, copy=True)
         return self
 
