@@ -131,7 +131,8 @@ def encode(value: Any) -> Any:
         return {"d": str(value.dtype), "s": list(value.shape), "k": array.dtype.str, "v": packed}
     if isinstance(value, (tuple, list)):
         return {"t": [encode(part) for part in value]}
-    return {"p": value}
+    plainly = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+    return {"p": plainly.replace("millrace.", "mindspore.") if isinstance(plainly, str) else plainly}
 
 
 def decode(item: dict[str, Any]) -> np.ndarray:

@@ -11,6 +11,22 @@ from millrace.ops.choose import (
     clamp,
     where_mint as where,
 )
+from millrace.ops.convert import (
+    clone,
+)
+from millrace.ops.create import (
+    arange,
+    empty,
+    empty_like,
+    eye,
+    full_like,
+    full_mint as full,
+    linspace_mint as linspace,
+    ones_like,
+    ones_mint as ones,
+    zeros,
+    zeros_like,
+)
 from millrace.ops.elementwise import (
     abs,
     acos,
@@ -74,6 +90,17 @@ from millrace.ops.join import (
     split_mint as split,
     stack_mint as stack,
     unbind,
+)
+from millrace.ops.layout import (
+    flatten_mint as flatten,
+    permute_mint as permute,
+    ravel,
+    reshape,
+    squeeze_mint as squeeze,
+    swapaxes,
+    t,
+    transpose_mint as transpose,
+    unsqueeze,
 )
 from millrace.ops.linalg import (
     inverse,
@@ -140,17 +167,6 @@ from millrace.ops.reduce import (
     sum,
     var_mint as var,
 )
-from millrace.ops.shape import (
-    flatten_mint as flatten,
-    permute_mint as permute,
-    ravel,
-    reshape,
-    squeeze_mint as squeeze,
-    swapaxes,
-    t,
-    transpose_mint as transpose,
-    unsqueeze,
-)
 from millrace.ops.softmaxes import (
     softmax_along as softmax,
 )
@@ -169,6 +185,7 @@ __all__ = [
     "amax",
     "amin",
     "any",
+    "arange",
     "arccos",
     "arccosh",
     "arcsin",
@@ -193,6 +210,7 @@ __all__ = [
     "ceil",
     "chunk",
     "clamp",
+    "clone",
     "concat",
     "cos",
     "cosh",
@@ -202,6 +220,8 @@ __all__ = [
     "dot",
     "dstack",
     "einsum",
+    "empty",
+    "empty_like",
     "eq",
     "erf",
     "erfc",
@@ -209,10 +229,13 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "eye",
     "flatten",
     "floor",
     "floor_divide",
     "fmod",
+    "full",
+    "full_like",
     "greater",
     "greater_equal",
     "gt",
@@ -225,6 +248,7 @@ __all__ = [
     "less",
     "less_equal",
     "linalg",
+    "linspace",
     "log",
     "log10",
     "log1p",
@@ -250,6 +274,8 @@ __all__ = [
     "nn",
     "norm",
     "not_equal",
+    "ones",
+    "ones_like",
     "outer",
     "permute",
     "pow",
@@ -287,4 +313,6 @@ __all__ = [
     "var",
     "where",
     "xlogy",
+    "zeros",
+    "zeros_like",
 ]

@@ -18,6 +18,7 @@ from mindspore import Tensor, mint, ops  # noqa: F401
 LACKING = (
     "Select CPU operator", "Kernel select failed", "unregistered", "Not found op", "Framework Unexpected Exception",
     "not supported on CPU", "kernel is not", "Unsupported op", "KernelMod Init Failed",
+    "Create device context failed", "Ascend only", "not supported on this device",
 )  # fmt: skip
 
 
@@ -99,8 +100,8 @@ def outcome(job):
             text = str(error)
             if text in texts:
                 flush()
-                if any(words in text for words in LACKING):
-                    return {"lacking": text.split("\n\n")[0][:80]}
+                if not text.strip() or any(words in text for words in LACKING):
+                    return {"lacking": text.split("\n\n")[0][:80] or "an error without words"}
                 return {"e": type(error).__name__, "m": text.split("\n---")[0].strip()[:160]}
             texts.append(text)
             flush()

@@ -1,4 +1,4 @@
-from millrace.ops import shape as s
+from millrace.ops import layout as s
 from tests.ops.samples import Call, Fails, samples
 
 
