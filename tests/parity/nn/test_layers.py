@@ -1,0 +1,59 @@
+"""Layers against recorded MindSpore: the same weights give the same results and the same gradients."""
+
+import builtins
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import millrace  # noqa: E402
+from tests.parity.nn.layers import cases, families  # noqa: E402
+from tests.parity.nn.play import decode, play  # noqa: E402
+from tests.parity.nn.record_nn import GOLDENS, digest  # noqa: E402
+
+torch.set_num_threads(1)
+RECORD = "python -m tests.parity.nn.record_nn"
+ALL = [(family, name) for family in families() for name in cases(family)]
+
+
+def golden(family):
+    path = GOLDENS / f"{family}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+@pytest.mark.parametrize("family", families())
+def test_goldens_are_of_these_cases(family):
+    assert golden(family).get("digest") == digest(family), f"run `{RECORD}`"
+
+
+@pytest.mark.parametrize(("family", "name"), ALL, ids=[f"{family}.{name}" for family, name in ALL])
+def test_layer(family, name):
+    case, theirs = cases(family)[name], golden(family)[name]
+    if "e" in theirs:
+        if case.options.get("better"):
+            assert play(millrace, case)["results"]
+            return
+        with pytest.raises(getattr(builtins, theirs["e"], Exception)):
+            play(millrace, case)
+        return
+    ours = play(millrace, case)
+    if case.options.get("better"):
+        return
+    assert ours["parameters"] == theirs["parameters"]
+    for kind in ("results", "gradients", "after"):
+        compare(kind, ours.get(kind, []), theirs.get(kind, []), case.options.get("tolerance", 1e-5))
+
+
+def compare(kind, ours, theirs, tolerance):
+    assert len(ours) == len(theirs), kind
+    for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert (mine["d"], mine["s"]) == (other["d"], other["s"]), f"{kind} {place}"
+        a, b = decode(mine), decode(other)
+        if a.dtype.kind != "f":
+            assert np.array_equal(a, b), f"{kind} {place}"
+            continue
+        largest = max(1.0, float(np.abs(b[np.isfinite(b)]).max())) if np.isfinite(b).any() else 1.0
+        close = np.isclose(a, b, rtol=tolerance, atol=tolerance * largest, equal_nan=True)
+        assert close.all(), f"{kind} {place}: {a[~close][:5]} instead of {b[~close][:5]}"
