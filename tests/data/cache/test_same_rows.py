@@ -22,7 +22,7 @@ from .served import Served
 
 EPOCHS = 3
 RELAXED = settings(
-    max_examples=settings().max_examples,
+    max_examples=min(300, settings().max_examples),
     deadline=None,
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
@@ -30,7 +30,7 @@ RELAXED = settings(
         HealthCheck.filter_too_much,
     ],
 )
-pytestmark = pytest.mark.usefixtures("always")
+pytestmark = [pytest.mark.usefixtures("always"), pytest.mark.timeout(600)]
 
 
 def started(data: ds.Dataset, epochs: int = EPOCHS, state: Any = None) -> Any:
@@ -76,8 +76,9 @@ def check(pipe: Pipe, cache: Any = None, **changes: Any) -> None:
         wanted, bad = rows_of(pipe.build(kept=False))
         got, same_bad = rows_of(data)
         assert_same(got, wanted)
-        # workers may be ahead of the epoch that is read; at the end none is
-        assert same_bad == bad if changes["executor"] == "inline" else same_bad[-1] == bad[-1]
+        # whether rows behind the last that is wanted are tried, is a matter of luck; so is how far ahead workers are
+        if not {"zip", "take", "flat map"} & set(pipe.ops):
+            assert same_bad == bad if changes["executor"] == "inline" else same_bad[-1] == bad[-1]
         # a second pipeline, with the same rows kept already
         assert_same(rows_of(pipe.build(cache))[0], wanted)
     finally:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from typing import Any
 
 from millrace.core.errors import CacheError, FormatError, ResourceError
@@ -38,7 +39,7 @@ class Connection:
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._sock.settimeout(ANSWER_SECONDS)
-            self._sock.connect(_path(address))
+            self._reach(_path(address))
             _, user = peer_of(self._sock)
             if user != os.getuid():
                 raise CacheError(
@@ -51,6 +52,18 @@ class Connection:
         if said.get("version") != VERSION:
             self._sock.close()
             raise CacheError(refusal(said.get("version")), "version")
+
+    def _reach(self, path: str) -> None:
+        """Connect; where many come at once, in turn."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            try:
+                self._sock.connect(path)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def ask(self, **packet: Any) -> Packet:
         """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""

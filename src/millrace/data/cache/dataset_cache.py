@@ -117,6 +117,7 @@ class DatasetCache:
         self.path = None if path is None else os.fspath(path)
         # the process's own cache: settled by the first use, so that its worker processes find it
         self._own: tuple[str, int] | None = None
+        self.used = False
         # what was asked for through this object: the keys that get_stat counts
         self._keys: set[str] = set()
 
@@ -176,7 +177,12 @@ class DatasetCache:
 
     def open(self, key: str, rows: int | None) -> Shelf | DistantShelf:
         """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
+        found = self._opened(key, rows)
         self._keys.add(key)
+        self.used = True
+        return found
+
+    def _opened(self, key: str, rows: int | None) -> Shelf | DistantShelf:
         limit = self.size << 20 or None
         capacity = MOST_UNKNOWN if rows is None else rows
         if self.path is not None:

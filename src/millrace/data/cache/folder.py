@@ -45,9 +45,11 @@ def check_folder(path: str) -> Path:
     folder = Path(path).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
     except OSError as error:
+        if error.errno in slabs.NO_ROOM:
+            raise ResourceError(f"{folder} cannot be made: {error.strerror}") from error
         raise CacheError(f"the cache folder {folder} cannot be made: {error.strerror}") from error
-    found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:
         raise CacheError(
             f"{folder} belongs to another user, or all may write to it: rows are read from it as they are. Name a "

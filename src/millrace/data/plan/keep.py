@@ -28,6 +28,9 @@ __all__ = ["Cached", "Keeper", "check_below", "check_inside", "draws_itself", "f
 class Keeper(Protocol):
     """What the engine asks of a cache. The classes are in the room ``cache``, which no plan knows."""
 
+    # whether somebody in this process has opened it before
+    used: bool
+
     def settle(self) -> None:
         """In the user's process, before workers start."""
 

@@ -32,7 +32,7 @@ from .mapping import MapStep
 from .shortcut import Shortcut, Trial
 from .table import Step, make_step, step_for
 
-__all__ = ["KeptStep", "Worth", "opened", "seconds_of"]
+__all__ = ["KeptStep", "Worth", "opened", "seconds_of", "warn_gone"]
 
 # Chunks after which it is decided whether rows are worth keeping; the very first one also opens files.
 TRIALS = 4
@@ -76,14 +76,26 @@ class Worth:
 def opened(keeper: Keeper, key: str, rows: int | None) -> Any:
     """The shelf, in the user's process and before the first row: a cache that cannot be used says so here.
 
-    None where the machine has no room for it: then rows are made as without one.
+    None where the machine has no room for it, or the cache was of use to this process before and is gone now: then rows
+    are made as without one.
     """
-    keeper.settle()
     try:
+        keeper.settle()
         return keeper.open(key, rows)
-    except ResourceError as error:
+    except (ResourceError, OSError) as error:
         warn_once("cache-full", f"nothing can be kept ({error}); rows are made as without a cache")
-        return None
+    except CacheError as error:
+        if not keeper.used:
+            raise
+        warn_gone(error)
+    return None
+
+
+def warn_gone(error: Exception) -> None:
+    warn_once(
+        "cache-gone",
+        f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
+    )
 
 
 class KeptStep:
@@ -138,10 +150,7 @@ class KeptStep:
             made = self._through(shelf, chunk, failures)
         except (CacheError, ResourceError, OSError) as error:
             self._gone = True
-            warn_once(
-                "cache-gone",
-                f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
-            )
+            warn_gone(error)
             made = None
         return self._wanted(self._make(chunk, failures)) if made is None else made
 

@@ -16,9 +16,8 @@ import numpy as np
 from millrace.core.chunk import Chunk
 from millrace.core.errors import CacheError, ResourceError
 from millrace.core.ledger import Ledger
-from millrace.core.log import warn_once
 from millrace.core.stats import CacheCounts, StageStats
-from millrace.data.engine.segment.kept import Worth, opened, seconds_of
+from millrace.data.engine.segment.kept import Worth, opened, seconds_of, warn_gone
 from millrace.data.plan.fingerprint import key_of
 from millrace.data.plan.keep import Cached
 from millrace.data.plan.node import walk
@@ -116,10 +115,7 @@ class KeepStage(Through):
 
     def _give_up(self, error: Exception) -> None:
         self._shelf = None
-        warn_once(
-            "cache-gone",
-            f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
-        )
+        warn_gone(error)
 
     # rows from below --------------------------------------------------------------------------------
 
