@@ -157,7 +157,9 @@ class Server:
                 packet, fd = receive(client.sock)
             except BlockingIOError:
                 return
-            except OSError:  # whether a question was lost is not known: an answer would be taken for that to another
+            except (
+                OSError
+            ):  # whether a question was lost is not known: an answer would be taken for that to another
                 self._hang_up(client)
                 return
             if packet is None:

@@ -116,25 +116,27 @@ def check_inside(node: Node, inner: Node) -> None:
 
 
 def _check_sequence(node: Cached) -> None:
-    for below in walk(node.inputs[0]):
-        if below.reorders:
-            between = next((n for n in _upwards(node, below) if not n.row_wise), None)
-            reason = (
-                f"the {_call(between)}{_at(between)} counts rows as they come"
-                if between
-                else "it is read in one pass"
-            )
-            raise PlanError(
-                f"the rows below the cache{_at(node)} come in another order each epoch ({_call(below)}{_at(below)}),"
-                f" and {reason}: the cache would give all epochs the order of the first. Put the cache below "
-                f"{f'the {_call(between)}{_at(between)}' if between else 'the shuffle'}, or shuffle behind the cache."
-            )
+    if any(below.reorders for below in walk(node.inputs[0])):
+        # as the user wrote it, where the op that shuffles has not been moved into the source yet
+        trees = [tree for tree in (node.subject, node.inputs[0]) if tree is not None]
+        tree, below = next((tree, op) for tree in trees for op in walk(tree) if op.reorders)
+        between = next((op for op in _upwards(tree, below) if not (op.row_wise or op.reorders)), None)
+        reason = (
+            f"the {_call(between)}{_at(between)} counts rows as they come"
+            if between
+            else "it is read in one pass"
+        )
+        raise PlanError(
+            f"the rows below the cache{_at(node)} come in another order each epoch ({_call(below)}{_at(below)}),"
+            f" and {reason}: the cache would give all epochs the order of the first. Put the cache below "
+            f"{f'the {_call(between)}{_at(between)}' if between else 'the shuffle'}, or shuffle behind the cache."
+        )
     if size_of(node.inputs[0]) == INFINITE:
         raise PlanError(f"the rows below the cache{_at(node)} have no end; put repeat() behind the cache")
 
 
-def _upwards(node: Cached, below: Node) -> Iterator[Node]:
-    """The nodes between one below and the cache, from the lower to the upper."""
+def _upwards(tree: Node, below: Node) -> Iterator[Node]:
+    """The nodes between one and the top of its tree, from the lower to the upper."""
     chain: list[Node] = []
 
     def find(at: Node) -> bool:
@@ -145,7 +147,7 @@ def _upwards(node: Cached, below: Node) -> Iterator[Node]:
             return True
         return False
 
-    find(node.inputs[0])
+    find(tree)
     return iter(chain)
 
 
