@@ -227,6 +227,7 @@ import numpy as np
 import millrace.dataset as ds
 
 def work(x):
+    sum(range(200_000))  # dear enough to be kept
     return x + {plus}
 
 data = ds.NumpySlicesDataset({{"x": np.arange(50)}}{options}).map(work, "x")
