@@ -11,6 +11,9 @@ from millrace.ops.choose import (
     clamp,
     where_mint as where,
 )
+from millrace.ops.conv import (
+    conv2d_mint as conv2d,
+)
 from millrace.ops.convert import (
     clone,
 )
@@ -212,6 +215,7 @@ __all__ = [
     "clamp",
     "clone",
     "concat",
+    "conv2d",
     "cos",
     "cosh",
     "cross",

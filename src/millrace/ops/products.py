@@ -5,19 +5,32 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from .kinds import SAME
-from .table import op
+from millrace.core.errors import ArgumentValueError
 
-__all__ = ["dense", "linear"]
+from .kinds import SAME
+from .primitive import primitive
+from .table import op
+from .windows import same_type
+
+__all__ = ["Dense", "dense", "linear"]
 
 
 @op("ops", dtype=SAME)
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The input times the transposed weight, plus the bias."""
+    """input @ weight.T + bias."""
+    if input.ndim == 0 or input.shape[-1] != weight.shape[-1]:
+        raise ArgumentValueError(
+            f"For 'dense', the last axis of the input must be as long as that of the weight, but the shapes are "
+            f"{list(input.shape)} and {list(weight.shape)}."
+        )
+    same_type("dense", input, weight)
     return F.linear(input, weight, bias)
 
 
 @op("mint.nn.functional", dtype=SAME)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The input times the transposed weight, plus the bias."""
-    return F.linear(input, weight, bias)
+    """input @ weight.T + bias."""
+    return dense.raw(input, weight, bias)
+
+
+Dense = primitive("Dense", dense)

@@ -19,6 +19,7 @@ LACKING = (
     "Select CPU operator", "Kernel select failed", "unregistered", "Not found op", "Framework Unexpected Exception",
     "not supported on CPU", "kernel is not", "Unsupported op", "KernelMod Init Failed",
     "Create device context failed", "Ascend only", "not supported on this device",
+    "Create kernelmod for op", "Not implement exception",
 )  # fmt: skip
 
 

@@ -11,6 +11,17 @@ from millrace.ops.activation import (
     sigmoid,
     silu_mint as silu,
 )
+from millrace.ops.affine import (
+    dropout2d_mint as dropout2d,
+    dropout_mint as dropout,
+    embedding,
+)
+from millrace.ops.conv import (
+    conv1d_mint as conv1d,
+    conv2d_mint as conv2d,
+    conv3d_mint as conv3d,
+    conv_transpose2d,
+)
 from millrace.ops.elementwise import (
     tanh,
 )
@@ -27,6 +38,27 @@ from millrace.ops.nonlinear import (
     threshold_,
     threshold_mint as threshold,
 )
+from millrace.ops.normalise import (
+    batch_norm_mint as batch_norm,
+    group_norm,
+    layer_norm,
+)
+from millrace.ops.pool import (
+    max_pool2d_mint as max_pool2d,
+)
+from millrace.ops.pool_means import (
+    avg_pool1d_mint as avg_pool1d,
+    avg_pool2d_mint as avg_pool2d,
+    avg_pool3d_mint as avg_pool3d,
+)
+from millrace.ops.pool_other import (
+    adaptive_avg_pool1d_mint as adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d_mint as adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_unpool2d_mint as max_unpool2d,
+)
 from millrace.ops.products import (
     linear,
 )
@@ -37,16 +69,36 @@ from millrace.ops.softmaxes import (
 )
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose2d",
+    "dropout",
+    "dropout2d",
     "elu",
     "elu_",
+    "embedding",
     "gelu",
     "glu",
+    "group_norm",
     "hardtanh",
     "hardtanh_",
+    "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool2d",
+    "max_unpool2d",
     "normalize",
     "prelu",
     "relu",
