@@ -127,6 +127,8 @@ def test_its_gradient_is_that_of_finite_differences(spec):
             continue
 
         def raw(value):
+            if isinstance(value, (tuple, list)):
+                return type(value)(raw(part) for part in value)
             if not isinstance(value, np.ndarray):
                 return getattr(value, "_torch", value)
             made = torch.from_numpy(np.array(value, np.float64 if value.dtype.kind == "f" else None))

@@ -84,6 +84,16 @@ from millrace.ops.extreme import (
     max_mint as max,
     min_mint as min,
 )
+from millrace.ops.gathers import (
+    count_nonzero_mint as count_nonzero,
+    gather_elements as gather,
+    index_select_mint as index_select,
+    nonzero,
+    take,
+)
+from millrace.ops.inplace import (
+    index_add_copy as index_add,
+)
 from millrace.ops.join import (
     chunk_mint as chunk,
     concat_mint as cat,
@@ -109,6 +119,10 @@ from millrace.ops.linalg import (
     inverse,
     trace,
     triangular_solve,
+)
+from millrace.ops.masked import (
+    masked_select,
+    searchsorted,
 )
 from millrace.ops.matrices import (
     addbmm,
@@ -170,6 +184,10 @@ from millrace.ops.reduce import (
     sum,
     var_mint as var,
 )
+from millrace.ops.scatters import (
+    scatter_add_mint as scatter_add,
+    scatter_mint as scatter,
+)
 from millrace.ops.softmaxes import (
     softmax_along as softmax,
 )
@@ -218,6 +236,7 @@ __all__ = [
     "conv2d",
     "cos",
     "cosh",
+    "count_nonzero",
     "cross",
     "div",
     "divide",
@@ -240,10 +259,13 @@ __all__ = [
     "fmod",
     "full",
     "full_like",
+    "gather",
     "greater",
     "greater_equal",
     "gt",
     "hstack",
+    "index_add",
+    "index_select",
     "inverse",
     "isfinite",
     "isinf",
@@ -263,6 +285,7 @@ __all__ = [
     "logical_xor",
     "logsumexp",
     "lt",
+    "masked_select",
     "matmul",
     "max",
     "maximum",
@@ -276,6 +299,7 @@ __all__ = [
     "neg",
     "negative",
     "nn",
+    "nonzero",
     "norm",
     "not_equal",
     "ones",
@@ -290,6 +314,9 @@ __all__ = [
     "reshape",
     "round",
     "rsqrt",
+    "scatter",
+    "scatter_add",
+    "searchsorted",
     "sigmoid",
     "sign",
     "sin",
@@ -306,6 +333,7 @@ __all__ = [
     "sum",
     "swapaxes",
     "t",
+    "take",
     "tan",
     "tanh",
     "trace",

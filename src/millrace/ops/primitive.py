@@ -92,12 +92,14 @@ def primitive(
     function: Callable[..., Any],
     init: Sequence[str] | None = None,
     call: Sequence[str] | None = None,
+    unused: Mapping[str, Any] | None = None,
     **defaults: Any,
 ) -> Any:
     """A class like ``ops.Softmax``, of an operation.
 
     `init` names the arguments of the constructor (without it: those that are no tensors), `call` those of the call
-    (without it: all others), `defaults` gives other defaults than the function's. Where more differs, declare an
+    (without it: all others), `defaults` gives other defaults than the function's, `unused` options that change nothing
+    here, such as `use_locking`. Where more differs, declare an
     operation without faces for the class, or write a class over Primitive.
     """
     spec = function.op  # type: ignore[attr-defined]
@@ -111,6 +113,10 @@ def primitive(
         )
         for n in options
     ]
+    kept += [
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value)
+        for n, value in (unused or {}).items()
+    ]
     signature = inspect.Signature(kept)
     names = [n for n in parameters if n not in options] if call is None else list(call)
     many = any(parameters[n].kind is inspect.Parameter.VAR_POSITIONAL for n in names)
@@ -122,8 +128,8 @@ def primitive(
         except TypeError as error:
             raise ArgumentTypeError(f"For '{name}', {error}; its arguments are {signature}") from None
         bound.apply_defaults()
-        self.options = dict(bound.arguments)
-        self.__dict__.update(self.options)
+        self.__dict__.update(bound.arguments)
+        self.options = {n: bound.arguments[n] for n in options}
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         if many:
