@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,27 +97,3 @@ def cache_home() -> Iterator[CacheHome]:
         yield home
     finally:
         home.close()
-
-
-def kill(process: int) -> None:
-    """End a process as a crash does, and wait until it is gone."""
-    os.kill(process, signal.SIGKILL)
-    wait_for_end(process)
-
-
-def wait_for_end(process: int, seconds: float = 30) -> None:
-    """Wait until a process is gone."""
-    deadline = time.monotonic() + seconds
-    while not has_ended(process):
-        assert time.monotonic() < deadline, f"process {process} does not end"
-        time.sleep(0.01)
-
-
-def has_ended(process: int) -> bool:
-    """Whether a process and all its threads are gone; one that nobody waits for is."""
-    folder = Path(f"/proc/{process}")
-    try:
-        alone = len(list((folder / "task").iterdir())) == 1
-        return alone and (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 
 import numpy as np
@@ -16,7 +17,8 @@ from millrace.cli import cache_admin, main
 from millrace.cli.doctor.finding import size
 from millrace.core.errors import CacheError
 from millrace.data.cache import admin
-from tests.cache_server import BIN, CacheHome, has_ended, kill, wait_for_end
+from tests.cache_server import BIN, CacheHome
+from tests.ending import has_ended, kill, wait_for_end
 
 
 @pytest.fixture
@@ -191,8 +193,6 @@ def test_a_server_for_other_machines(said, home: CacheHome, tmp_path, monkeypatc
     key = tmp_path / "key"
     key.write_text("0123456789abcdef")
     key.chmod(0o600)
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.2", 0))
         port = str(probe.getsockname()[1])
@@ -281,3 +281,64 @@ def test_a_dead_server_is_replaced(home: CacheHome, said):
     assert said("start")[0] == 0
     assert has_ended(process)
     assert admin.stale() == []
+
+
+def test_a_folder_with_too_long_a_name(home: CacheHome, said, monkeypatch):
+    """The system allows 107 letters for a socket; what to do is said, and nothing stays."""
+    long = home.folder / ("x" * 90)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    status, out, err = said("start")
+    assert (status, out) == (2, "")
+    assert err.startswith("millrace cache start: the cache server ended at once: ")
+    assert err.endswith("AF_UNIX path too long; a shorter XDG_RUNTIME_DIR helps\n")
+    assert [name for name in home.files() if not name.endswith(".log")] == [long.name]
+
+
+def test_a_folder_that_cannot_be_made(home: CacheHome, said):
+    (home.folder / "millrace").write_text("a file")
+    status, _, err = said("start")
+    assert status == 2
+    assert f"{home.folder}/millrace cannot be made" in err
+    (home.folder / "millrace").unlink()
+
+
+def test_a_port_that_another_program_has(home: CacheHome, said, tmp_path):
+    """Only a server that is open to other machines needs one of the network's."""
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef")
+    key.chmod(0o600)
+    with socket.create_server(("127.0.0.2", 0)) as other:
+        port = str(other.getsockname()[1])
+        status, _, err = said("start", "--key", str(key), "--host", "127.0.0.2", "--port", port)
+        assert status == 2
+        assert f"port {port} of 127.0.0.2 cannot be opened: Address already in use" in err
+        assert said("start", "--port", port)[0] == 0
+
+
+def test_two_starts_at_once(home: CacheHome):
+    """One of them serves, the other one says so."""
+    command = [str(BIN / "dataset-cache"), "--start"]
+    starts = [
+        subprocess.Popen(command, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [(start.communicate(timeout=60), start.returncode) for start in starts]
+    assert sorted(status for _, status in said) == [0, 1]
+    [refused] = [err for (_, err), status in said if status]
+    assert refused.startswith("Duplicate key. Cache server is already up and running\n")
+
+
+def test_a_server_that_hangs_up(said, home: CacheHome, monkeypatch, capsys):
+    """It was there when it was called, and is not any more."""
+
+    def gone(*_):
+        raise CacheError("the cache server is gone: it was stopped, or it died", "gone")
+
+    monkeypatch.setattr(admin, "info", gone)
+    status, _, err = said("status")
+    assert status == 1
+    assert err.startswith("millrace cache status: the cache server is gone: it was stopped, or it died; ")
+    assert err.endswith("remove what is left with: millrace cache stop\n")
+    assert cache_admin.main(["--server_info"]) == 1
+    assert capsys.readouterr().err.splitlines()[1] == "the cache server is gone: it was stopped, or it died"

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from millrace.data.cache import admin
-from tests.cache_server import CacheHome, has_ended, kill, wait_for_end
+from tests.cache_server import CacheHome
+from tests.ending import has_ended, kill, wait_for_end
 
 # Keeps rows of 1 MB in memory (or on disk), says so, and goes on reading until it is told to end.
 CLIENT = """
@@ -193,7 +194,7 @@ def test_what_is_not_a_servers_is_left_alone(home: CacheHome) -> None:
 
 def test_many_starts_and_stops_leave_nothing(home: CacheHome) -> None:
     servers = []
-    for _ in range(4):
+    for _ in range(3):
         servers.append(home.start())
         assert home.run("dataset-cache", "--stop").returncode == 0
         assert home.files() == []

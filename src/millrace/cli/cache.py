@@ -91,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         asked = arguments.action in ("status", "sessions")
         at = "" if port == PORT else f" --port {port}"
         text = f"no server is running at port {port}; start one with: millrace cache start{at}"
+        if error.kind == "gone":
+            text = f"{error}; remove what is left with: millrace cache stop{at}"
         return _failed(arguments, text, 1 if asked else 2)
 
 

@@ -321,10 +321,13 @@ _DOERS: dict[str, Callable[[str, int, int, _Start], None]] = {
 
 def _explain(error: CacheError, host: str, port: int, session: int, prog: str) -> NoReturn:
     """MindSpore's sentence first, then what is known here."""
-    kind = "unreachable" if error.kind in admin.NO_SERVER else error.kind
+    lost = (
+        f"Network error. Cache server with port {port} is unreachable. Make sure the server is running or started "
+        "under the same user as the client.\n"
+    )
     lines = {
-        "unreachable": f"Network error. Cache server with port {port} is unreachable. Make sure the server is "
-        f"running or started under the same user as the client.\nStart one with: {prog} --start -p {port}",
+        "unreachable": f"{lost}Start one with: {prog} --start -p {port}",
+        "gone": f"{lost}{error}",
         "running": "Duplicate key. Cache server is already up and running\n"
         f"It listens on port {port}; stop it with: {prog} --stop -p {port}",
         "session": f"Unexpected error. Session id {session} not found in server on port {port}.",
@@ -332,4 +335,4 @@ def _explain(error: CacheError, host: str, port: int, session: int, prog: str) -
         f"To open a server to other machines: millrace cache start --host {host} --key FILE",
         "spill": f"Spilling directory is not writable\n{error}",
     }
-    raise _Refused(lines.get(kind, str(error))) from error
+    raise _Refused(lines.get(error.kind, str(error))) from error

@@ -11,7 +11,8 @@ from millrace.cli.doctor.cache import shared_cache
 from millrace.cli.doctor.finding import Machine, Space
 from millrace.core.errors import CacheError
 from millrace.data.cache import admin
-from tests.cache_server import CacheHome, kill
+from tests.cache_server import CacheHome
+from tests.ending import kill
 
 GB = 10**9
 

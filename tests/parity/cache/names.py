@@ -54,11 +54,10 @@ def names(ds: Any, folder: Path, port: int, session: int) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> None:
-    """Six small pictures of two kinds, and three lines."""
+    """Six pictures of two kinds, which take long enough to decode that they are kept, and three lines."""
+    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
     for kind in "ab":
         (folder / "photos" / kind).mkdir(parents=True, exist_ok=True)
         for number in range(3):
-            Image.fromarray(np.full((8, 9, 3), number * 10, np.uint8)).save(
-                folder / "photos" / kind / f"{number}.png"
-            )
+            Image.fromarray(noise + number).save(folder / "photos" / kind / f"{number}.png")
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")

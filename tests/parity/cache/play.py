@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.cache_server import kill
+from tests.ending import kill
 
 SESSION = re.compile(r"Session created for server on port \d+: (\d+)")
 PROCESS = re.compile(r"process id (\d+)")

@@ -8,8 +8,9 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
-from millrace.core.errors import CacheError
+from millrace.core.errors import CacheError, MillraceError
 
 from .admin import ALREADY
 from .gateway import Gateway
@@ -27,7 +28,25 @@ def main(arguments: list[str]) -> int:
     lock = Lock(home)
     if not lock.take():
         return ALREADY
-    home.clean()
+    try:
+        home.clean()
+        about = {
+            "hostname": host,
+            "workers": int(workers) or 1,
+            "log_level": int(log_level),
+            "release": importlib.metadata.version("millrace"),
+        }
+        _serve(home, Rooms(int(memory), spill), about, key_file)
+    except (MillraceError, OSError) as error:
+        sys.stderr.write(f"{error}\n")  # the log's last line, which whoever starts the server shows
+        return 1
+    finally:
+        home.clean()
+        lock.close(remove=True)
+    return 0
+
+
+def _serve(home: Home, rooms: Rooms, about: dict[str, Any], key_file: str) -> None:
     _many_descriptors()
     os.umask(0o077)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -36,24 +55,20 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         raise CacheError(f"{home.socket} cannot be made: {error}; a shorter XDG_RUNTIME_DIR helps") from error
     listener.listen(128)
-    about = {
-        "hostname": host,
-        "workers": int(workers) or 1,
-        "log_level": int(log_level),
-        "release": importlib.metadata.version("millrace"),
-    }
-    server = Server(listener, Rooms(int(memory), spill), about)
+    server = Server(listener, rooms, about)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     home.describe()
+    if key_file:
+        _open_door(about["hostname"], home, key_file)
+    server.serve()
+
+
+def _open_door(host: str, home: Home, key_file: str) -> None:
     try:
-        if key_file:
-            Gateway(host, int(port), read_key(key_file), str(home.socket))
-        server.serve()
-    finally:
-        home.clean()
-        lock.close(remove=True)
-    return 0
+        Gateway(host, home.port, read_key(key_file), str(home.socket))
+    except OSError as error:
+        raise CacheError(f"port {home.port} of {host} cannot be opened: {error.strerror}") from error
 
 
 def _many_descriptors() -> None:

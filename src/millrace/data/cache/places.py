@@ -1,6 +1,6 @@
 """Where a server is found: a folder of the user's own, a socket and two small files for each port.
 
-The folder is ``$XDG_RUNTIME_DIR/millrace`` or ``millrace-<user number>`` beside the other temporary files; only its
+The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` beside the other temporary files; only its
 owner may enter it. A server holds a lock on its ``.lock`` file for as long as it lives. The kernel drops the lock with
 the process, however that ends: whoever can take it has found what a dead server left, and nothing of a live one can be
 taken.
@@ -27,10 +27,16 @@ __all__ = ["Home", "Lock", "home_of", "runtime_folder", "stale_parts"]
 def runtime_folder(*, make: bool = False) -> Path:
     """The folder of this user's servers; one that belongs to somebody else is refused."""
     base = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(base) / "millrace" if base else Path(tempfile.gettempdir()) / f"millrace-{os.getuid()}"
+    # one that is not there, or not ours, came with the environment of another login (su, docker exec)
+    usable = base and os.access(base, os.W_OK | os.X_OK)
+    folder = Path(base) / "millrace" if base and usable else _beside_temporary_files()
     if make:
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700, parents=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise CacheError(
+                f"{folder} cannot be made ({error.strerror}): name a folder of your own in XDG_RUNTIME_DIR"
+            ) from error
     try:
         found = folder.lstat()
     except FileNotFoundError:
@@ -41,6 +47,10 @@ def runtime_folder(*, make: bool = False) -> Path:
             f"{stat.S_IMODE(found.st_mode):o}): remove it, or name another one in XDG_RUNTIME_DIR"
         )
     return folder
+
+
+def _beside_temporary_files() -> Path:
+    return Path(tempfile.gettempdir()) / f"millrace-{os.getuid()}"
 
 
 class Home:
