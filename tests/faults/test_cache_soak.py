@@ -34,14 +34,8 @@ def client(server: Served, session: int, rows: int, epochs: int) -> Any:
 @pytest.mark.timeout(SECONDS + 300)
 def test_soak(no_leaks: None) -> None:
     draws = random.Random(12)
-    figures = {
-        "runs": 0,
-        "rows verified": 0,
-        "kills": 0,
-        "sessions ended": 0,
-        "most memory": 0,
-        "most spilled": 0,
-    }
+    names = ("runs", "rows verified", "rows fetched", "kills", "sessions ended")
+    figures = dict.fromkeys((*names, "bytes kept", "most memory", "most spilled"), 0)
     running: list[tuple[Any, int, float]] = []
     with serving() as server:
         sessions = [server.session() for _ in range(3)]
@@ -59,9 +53,10 @@ def test_soak(no_leaks: None) -> None:
                     running.append(
                         (client(server, draws.choice(sessions), rows, epochs), rows * epochs, dies)
                     )
-                if draws.random() < 0.01 and time.monotonic() < end:
-                    _replace_session(server, sessions, draws.randrange(3))
-                    figures["sessions ended"] += 1
+                if draws.random() < 0.003 and time.monotonic() < end:
+                    at = draws.randrange(3)
+                    _end_session(server, sessions[at], figures)
+                    sessions[at] = server.session()
                 running = [entry for entry in running if not _ended(entry, figures)]
                 now = admin.info(port=server.port)
                 figures["most memory"] = max(figures["most memory"], now.memory_used)
@@ -73,11 +68,8 @@ def test_soak(no_leaks: None) -> None:
                 process.kill()
                 process.communicate()
         until(lambda: admin.info(port=server.port).clients == 0, "the end of all leases")
-        kept = [cache for session in admin.sessions(port=server.port) for cache in session.caches]
-        figures["hits"] = sum(cache.hits for cache in kept)
-        figures["bytes kept"] = sum(cache.memory_bytes + cache.disk_bytes for cache in kept)
         for session in sessions:
-            admin.destroy(port=server.port, session=session)
+            _end_session(server, session, figures)
         after = admin.info(port=server.port)
         assert (after.memory_used, after.spill_used, after.sessions) == (0, 0, 0)
         assert len(os.listdir(f"/proc/{after.pid}/fd")) <= descriptors
@@ -89,11 +81,16 @@ def test_soak(no_leaks: None) -> None:
         print(f"  {name}: {value}")
     assert figures["runs"] > 0
     assert figures["most spilled"] > 0
+    assert figures["rows fetched"] > 0
 
 
-def _replace_session(server: Served, sessions: list[int], at: int) -> None:
-    admin.destroy(port=server.port, session=sessions[at])
-    sessions[at] = server.session()
+def _end_session(server: Served, session: int, figures: dict[str, int]) -> None:
+    for found in admin.sessions(port=server.port):
+        if found.session == session:
+            figures["rows fetched"] += sum(cache.hits for cache in found.caches)
+            figures["bytes kept"] += sum(cache.memory_bytes + cache.disk_bytes for cache in found.caches)
+    admin.destroy(port=server.port, session=session)
+    figures["sessions ended"] += 1
 
 
 def _ended(entry: tuple[Any, int, float], figures: dict[str, int]) -> bool:

@@ -102,7 +102,10 @@ class SourceDataset(Dataset):
     def _first_plan(self) -> Plan:
         """The plan of the first run: operations numbered, the seed fixed."""
         seed = self._first_seed() if settings.current().seed is None else None
-        return bind(self._node, settings.current(), seed)
+        node = self._node
+        if isinstance(node, ops.Read) and node.cache is not None:
+            node = node.replace(cache=None)  # a single row is read from its file
+        return bind(node, settings.current(), seed)
 
     def _draws_at(self, row: int) -> Draws:
         """The random numbers of a row of the source in the first epoch."""
