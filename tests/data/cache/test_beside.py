@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -193,3 +194,39 @@ def test_another_process_gets_the_same_rows(shared_server: Served) -> None:
             for epoch in rows
         ]
         assert json.loads(line) == plain
+
+
+def in_a_child(work: Any) -> str:
+    """What a forked process says of some work; it ends without the parent's clean-up."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writes, str(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads) as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@both
+def test_a_forked_process(name: str) -> None:
+    """It may go on with the dataset, in the middle of a run of its parent: both get their rows."""
+    settings.update(executor="inline")
+    wanted = epochs_of(PLAIN[name]())
+    data = CACHED[name]()
+    iterator = started(data, 3)
+    got = [[next(iterator)]]
+
+    def work() -> bool:
+        assert_same(epochs_of(data), wanted)
+        return True
+
+    for _ in range(2):
+        assert in_a_child(work) == "True"
+    got[0] += list(iterator)
+    got += [list(iterator), list(iterator)]
+    assert_same(got, wanted)
