@@ -47,6 +47,8 @@ NAMES = (
     "text_lookup",
     "audio_mel",
     "audio_filter",
+    "cache_jpeg",
+    "cache_small",
 )
 
 
