@@ -39,6 +39,8 @@ __all__ = [
 NO_SERVER = ("unreachable", "gone")
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
+# Whoever sits at a terminal waits no longer for an answer.
+PATIENCE = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +181,7 @@ def _end(home: Home, lock: Lock) -> None:
     """Ask the server to end; where it does not answer, end it. The lock tells when it is gone."""
     said = home.said()
     with contextlib.suppress(CacheError, OSError):
-        connection = Connection(str(home.socket))
+        connection = Connection(str(home.socket), PATIENCE)
         with contextlib.closing(connection):
             connection.ask(do="stop")
     deadline = time.monotonic() + STOP_SECONDS
@@ -202,7 +204,7 @@ def _end(home: Home, lock: Lock) -> None:
 @contextlib.contextmanager
 def _asking(host: str, port: int) -> Iterator[Connection]:
     try:
-        connection = Connection(server_address(host, port))
+        connection = Connection(server_address(host, port), PATIENCE)
     except OSError as error:
         raise CacheError(
             f"no cache server is running at port {port} ({error.strerror}): start one with 'dataset-cache --start'",

@@ -30,15 +30,15 @@ ANSWER_SECONDS = 60.0
 class Connection:
     """Questions to one server, one at a time."""
 
-    def __init__(self, address: str) -> None:
-        self.address, self.owner = address, os.getpid()
+    def __init__(self, address: str, patience: float = ANSWER_SECONDS) -> None:
+        self.address, self.owner, self._patience = address, os.getpid(), patience
         # what the last answer found amiss: whoever has asked over this connection asks no more
         self.broken = ""
         self._turn = threading.RLock()
         self._shelves: dict[tuple[int, str], SharedShelf] = {}
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self._sock.settimeout(ANSWER_SECONDS)
+            self._sock.settimeout(patience)
             self._reach(_path(address))
             _, user = peer_of(self._sock)
             if user != os.getuid():
@@ -55,7 +55,7 @@ class Connection:
 
     def _reach(self, path: str) -> None:
         """Connect; where many come at once, in turn."""
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + self._patience
         while True:
             try:
                 self._sock.connect(path)
@@ -76,7 +76,7 @@ class Connection:
                 send(self._sock, packet)
                 reply, fd = receive(self._sock)
             except TimeoutError:
-                raise self._break(f"the cache server did not answer within {ANSWER_SECONDS:.0f} s") from None
+                raise self._break(f"the cache server did not answer within {self._patience:.0f} s") from None
             except OSError as error:
                 raise self._break(f"the cache server is gone ({error.strerror})") from error
             if reply is None:

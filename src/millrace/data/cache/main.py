@@ -37,6 +37,8 @@ def main(arguments: list[str]) -> int:
             "release": importlib.metadata.version("millrace"),
         }
         _serve(home, Rooms(int(memory), spill), about, key_file)
+        if not home.log.stat().st_size:  # it ended as it should, with nothing to say
+            home.log.unlink()
     except (MillraceError, OSError) as error:
         sys.stderr.write(f"{error}\n")  # the log's last line, which whoever starts the server shows
         return 1
