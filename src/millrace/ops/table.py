@@ -211,6 +211,8 @@ def _failed(spec: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
     except TypeError as wrong:
         return ArgumentTypeError(f"Failed calling {spec.name}: {wrong}; its parameters are {spec.signature}")
     for name, value in given.items():
+        if spec.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            continue  # several at once
         annotation = str(spec.function.__annotations__.get(name, ""))
         if annotation == "Tensor" and not isinstance(value, (Tensor, torch.Tensor)):
             return ArgumentTypeError(
