@@ -11,6 +11,9 @@ from millrace.ops.choose import (
     clamp,
     where_mint as where,
 )
+from millrace.ops.complexes import (
+    polar,
+)
 from millrace.ops.conv import (
     conv2d_mint as conv2d,
 )
@@ -29,6 +32,17 @@ from millrace.ops.create import (
     ones_mint as ones,
     zeros,
     zeros_like,
+)
+from millrace.ops.cut import (
+    flip,
+    narrow_mint as narrow,
+    roll,
+    select_mint as select,
+)
+from millrace.ops.diagonals import (
+    diag_mint as diag,
+    tril,
+    triu,
 )
 from millrace.ops.elementwise import (
     abs,
@@ -191,6 +205,12 @@ from millrace.ops.scatters import (
 from millrace.ops.softmaxes import (
     softmax_along as softmax,
 )
+from millrace.ops.spread import (
+    broadcast_to,
+    meshgrid_mint as meshgrid,
+    repeat_interleave_mint as repeat_interleave,
+    tile,
+)
 
 from . import linalg, nn, special
 
@@ -226,6 +246,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "bmm",
+    "broadcast_to",
     "cat",
     "cdist",
     "ceil",
@@ -238,6 +259,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "cross",
+    "diag",
     "div",
     "divide",
     "dot",
@@ -254,6 +276,7 @@ __all__ = [
     "expm1",
     "eye",
     "flatten",
+    "flip",
     "floor",
     "floor_divide",
     "fmod",
@@ -290,11 +313,13 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
     "mm",
     "mul",
     "mv",
+    "narrow",
     "ne",
     "neg",
     "negative",
@@ -306,17 +331,21 @@ __all__ = [
     "ones_like",
     "outer",
     "permute",
+    "polar",
     "pow",
     "prod",
     "ravel",
     "reciprocal",
     "remainder",
+    "repeat_interleave",
     "reshape",
+    "roll",
     "round",
     "rsqrt",
     "scatter",
     "scatter_add",
     "searchsorted",
+    "select",
     "sigmoid",
     "sign",
     "sin",
@@ -336,9 +365,12 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tile",
     "trace",
     "transpose",
     "triangular_solve",
+    "tril",
+    "triu",
     "trunc",
     "unbind",
     "unsqueeze",

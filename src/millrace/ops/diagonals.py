@@ -33,7 +33,6 @@ __all__ = [
     "diagflat",
     "diagonal",
     "diagonal_method",
-    "diagonal_scatter",
     "lower_places",
     "matrix_band_part",
     "matrix_diag",
@@ -97,12 +96,6 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last axis as the diagonal of two."""
     return torch.diag_embed(input, offset, dim1, dim2)
-
-
-@op("ops", "Tensor", dtype=SAME)
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The tensor with other elements on its diagonal."""
-    return torch.diagonal_scatter(input, src, offset, dim1, dim2)
 
 
 def _matrices(input: Tensor, name: str) -> Tensor:

@@ -61,14 +61,6 @@ def _(make):
     yield Fails(make(2), 0, 1, 5)
 
 
-@samples(d.diagonal_scatter)
-def _(make):
-    yield Call(make(3, 3), make(3))
-    yield Call(make(3, 3).T, make(2), 1)
-    yield Call(make(2, 3, 3), make(2, 3), 0, 1, 2)
-    yield Fails(make(3, 3), make(2))
-
-
 @samples(d.tril, d.triu)
 def _(make):
     yield Call(make(3, 3))
