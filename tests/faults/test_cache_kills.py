@@ -215,7 +215,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "times", [10, pytest.param(200, marks=[pytest.mark.nightly, pytest.mark.timeout(900)])]
+    "times", [7, pytest.param(200, marks=[pytest.mark.nightly, pytest.mark.timeout(900)])]
 )
 def test_starts_and_stops(times: int, no_leaks: None) -> None:
     """Every third one is killed."""
