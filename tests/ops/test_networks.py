@@ -30,3 +30,36 @@ def test_the_gradient_of_batch_norm(training):
         return normalise.batch_norm.raw(x, mean.clone(), variance.clone(), scale, bias, training)
 
     torch.autograd.gradcheck(made, [t.requires_grad_() for t in (x, scale, bias)], fast_mode=True)
+
+
+def test_the_gradient_of_regions_by_the_features():
+    from millrace.ops import boxes
+
+    draw = torch.Generator().manual_seed(0)
+    features = torch.randn((2, 2, 6, 5), dtype=torch.float64, generator=draw).requires_grad_()
+    rois = torch.tensor([[0, 1, 1, 6, 5], [1, 0, 0, 12, 12]], dtype=torch.float64)
+    torch.autograd.gradcheck(lambda x: boxes.roi_align.raw(x, rois, 2, 3, 0.5), [features], fast_mode=True)
+
+
+def test_summaries_reach_whoever_listens():
+    from millrace.ops.summaries import on_summary
+
+    seen = []
+    stop = on_summary(lambda kind, name, value: seen.append((kind, name, value.asnumpy().tolist())))
+    try:
+        ops.ScalarSummary()("loss", Tensor(0.5))
+        ops.TensorSummary()("a name with spaces", Tensor([1, 2]))
+        with pytest.raises(TypeError, match="must be a Tensor"):
+            ops.ImageSummary()("x", 3)
+        with pytest.raises(TypeError, match="must be a str"):
+            ops.HistogramSummary()(3, Tensor(0.5))
+    finally:
+        stop()
+    ops.ScalarSummary()("loss", Tensor(0.5))
+    assert seen == [("scalar", "loss", 0.5), ("tensor", "a name with spaces", [1, 2])]
+
+
+def test_flags_of_overflow():
+    assert ops.FloatStatus()(Tensor([1.0, float("nan")])).asnumpy().tolist() == [1]
+    flag = ops.NPUAllocFloatStatus()()
+    assert ops.NPUClearFloatStatus()(flag).shape == ops.NPUGetFloatStatus()(flag).shape == (8,)

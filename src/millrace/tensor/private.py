@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["below_autograd", "functions", "methods", "out_of_memory"]
+__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "out_of_memory"]
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)
@@ -19,3 +19,13 @@ methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
 
 # Calls inside it remember nothing for a backward; the mode of gradients stays as it is, since some kernels ask for it.
 below_autograd: Any = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
+
+
+def _ctc_without_alpha(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    logs, targets, inputs, lengths, blank, zero_infinity = args
+    losses = torch.nn.functional.ctc_loss(logs, targets, inputs, lengths, blank, "none", zero_infinity)
+    return losses, losses.new_empty(0)
+
+
+# The loss of sequences with the forward variables; lengths stay tensors, so that a recording holds no values of them.
+ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor", _ctc_without_alpha)

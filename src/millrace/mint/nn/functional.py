@@ -25,6 +25,17 @@ from millrace.ops.conv import (
 from millrace.ops.elementwise import (
     tanh,
 )
+from millrace.ops.losses import (
+    binary_cross_entropy_mint as binary_cross_entropy,
+    binary_cross_entropy_with_logits_mint as binary_cross_entropy_with_logits,
+    cross_entropy,
+    kl_div_mint as kl_div,
+    mse_loss,
+    nll_loss_mint as nll_loss,
+)
+from millrace.ops.margins import (
+    soft_margin_loss,
+)
 from millrace.ops.nonlinear import (
     elu_,
     elu_mint as elu,
@@ -62,6 +73,11 @@ from millrace.ops.pool_other import (
 from millrace.ops.products import (
     linear,
 )
+from millrace.ops.resize import (
+    grid_sample,
+    interpolate_mint as interpolate,
+    upsample_mint as upsample,
+)
 from millrace.ops.softmaxes import (
     log_softmax_mint as log_softmax,
     normalized as normalize,
@@ -78,10 +94,13 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose2d",
+    "cross_entropy",
     "dropout",
     "dropout2d",
     "elu",
@@ -89,9 +108,12 @@ __all__ = [
     "embedding",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "hardtanh",
     "hardtanh_",
+    "interpolate",
+    "kl_div",
     "layer_norm",
     "leaky_relu",
     "linear",
@@ -99,6 +121,8 @@ __all__ = [
     "logsigmoid",
     "max_pool2d",
     "max_unpool2d",
+    "mse_loss",
+    "nll_loss",
     "normalize",
     "prelu",
     "relu",
@@ -106,8 +130,10 @@ __all__ = [
     "relu_",
     "sigmoid",
     "silu",
+    "soft_margin_loss",
     "softmax",
     "tanh",
     "threshold",
     "threshold_",
+    "upsample",
 ]
