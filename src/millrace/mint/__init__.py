@@ -7,6 +7,10 @@ from __future__ import annotations
 from millrace.ops.activation import (
     sigmoid,
 )
+from millrace.ops.chances import (
+    bernoulli_mint as bernoulli,
+    multinomial_mint as multinomial,
+)
 from millrace.ops.choose import (
     clamp,
     where_mint as where,
@@ -50,6 +54,16 @@ from millrace.ops.diagonals import (
     diag_mint as diag,
     tril,
     triu,
+)
+from millrace.ops.draws import (
+    normal_mint as normal,
+    rand_like_mint as rand_like,
+    rand_mint as rand,
+    randint_like_mint as randint_like,
+    randint_mint as randint,
+    randn_like_mint as randn_like,
+    randn_mint as randn,
+    randperm_mint as randperm,
 )
 from millrace.ops.elementwise import (
     abs,
@@ -266,6 +280,7 @@ __all__ = [
     "atan2",
     "atanh",
     "baddbmm",
+    "bernoulli",
     "bincount",
     "bitwise_and",
     "bitwise_or",
@@ -351,6 +366,7 @@ __all__ = [
     "minimum",
     "mm",
     "mul",
+    "multinomial",
     "mv",
     "nansum",
     "narrow",
@@ -360,6 +376,7 @@ __all__ = [
     "nn",
     "nonzero",
     "norm",
+    "normal",
     "not_equal",
     "ones",
     "ones_like",
@@ -368,6 +385,13 @@ __all__ = [
     "polar",
     "pow",
     "prod",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
     "ravel",
     "reciprocal",
     "remainder",

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "out_of_memory"]
+__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "out_of_memory", "standard_gamma"]
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)
@@ -29,3 +29,13 @@ def _ctc_without_alpha(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 # The loss of sequences with the forward variables; lengths stay tensors, so that a recording holds no values of them.
 ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor", _ctc_without_alpha)
+
+
+def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Numbers of gamma distributions with rate 1; without the private function, from PyTorch's own generator."""
+    made: torch.Tensor
+    if hasattr(torch, "_standard_gamma"):
+        made = torch._standard_gamma(alpha, generator=generator)
+    else:
+        made = torch.distributions.Gamma(alpha, 1.0).rsample()
+    return made
