@@ -46,7 +46,7 @@ class CacheCounts:
     """What a cache did: rows it gave, rows that were made and stored, and the seconds that it saved.
 
     >>> CacheCounts(hits=2) + CacheCounts(hits=1, reason="full")
-    CacheCounts(hits=3, made=0, stored=0, bytes=0, saved=0.0, reason='full')
+    CacheCounts(hits=3, made=0, stored=0, bytes=0, on_disk=0, saved=0.0, reason='full')
     """
 
     hits: int = 0
@@ -54,6 +54,8 @@ class CacheCounts:
     stored: int = 0
     # of the rows that were stored
     bytes: int = 0
+    # of these on a disk
+    on_disk: int = 0
     # seconds of making that fetching spared
     saved: float = 0.0
     # why rows were not stored
@@ -65,6 +67,7 @@ class CacheCounts:
             self.made + more.made,
             self.stored + more.stored,
             self.bytes + more.bytes,
+            self.on_disk + more.on_disk,
             self.saved + more.saved,
             more.reason or self.reason,
         )

@@ -74,6 +74,7 @@ class DistantShelf:
     ) -> None:
         self.key = key
         self.refused: str | None = None
+        self.on_disk = 0  # the other machine knows
         self._server = server
         said, _ = server.ask(do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling)
         self._number = int(said["shelf"])

@@ -40,6 +40,8 @@ class Shelf:
         self._owner = os.getpid()
         # why rows are not kept any more: no room, or values that are no arrays
         self.refused: str | None = None
+        # bytes that this process has put on a disk
+        self.on_disk = 0
         # seconds that a row took to make, as far as those who kept rows have said
         self.cost: float | None = None
         self._tag = tag_of(key)
@@ -188,6 +190,7 @@ class Shelf:
                     return 0
             finally:
                 self._written()
+        self.on_disk += length if writer.checked else 0
         first = int(place_of(slab, at))
         self.table.put(numbers, np.arange(first, first + len(numbers), dtype=np.uint64))
         return len(numbers)

@@ -154,7 +154,16 @@ def spark(values: list[float], width: int = 24) -> str:
 def cache_words(cache: dict[str, Any]) -> str:
     """What a cache did for a stage.
 
-    >>> did = {"hits": 3, "made": 1, "stored": 1, "bytes": 2000, "saved": 0.5, "reason": "", "unit": "row"}
+    >>> did = {
+    ...     "hits": 3,
+    ...     "made": 1,
+    ...     "stored": 1,
+    ...     "bytes": 2000,
+    ...     "on_disk": 0,
+    ...     "saved": 0.5,
+    ...     "reason": "",
+    ...     "unit": "row",
+    ... }
     >>> cache_words(did)
     '3 rows fetched, 1 row made, 1 stored (2.0 kB); 500 ms of making saved'
     """
@@ -163,7 +172,8 @@ def cache_words(cache: dict[str, Any]) -> str:
     if cache["made"]:
         parts.append(f"{many(cache['made'], unit)} made")
     if cache["stored"]:
-        parts.append(f"{cache['stored']:,} stored ({megabytes(cache['bytes'])})")
+        disk = f", {megabytes(cache['on_disk'])} of it on disk" if cache["on_disk"] else ""
+        parts.append(f"{cache['stored']:,} stored ({megabytes(cache['bytes'])}{disk})")
     told = ", ".join(parts)
     if cache["saved"]:
         told += f"; {seconds(cache['saved'])} of making saved"

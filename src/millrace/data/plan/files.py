@@ -18,9 +18,36 @@ def files_state(arguments: Any) -> bytes:
     """
     made = hashlib.sha256()
     for path in sorted(set(_paths(arguments))):
-        for line in _states(path):
-            made.update(line)
+        made.update(_state_of(path))
     return made.digest()
+
+
+# Of a folder with more files than this, the state is taken once in a process, and again when a file came or went.
+MANY = 20_000
+_known: dict[str, tuple[list[int], bytes]] = {}
+
+
+def _state_of(path: str) -> bytes:
+    stamp = _stamp(path)
+    known = _known.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    made, count = hashlib.sha256(), 0
+    for line in _states(path):
+        made.update(line)
+        count += 1
+    if count > MANY:
+        _known[path] = stamp, made.digest()
+    return made.digest()
+
+
+def _stamp(path: str) -> list[int]:
+    """When a folder, and each folder in it, got or lost a file last."""
+    if not os.path.isdir(path):
+        return []
+    with os.scandir(path) as found:
+        inside = sorted(entry.path for entry in found if entry.is_dir())
+    return [os.stat(each).st_mtime_ns for each in (path, *inside)]
 
 
 def _paths(value: Any) -> Iterator[str]:

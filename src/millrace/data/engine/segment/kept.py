@@ -236,11 +236,16 @@ class KeptStep:
             return None
         spent = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
         numbers = part.origin.view(np.uint64)
+        disk = shelf.on_disk
         stored = shelf.put(made, numbers) if shelf.refused is None else 0
         shelf.cost = spent / len(part) if shelf.cost is None else shelf.cost
         shelf.note(made=len(part), seconds=spent)
         failures.cached = failures.cached + CacheCounts(
-            made=len(part), stored=stored, bytes=made.nbytes if stored else 0, reason=shelf.refused or ""
+            made=len(part),
+            stored=stored,
+            bytes=made.nbytes if stored else 0,
+            reason=shelf.refused or "",
+            on_disk=shelf.on_disk - disk,
         )
         if stored and self._worth.while_ is None:
             self._judge(shelf, numbers, spent, failures)

@@ -159,13 +159,16 @@ class KeepStage(Through):
             numbers = np.arange(self.position, self.position + rows, dtype=np.uint64)
             clock, cpu = time.perf_counter(), time.thread_time()
             try:
+                disk = shelf.on_disk
                 stored = shelf.put(chunk, numbers)
                 if stored and self._worth.while_ is None:
                     self._judge(rows, spent)
             except (CacheError, ResourceError, OSError) as error:
                 self._give_up(error)
                 return
-            counts += CacheCounts(stored=stored, bytes=chunk.nbytes if stored else 0)
+            counts += CacheCounts(
+                stored=stored, bytes=chunk.nbytes if stored else 0, on_disk=shelf.on_disk - disk
+            )
             self.stats.busy += seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
         if shelf.cost is None and spent > 0:
             shelf.cost = spent / rows
