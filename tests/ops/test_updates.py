@@ -155,3 +155,76 @@ def test_a_gradient_of_another_shape_is_refused_and_nothing_is_written():
 def test_they_pickle():
     made = pickle.loads(pickle.dumps(ops.Adam(use_nesterov=True)))
     assert made.options == {"use_locking": False, "use_nesterov": True}
+
+
+# The same for gradients of the rows 0 and 2 of three, for a first parameter [[1, 2], [-3, 4], [0.5, 0.6]].
+ROWS = {
+    "SparseApplyAdagrad": (
+        ops.SparseApplyAdagrad(0.01), [G],
+        [[[0.99905, 2.00137], [-3, 4], [0.49639, 0.59569]], [[1.11, 2.14], [2.9, 4.1], [0.69, 0.86]]],
+    ),
+    "SparseApplyAdagradV2": (
+        ops.SparseApplyAdagradV2(0.01, 1e-6), [G],
+        [[[0.99905, 2.00137], [-3, 4], [0.49639, 0.59569]], [[1.11, 2.14], [2.9, 4.1], [0.69, 0.86]]],
+    ),
+    "SparseApplyFtrl": (
+        ops.SparseApplyFtrl(0.01, 0.1, 0.2, -0.5), [G],
+        [
+            [[-0.00685, 0.00441], [-3, 4], [0.02041, 0.04447]],
+            [[1.11, 2.14], [2.9, 4.1], [0.69, 0.86]],
+            [[0.82434, -0.74723], [2.8, 4.2], [-1.80329, -4.24211]],
+        ],
+    ),
+}  # fmt: skip
+# And for the rows 0, 2 and 0 again, whose gradients are added up.
+TWICE = {
+    "SparseApplyAdagrad": (
+        ops.SparseApplyAdagrad(0.01), [G],
+        [[[0.99503, 1.99734], [-3, 4], [0.49639, 0.59569]], [[1.46, 2.26], [2.9, 4.1], [0.69, 0.86]]],
+    ),
+    "FusedSparseAdam": (
+        ops.FusedSparseAdam(), [0.9, 0.99, 0.01, 0.9, 0.99, 1e-8, G],
+        [
+            [[0.99038, 1.98693], [-3.01568, 3.9819], [0.49316, 0.59248]],
+            [[1.05, 1.93], [2.61, 3.69], [0.57, 0.67]],
+            [[1.1916, 2.1796], [2.772, 4.158], [0.6939, 0.7936]],
+        ],
+    ),
+    "FusedSparseLazyAdam": (
+        ops.FusedSparseLazyAdam(), [0.9, 0.99, 0.01, 0.9, 0.99, 1e-8, G],
+        [
+            [[0.99038, 1.98693], [-3, 4], [0.49316, 0.59248]],
+            [[1.05, 1.93], [2.9, 4.1], [0.57, 0.67]],
+            [[1.1916, 2.1796], [2.8, 4.2], [0.6939, 0.7936]],
+        ],
+    ),
+    "FusedSparseFtrl": (
+        ops.FusedSparseFtrl(0.01, 0.1, 0.2, -0.5), [G],
+        [
+            [[0.11589, 0.05399], [-3, 4], [0.02041, 0.04447]],
+            [[1.46, 2.26], [2.9, 4.1], [0.69, 0.86]],
+            [[-14.14958, -8.23839], [2.8, 4.2], [-1.80329, -4.24211]],
+        ],
+    ),
+    "FusedSparseProximalAdagrad": (
+        ops.FusedSparseProximalAdagrad(), [0.01, 0.1, 0.2, G],
+        [[[0.99256, 1.99402], [-3, 4], [0.494, 0.59333]], [[1.46, 2.26], [2.9, 4.1], [0.69, 0.86]]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "name"), [("rows", n) for n in ROWS] + [("twice", n) for n in TWICE])
+def test_a_step_of_some_rows_leaves_what_mindspores_leaves(table, name):
+    primitive, rest, wanted = (ROWS if table == "rows" else TWICE)[name]
+    gradient = np.array([[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]], np.float32)
+    rows = np.array([0, 2, 0], np.int32)
+    if table == "rows":
+        gradient, rows = gradient[:2], rows[:2]
+    first = np.array([[1, 2], [-3, 4], [0.5, 0.6]], np.float32)
+    ours = [
+        Parameter(Tensor(np.abs(first + np.float32(0.1 * i)) if i else first), name=f"p{i}")
+        for i in range(len(wanted))
+    ]
+    primitive(*ours, *(Tensor(gradient) if n is G else n for n in rest), Tensor(rows))
+    for parameter, value in zip(ours, wanted, strict=True):
+        np.testing.assert_allclose(parameter.asnumpy(), value, rtol=5e-5, atol=1e-5)

@@ -83,6 +83,10 @@ from millrace.ops.assigning import (
     assign_sub,
     zero_,
 )
+from millrace.ops.attention import (
+    flash_attention_score,
+    rotary_position_embedding,
+)
 from millrace.ops.blocks import (
     BatchToSpace,
     BatchToSpaceND,
@@ -916,6 +920,11 @@ from millrace.ops.products import (
     Dense,
     dense,
 )
+from millrace.ops.recurrent import (
+    DynamicGRUV2,
+    DynamicRNN,
+    LSTM,
+)
 from millrace.ops.reduce import (
     ReduceAll,
     ReduceAny,
@@ -1028,6 +1037,16 @@ from millrace.ops.softmaxes import (
     softmax,
     softmin,
 )
+from millrace.ops.sparse_updates import (
+    FusedSparseAdam,
+    FusedSparseFtrl,
+    FusedSparseLazyAdam,
+    FusedSparseProximalAdagrad,
+    SparseApplyAdagrad,
+    SparseApplyAdagradV2,
+    SparseApplyFtrl,
+    SparseApplyProximalAdagrad,
+)
 from millrace.ops.spread import (
     BroadcastTo,
     Expand,
@@ -1101,6 +1120,13 @@ from millrace.ops.updates import (
     FusedWeightScaleApplyMomentum,
     LARSUpdate,
     SGD,
+)
+from millrace.ops.volumes import (
+    DeformableOffsets,
+    ExtractVolumePatches,
+    UpsampleNearest3D,
+    UpsampleTrilinear3D,
+    deformable_conv2d,
 )
 
 __all__ = [
@@ -1204,6 +1230,7 @@ __all__ = [
     "DType",
     "DataFormatDimMap",
     "DataFormatVecPermute",
+    "DeformableOffsets",
     "Dense",
     "Depend",
     "DepthToSpace",
@@ -1215,6 +1242,8 @@ __all__ = [
     "Dropout3D",
     "DropoutDoMask",
     "DropoutGenMask",
+    "DynamicGRUV2",
+    "DynamicRNN",
     "DynamicShape",
     "Eig",
     "Einsum",
@@ -1231,6 +1260,7 @@ __all__ = [
     "ExpandDims",
     "Expm1",
     "ExtractImagePatches",
+    "ExtractVolumePatches",
     "Eye",
     "FastGeLU",
     "FastGelu",
@@ -1246,6 +1276,10 @@ __all__ = [
     "ForiLoop",
     "FractionalMaxPool3DWithFixedKsize",
     "FractionalMaxPoolWithFixedKsize",
+    "FusedSparseAdam",
+    "FusedSparseFtrl",
+    "FusedSparseLazyAdam",
+    "FusedSparseProximalAdagrad",
     "FusedWeightScaleApplyMomentum",
     "GLU",
     "Gamma",
@@ -1296,6 +1330,7 @@ __all__ = [
     "L2Normalize",
     "LARSUpdate",
     "LRN",
+    "LSTM",
     "LayerNorm",
     "LeftShift",
     "Less",
@@ -1474,6 +1509,10 @@ __all__ = [
     "SpaceToBatch",
     "SpaceToBatchND",
     "SpaceToDepth",
+    "SparseApplyAdagrad",
+    "SparseApplyAdagradV2",
+    "SparseApplyFtrl",
+    "SparseApplyProximalAdagrad",
     "SparseGatherV2",
     "SparseSoftmaxCrossEntropyWithLogits",
     "Split",
@@ -1526,6 +1565,8 @@ __all__ = [
     "UnsortedSegmentSum",
     "Unstack",
     "UpperBound",
+    "UpsampleNearest3D",
+    "UpsampleTrilinear3D",
     "WhileLoop",
     "Xlogy",
     "Zeros",
@@ -1657,6 +1698,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "deepcopy",
+    "deformable_conv2d",
     "dense",
     "depend",
     "det",
@@ -1704,6 +1746,7 @@ __all__ = [
     "fast_gelu",
     "fill",
     "fills",
+    "flash_attention_score",
     "flatten",
     "flip",
     "fliplr",
@@ -1929,6 +1972,7 @@ __all__ = [
     "rms_norm",
     "roll",
     "rot90",
+    "rotary_position_embedding",
     "round",
     "row_stack",
     "rrelu",

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 
-from .kinds import FLOATS, OTHER, SAME
+from .kinds import FLOATS, INT64, OTHER, SAME
+from .pads import pad as pad_of
 from .primitive import primitive
-from .table import op
+from .table import expose, op
 from .windows import same_type
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
     "dropout_mask",
     "dropout_mint",
     "embedding",
+    "one_hot_mint",
+    "pad_mint",
 ]
 
 
@@ -92,6 +95,33 @@ def embedding(
     if input.dtype not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For 'embedding', 'input' must be int32 or int64, but got {input.dtype}.")
     return F.embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+
+
+# --- faces of `mint.nn.functional` of other families --------------------------------------------------------------
+
+
+@op("mint.nn.functional:one_hot", dtype=INT64, differentiable=False)
+def one_hot_mint(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the number of each class, else 0; without `num_classes`, as many as the largest number needs."""
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise ArgumentTypeError(f"For 'one_hot', 'num_classes' must be an int, but got {num_classes!r}.")
+    if tensor.is_floating_point():
+        raise ArgumentTypeError(f"For 'one_hot', class numbers must be integers, but got {tensor.dtype}.")
+    if num_classes < 0:
+        return F.one_hot(tensor.long())
+    classes = torch.arange(num_classes, device=tensor.device)
+    return (tensor.unsqueeze(-1) == classes).long()
+
+
+@op("mint.nn.functional:pad", dtype=SAME)
+def pad_mint(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Elements put around the last axes: pairs (before, after), the last axis first."""
+    return pad_of.raw(input, pad, mode, value)
+
+
+# The same arguments as in `ops`.
+expose("millrace.ops.blocks", "mint.nn.functional", "fold", "pixel_shuffle", "unfold")
+expose("millrace.ops.layout", "mint.nn.functional", flatten="flatten_mint")
 
 
 # --- dropout ----------------------------------------------------------------------------------------------------

@@ -90,7 +90,9 @@ class Update(Primitive):
         return found[0] if len(found) == 1 else found
 
 
-def update(rule: Callable[..., Any], name: str, returned: int, **options: Any) -> Any:
+def update(
+    rule: Callable[..., Any], name: str, returned: int, module: str = __name__, /, **options: Any
+) -> Any:
     """The class of a step; it gives the first `returned` of its tensors back."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
     tensors = [p.name for p in parameters if p.annotation == "Tensor"]
@@ -99,7 +101,7 @@ def update(rule: Callable[..., Any], name: str, returned: int, **options: Any) -
         (Update,),
         {
             "__doc__": f"{rule.__doc__}\n\n    The parameters are written in place.",
-            "__module__": __name__,
+            "__module__": module,
             "rule": staticmethod(rule),
             "signature": inspect.Signature(
                 [
@@ -115,7 +117,7 @@ def update(rule: Callable[..., Any], name: str, returned: int, **options: Any) -
         },
     )
     made.__signature__ = made.signature  # type: ignore[attr-defined]
-    expose(__name__, "ops", name)
+    expose(module, "ops", name)
     return made
 
 
@@ -177,7 +179,7 @@ def _root(value: Any) -> Any:
     return value.sqrt() if isinstance(value, Tensor) else value**0.5
 
 
-def _adam(
+def adam_step(
     o: Any,
     var: Tensor,
     m: Tensor,
@@ -197,7 +199,7 @@ def _adam(
     var.sub_(ahead * rate / (v.sqrt() + epsilon))
 
 
-def _adam_step(
+def _adam_only(
     o: Any,
     m: Tensor,
     v: Tensor,
@@ -325,14 +327,14 @@ def _centered(
     var.sub_(torch.where(moves, step, 0.0))
 
 
-def _adagrad(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
+def adagrad_step(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
     """The gradient divided by the root of the sum of its squares."""
     if o.update_slots:
         accum.add_(grad.square())
     var.sub_(grad * lr / accum.sqrt())
 
 
-def _adagrad_v2(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
+def adagrad_v2_step(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
     """The gradient divided by the root of the sum of its squares, and epsilon."""
     if o.update_slots:
         accum.add_(grad.square())
@@ -367,7 +369,7 @@ def _adadelta(
     var.sub_(step * lr)
 
 
-def _ftrl(
+def ftrl_step(
     o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
 ) -> None:
     """Follow the regularised leader. (MindSpore's CPU kernel adds l1 with the wrong sign where `linear` is below 0.)"""
@@ -410,7 +412,7 @@ def _proximal(o: Any, var: Tensor, alpha: Any, l1: Any, l2: Any, delta: Tensor) 
     _near(var, var - delta * alpha, alpha, l1, l2)
 
 
-def _proximal_adagrad(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Tensor) -> None:
+def proximal_step(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Tensor) -> None:
     """Adagrad, then towards 0 by l1 and l2."""
     accum.add_(grad.square())
     rate = lr * torch.rsqrt(accum)
@@ -441,8 +443,8 @@ ApplyMomentum = update(
 ApplyKerasMomentum = update(_keras, "ApplyKerasMomentum", 2, use_locking=False, use_nesterov=False)
 FusedWeightScaleApplyMomentum = update(_scaled_momentum, "FusedWeightScaleApplyMomentum", 1)
 SGD = update(_sgd, "SGD", 1, dampening=0.0, weight_decay=0.0, nesterov=False)
-Adam = update(_adam, "Adam", 3, use_locking=False, use_nesterov=False)
-AdamNoUpdateParam = update(_adam_step, "AdamNoUpdateParam", 2, use_locking=False, use_nesterov=False)
+Adam = update(adam_step, "Adam", 3, use_locking=False, use_nesterov=False)
+AdamNoUpdateParam = update(_adam_only, "AdamNoUpdateParam", 2, use_locking=False, use_nesterov=False)
 AdamWeightDecay = update(_adam_decay, "AdamWeightDecay", 3, **_LOCK)
 ApplyAdamWithAmsgrad = update(
     _amsgrad, "ApplyAdamWithAmsgrad", 4, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False
@@ -451,14 +453,16 @@ ApplyAdamWithAmsgradV2 = update(_amsgrad_v2, "ApplyAdamWithAmsgradV2", 4, **_LOC
 ApplyAdaMax = update(_adamax, "ApplyAdaMax", 3)
 ApplyRMSProp = update(_rmsprop, "ApplyRMSProp", 1, **_LOCK)
 ApplyCenteredRMSProp = update(_centered, "ApplyCenteredRMSProp", 1, **_LOCK)
-ApplyAdagrad = update(_adagrad, "ApplyAdagrad", 2, update_slots=True)
-ApplyAdagradV2 = update(_adagrad_v2, "ApplyAdagradV2", 2, epsilon=inspect.Parameter.empty, update_slots=True)
+ApplyAdagrad = update(adagrad_step, "ApplyAdagrad", 2, update_slots=True)
+ApplyAdagradV2 = update(
+    adagrad_v2_step, "ApplyAdagradV2", 2, epsilon=inspect.Parameter.empty, update_slots=True
+)
 ApplyAdagradDA = update(_adagrad_da, "ApplyAdagradDA", 1, **_LOCK)
 ApplyAdadelta = update(_adadelta, "ApplyAdadelta", 3)
-ApplyFtrl = update(_ftrl, "ApplyFtrl", 1, **_LOCK)
+ApplyFtrl = update(ftrl_step, "ApplyFtrl", 1, **_LOCK)
 ApplyAddSign = update(_add_sign, "ApplyAddSign", 2)
 ApplyPowerSign = update(_power_sign, "ApplyPowerSign", 2)
 ApplyGradientDescent = update(_descent, "ApplyGradientDescent", 1)
 ApplyProximalGradientDescent = update(_proximal, "ApplyProximalGradientDescent", 1)
-ApplyProximalAdagrad = update(_proximal_adagrad, "ApplyProximalAdagrad", 2, **_LOCK)
+ApplyProximalAdagrad = update(proximal_step, "ApplyProximalAdagrad", 2, **_LOCK)
 LARSUpdate = update(_lars, "LARSUpdate", 0, epsilon=1e-5, hyperpara=0.001, use_clip=False)

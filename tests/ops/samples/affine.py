@@ -98,3 +98,19 @@ def _(make):
 @samples(a.dropout_by_bits)
 def _(make):
     yield Call(make(3, 4), np.arange(16, dtype=np.uint8), 0.5)
+
+
+@samples(a.one_hot_mint)
+def _(make):
+    yield Call(make(3, dtype="int64", low=0, high=4), 5)
+    yield Call(make(2, 3, dtype="int64", low=0, high=4))
+    yield Fails(make(3), 5)
+
+
+@samples(a.pad_mint)
+def _(make):
+    yield Call(make(2, 3), (1, 2))
+    yield Call(make(2, 3, 4), (1, 2, 0, 1), "constant", 5.0)
+    yield Call(make(1, 2, 3, 4), (1, 2, 1, 1), "reflect")
+    yield Call(make(1, 2, 3, 4), (1, 2, 1, 1), "replicate")
+    yield Fails(make(2, 3), (1, 2), "text")

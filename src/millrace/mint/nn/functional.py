@@ -15,6 +15,13 @@ from millrace.ops.affine import (
     dropout2d_mint as dropout2d,
     dropout_mint as dropout,
     embedding,
+    one_hot_mint as one_hot,
+    pad_mint as pad,
+)
+from millrace.ops.blocks import (
+    fold,
+    pixel_shuffle,
+    unfold,
 )
 from millrace.ops.conv import (
     conv1d_mint as conv1d,
@@ -24,6 +31,9 @@ from millrace.ops.conv import (
 )
 from millrace.ops.elementwise import (
     tanh,
+)
+from millrace.ops.layout import (
+    flatten_mint as flatten,
 )
 from millrace.ops.losses import (
     binary_cross_entropy_mint as binary_cross_entropy,
@@ -106,6 +116,8 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
+    "flatten",
+    "fold",
     "gelu",
     "glu",
     "grid_sample",
@@ -124,6 +136,9 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "normalize",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
     "prelu",
     "relu",
     "relu6",
@@ -135,5 +150,6 @@ __all__ = [
     "tanh",
     "threshold",
     "threshold_",
+    "unfold",
     "upsample",
 ]
