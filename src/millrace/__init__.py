@@ -75,6 +75,13 @@ __all__ = [
     "ms_function",
     "mutable",
     "no_inline",
+    "get_grad",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "recompute",
+    "vjp",
+    "vmap",
 ]
 
 from_numpy = Tensor.from_numpy
@@ -100,6 +107,10 @@ __getattr__ = _lazy(
         "ops": "millrace.ops",
         "tensor": "millrace.tensor",
         "value_and_grad": "millrace.grad.functions",
+        **dict.fromkeys(("get_grad", "jvp", "vjp"), "millrace.grad.products"),
+        **dict.fromkeys(("jacfwd", "jacrev"), "millrace.grad.jacobian"),
+        "recompute": "millrace.grad.again",
+        "vmap": "millrace.grad.mapping",
     },
 )
 

@@ -47,8 +47,17 @@ CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",)}
 LAZY: dict[str, dict[str, str]] = {
     "ops": {
         "GradOperation": "millrace.grad.operation",
+        "derivative": "millrace.grad.products",
+        "get_grad": "millrace.grad.products",
         "grad": "millrace.grad.functions",
+        "jacfwd": "millrace.grad.jacobian",
+        "jacrev": "millrace.grad.jacobian",
+        "jet": "millrace.grad.products",
+        "jvp": "millrace.grad.products",
+        "linearize": "millrace.grad.products",
         "value_and_grad": "millrace.grad.functions",
+        "vjp": "millrace.grad.products",
+        "vmap": "millrace.grad.mapping",
     },
 }
 NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."

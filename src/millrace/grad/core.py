@@ -11,23 +11,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from millrace.core.errors import ArgumentValueError, OperationError
 from millrace.core.tensor import Tensor
+from millrace.ops.custom import filled
+from millrace.ops.watch import through
 from millrace.tensor import modes
 from millrace.tensor.failures import explain
 from millrace.tensor.storage import wrap
 
-__all__ = ["Differentiated", "differentiate", "flatten"]
+__all__ = ["Differentiated", "detached", "differentiate", "flatten", "leaf", "mapping", "nested", "watched"]
 
 
 class _Depth(threading.local):
-    """How many differentiated calls this thread is inside of."""
+    """How many differentiated calls, and how many calls for many rows at once, this thread is inside of."""
 
     calls = 0
+    maps = 0
 
 
 _depth = _Depth()
@@ -54,8 +57,13 @@ def flatten(value: Any) -> Iterator[torch.Tensor]:
             yield from flatten(part)
 
 
+def nested() -> bool:
+    """Whether this runs inside of a differentiated call, which may hold anything of what happens here."""
+    return _depth.calls > 0
+
+
 @contextmanager
-def _watched(weights: Sequence[torch.Tensor]) -> Iterator[None]:
+def watched(weights: Sequence[torch.Tensor]) -> Iterator[None]:
     """Weights require a gradient in here; those of an outer call go on doing so after."""
     mine = [weight for weight in weights if not weight.requires_grad]
     _depth.calls += 1
@@ -70,7 +78,17 @@ def _watched(weights: Sequence[torch.Tensor]) -> Iterator[None]:
             weight.requires_grad_(False)
 
 
-def _input(value: Tensor) -> torch.Tensor:
+@contextmanager
+def mapping() -> Iterator[None]:
+    """What runs in here runs for many rows at once, where tensors cannot be watched one by one."""
+    _depth.maps += 1
+    try:
+        yield
+    finally:
+        _depth.maps -= 1
+
+
+def leaf(value: Tensor) -> torch.Tensor:
     """An input to differentiate by: a new leaf, or, inside of another differentiated call, a step of that call."""
     data = value._torch
     if not (data.is_floating_point() or data.is_complex()):
@@ -91,14 +109,16 @@ def differentiate(
     for position in positions:
         if not -len(args) <= position < len(args):
             raise OperationError(f"Position index {position} is exceed input size.")
-    nested = _depth.calls > 0  # the outer call may hold anything of this one, also what no argument shows
+    if _depth.maps:
+        return _inside_map(function, positions, weights, args, kwargs, has_aux, sens)
+    inner = nested()  # the outer call may hold anything of this one, also what no argument shows
     raw_weights = [weight._torch for weight in weights]
     given = list(args)
-    with _watched(raw_weights):
+    with watched(raw_weights):
         chosen: list[torch.Tensor | None] = []
         for position in positions:
             value = args[position]
-            chosen.append(_input(value) if isinstance(value, Tensor) else None)
+            chosen.append(leaf(value) if isinstance(value, Tensor) else None)
             if chosen[-1] is not None:
                 given[position] = wrap(chosen[-1])
         with modes.watching():
@@ -107,14 +127,62 @@ def differentiate(
             raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
         outputs = list(flatten(value[0] if has_aux else value))
         wanted = [data for data in chosen if data is not None] + raw_weights
-        found = iter(_gradients(outputs, wanted, sens, nested))
-        inputs = [None if data is None else wrap(next(found)) for data in chosen]
-        by_weight = [wrap(next(found)) for _ in raw_weights]
-    return Differentiated(value if nested else _detached(value), inputs, by_weight)
+        found = iter(_gradients(outputs, wanted, sens, inner))
+        inputs = [
+            None if data is None else _hooked(args[position], next(found))
+            for position, data in zip(positions, chosen, strict=True)
+        ]
+        by_weight = [_hooked(weight, next(found)) for weight in weights]
+    return Differentiated(value if inner else detached(value), inputs, by_weight)
+
+
+def _hooked(tensor: Tensor, gradient: torch.Tensor) -> Tensor:
+    """The gradient of an input or a weight, after the hooks that were registered on it."""
+    hooks = tensor.__dict__.get("_gradient_hooks")
+    return wrap(through(hooks, gradient) if hooks else gradient)
+
+
+def _inside_map(
+    function: Callable[..., Any],
+    positions: Sequence[int],
+    weights: Sequence[Tensor],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    has_aux: bool,
+    sens: Any,
+) -> Differentiated:
+    """The same for many rows at once: PyTorch is given a function of its own tensors."""
+    places = [p for p in positions if isinstance(args[p], Tensor) and args[p]._torch.is_floating_point()]
+    whole = [weight._torch for weight in weights]
+    kept: list[Any] = []
+
+    def run(*tensors: torch.Tensor) -> Any:
+        given = list(args)
+        for place, data in zip(places, tensors, strict=False):
+            given[place] = wrap(data)
+        try:
+            for weight, data in zip(weights, tensors[len(places) :], strict=True):
+                weight._torch = data
+            value = function(*given, **kwargs)
+        finally:
+            for weight, data in zip(weights, whole, strict=True):
+                weight._torch = data
+        kept.append(value)
+        outputs = [o for o in flatten(value[0] if has_aux else value) if o.is_floating_point()]
+        return tuple(outputs), tuple(flatten(value))
+
+    inputs = [args[place]._torch for place in places]
+    outputs, back, made = cast(Any, torch.func.vjp(run, *inputs, *whole, has_aux=True))
+    starts = tuple(torch.ones_like(o) for o in outputs) if sens is None else tuple(flatten(sens))
+    found = [wrap(each) for each in back(starts)]
+    by_place = dict(zip(places, found, strict=False))
+    return Differentiated(
+        filled(kept[0], iter(made)), [by_place.get(p) for p in positions], found[len(places) :]
+    )
 
 
 def _gradients(
-    outputs: list[torch.Tensor], wanted: list[torch.Tensor], sens: Any, nested: bool
+    outputs: list[torch.Tensor], wanted: list[torch.Tensor], sens: Any, keep: bool
 ) -> list[torch.Tensor]:
     """Gradients of all outputs together; zeros for what had no part in them."""
     starts = list(flatten(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
@@ -132,7 +200,7 @@ def _gradients(
                 [output for output, _ in pairs],
                 [wanted[index] for index in live],
                 [start.to(output.dtype) for output, start in pairs],
-                create_graph=nested,
+                create_graph=keep,
                 allow_unused=True,
             )
         except RuntimeError as error:
@@ -141,12 +209,12 @@ def _gradients(
     return [torch.zeros_like(data) if made.get(i) is None else made[i] for i, data in enumerate(wanted)]  # type: ignore[misc]
 
 
-def _detached(value: Any) -> Any:
+def detached(value: Any) -> Any:
     """A result without its history, which would keep every step of the call alive."""
     if isinstance(value, Tensor):
         return wrap(value._torch.detach()) if value._torch.requires_grad else value
     if isinstance(value, (tuple, list)):
-        return type(value)(_detached(part) for part in value)
+        return type(value)(detached(part) for part in value)
     if isinstance(value, dict):
-        return {name: _detached(part) for name, part in value.items()}
+        return {name: detached(part) for name, part in value.items()}
     return value

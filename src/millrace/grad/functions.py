@@ -12,7 +12,7 @@ from millrace.core.tensor import Tensor
 from .core import Differentiated, differentiate
 from .steps import as_step
 
-__all__ = ["grad", "value_and_grad"]
+__all__ = ["grad", "position_list", "value_and_grad", "weight_list"]
 
 
 def grad(
@@ -68,8 +68,8 @@ def _call(
         raise ArgumentTypeError(
             f"For 'grad', the argument 'fn' must be a function or a Cell, but got {fn!r}."
         )
-    positions = _positions(grad_position)
-    watched = _weights(weights)
+    positions = position_list(grad_position)
+    watched = weight_list(weights)
     return functools.partial(_run, fn, positions, watched, has_aux)
 
 
@@ -84,7 +84,7 @@ def _run(
     return differentiate(fn, positions, weights, args, kwargs, has_aux)
 
 
-def _positions(grad_position: Any) -> tuple[int, ...]:
+def position_list(grad_position: Any) -> tuple[int, ...]:
     if grad_position is None:
         return ()
     several = grad_position if isinstance(grad_position, tuple) else (grad_position,)
@@ -93,7 +93,7 @@ def _positions(grad_position: Any) -> tuple[int, ...]:
     return several
 
 
-def _weights(weights: Any) -> list[Tensor]:
+def weight_list(weights: Any) -> list[Tensor]:
     if weights is None:
         return []
     several = [weights] if isinstance(weights, Tensor) else list(weights)
@@ -107,7 +107,7 @@ def _gathered(made: Differentiated, grad_position: Any, weights: Any, return_ids
     """Gradients in the form of the request: one alone, several in a tuple, inputs before weights."""
     by_input: Any = None
     if grad_position is not None:
-        known = _positions(grad_position)
+        known = position_list(grad_position)
         each: list[Any] = [
             (position, found) if return_ids else found
             for position, found in zip(known, made.inputs, strict=True)
@@ -119,7 +119,7 @@ def _gathered(made: Differentiated, grad_position: Any, weights: Any, return_ids
         return by_input
     named = [
         (getattr(weight, "name", None), found) if return_ids else found
-        for weight, found in zip(_weights(weights), made.weights, strict=True)
+        for weight, found in zip(weight_list(weights), made.weights, strict=True)
     ]
     by_weight: Any = named[0] if isinstance(weights, Tensor) else tuple(named)
     if grad_position is None:

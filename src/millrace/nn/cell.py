@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
+from millrace.grad.again import computed_again
 from millrace.graph.runner import run_graph
+from millrace.ops.custom import with_backward
 from millrace.tensor import modes
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
@@ -43,6 +45,8 @@ class Cell:
         state["_cells"] = OrderedDict()
         state["_hooks"] = None
         state["_to_float"] = None
+        # how gradients pass: None (as operations say), "own" (the method bprop), "again" (recompute)
+        state["_backward"] = "own" if hasattr(type(self), "bprop") else None
         state["_auto_prefix"] = auto_prefix
         state["_param_prefix"] = ""
         state["_flags"] = {}
@@ -62,12 +66,12 @@ class Cell:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
             return run_graph(self, self._plainly, args, kwargs)
-        if self._hooks is None and self._to_float is None:
+        if self._hooks is None and self._to_float is None and self._backward is None:
             return self.construct(*args, **kwargs)
         return self._with_hooks(args, kwargs)
 
     def _plainly(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None and self._to_float is None:
+        if self._hooks is None and self._to_float is None and self._backward is None:
             return self.construct(*args, **kwargs)
         return self._with_hooks(args, kwargs)
 
@@ -80,8 +84,26 @@ class Cell:
         if self._to_float is not None:
             args, kwargs = _cast(args, self._to_float), _cast(kwargs, self._to_float)
         if self._hooks is None:
-            return self.construct(*args, **kwargs)
+            return self._compute(*args, **kwargs)
         return self._hooks.around(self, args, kwargs)
+
+    def _compute(self, *args: Any, **kwargs: Any) -> Any:
+        """``construct``, with a backward of its own or computed again where that was asked for."""
+        if self._backward == "own":
+            return with_backward(
+                lambda *given: self.construct(*given, **kwargs),
+                lambda given, out, dout: self.bprop(*given, out, dout),
+                args,
+            )
+        if self._backward == "again":
+            return computed_again(self.construct, args, kwargs)
+        return self.construct(*args, **kwargs)
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
+        if self._backward is None and kwargs.get("mode", True):
+            self.__dict__["_backward"] = "again"
+            modes.changed()
 
     def to_float(self: C, dst_type: DType) -> C:
         """Compute in this floating type: inputs are cast on their way in, here and in all children."""

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from millrace.core.tensor import Tensor
+from millrace.tensor.handle import Handle, add_hook
 from millrace.tensor.storage import leaving, wrap
 
 __all__ = ["Handle", "Hooks"]
-
-_keys = itertools.count()
-
-
-class Handle:
-    """What registering a hook gives; ``remove`` takes the hook away."""
-
-    def __init__(self, table: dict[int, Callable[..., Any]], key: int) -> None:
-        self._table, self._key = table, key
-
-    def remove(self) -> None:
-        """Take the hook away; a second time changes nothing."""
-        self._table.pop(self._key, None)
 
 
 class Hooks:
@@ -38,9 +25,7 @@ class Hooks:
     def add(self, when: str, hook: Callable[..., Any]) -> Handle:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, but got {hook!r}")
-        key = next(_keys)
-        self.tables[when][key] = hook
-        return Handle(self.tables[when], key)
+        return add_hook(self.tables[when], hook)
 
     def around(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``construct`` with the hooks about it. They are called every time: no recording can hold them."""
@@ -51,7 +36,7 @@ class Hooks:
             if answer is not None:
                 args = answer if isinstance(answer, tuple) else (answer,)
         backward = self.tables["backward"] or self.tables["backward_pre"]
-        out = self._passing(cell, args, kwargs) if backward else cell.construct(*args, **kwargs)
+        out = self._passing(cell, args, kwargs) if backward else cell._compute(*args, **kwargs)
         for hook in list(self.tables["post"].values()):
             answer = hook(cell, args, out)
             out = out if answer is None else answer
@@ -61,7 +46,7 @@ class Hooks:
         """Call ``construct`` so that gradients on their way back are shown to the hooks."""
         seen: dict[str, tuple[Any, ...]] = {}
         entered = tuple(_enter(value) for value in args)
-        out = cell.construct(*entered, **kwargs)
+        out = cell._compute(*entered, **kwargs)
         results = out if isinstance(out, tuple) else (out,)
         watched = [each._torch for each in results if isinstance(each, Tensor) and each._torch.requires_grad]
         inside = [each._torch for each in entered if isinstance(each, Tensor) and each._torch.requires_grad]

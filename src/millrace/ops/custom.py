@@ -15,7 +15,7 @@ from millrace.tensor.storage import leaving, make, to_torch_dtype, wrap
 from .primitive import Primitive
 from .table import public
 
-__all__ = ["Custom", "HookBackward", "InsertGradientOf", "PyFunc", "with_backward"]
+__all__ = ["Custom", "HookBackward", "InsertGradientOf", "PyFunc", "filled", "with_backward"]
 
 
 def with_backward(
@@ -28,15 +28,15 @@ def with_backward(
     seen: dict[str, Any] = {}
     made = _Backward.apply(forward, backward, args, seen, *inputs)
     results = iter(made if isinstance(made, tuple) else (made,))
-    return _filled(seen["result"], results)
+    return filled(seen["result"], results)
 
 
-def _filled(template: Any, tensors: Any) -> Any:
+def filled(template: Any, tensors: Any) -> Any:
     """A result with its tensors replaced, in order."""
     if isinstance(template, Tensor):
         return wrap(next(tensors))
     if isinstance(template, (tuple, list)):
-        return type(template)(_filled(part, tensors) for part in template)
+        return type(template)(filled(part, tensors) for part in template)
     return template
 
 
@@ -76,7 +76,7 @@ class _Backward(torch.autograd.Function):
         inputs, results = iter(saved[: ctx.count]), iter(saved[ctx.count :])
         args = tuple(wrap(next(inputs)) if isinstance(arg, Tensor) else arg for arg in ctx.args)
         template = ctx.seen["result"]
-        found = ctx.backward_of(args, _filled(template, results), _filled(template, iter(gradients)))
+        found = ctx.backward_of(args, filled(template, results), filled(template, iter(gradients)))
         several = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(several) < len(args):
             raise OperationError(

@@ -39,6 +39,7 @@ from . import (
     softmaxes,
     spread,
     statistics,
+    watch,
 )
 
 __all__ = ["METHODS"]
@@ -261,6 +262,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "ravel": layout.ravel,
     "real": complexes.real,
     "reciprocal": elementwise.reciprocal,
+    "register_hook": watch.register_hook,
     "remainder": pairs.remainder,
     "renorm": norms.renorm,
     "repeat": spread.repeat,
