@@ -354,7 +354,9 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """The solutions of equations with triangular matrices, and the matrices."""
-    return torch.triangular_solve(b, A, upper, transpose, unitriangular)
+    matrix = A.mT if transpose else A
+    found = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return found, A.broadcast_to(found.shape[:-2] + A.shape[-2:]).clone()
 
 
 @op("ops", "mint", dtype=SAME)

@@ -162,6 +162,8 @@ def searchsorted(
     if not isinstance(values, Tensor):
         values = torch.as_tensor(values, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
     on_right = right or side == "right"
+    # what lies apart is brought together here, and PyTorch has nothing to warn of
+    sorted_sequence, values = sorted_sequence.contiguous(), values.contiguous()
     return torch.searchsorted(sorted_sequence, values, out_int32=out_int32, right=on_right, sorter=sorter)
 
 
@@ -172,7 +174,7 @@ def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tenso
         raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
     if not isinstance(v, Tensor):
         v = torch.as_tensor(v, device=input.device)
-    return torch.searchsorted(input, v, out_int32=True, right=side == "right", sorter=sorter)
+    return torch.searchsorted(input.contiguous(), v.contiguous(), out_int32=True, right=side == "right", sorter=sorter)
 
 
 @op(dtype=OTHER, differentiable=False)
@@ -194,7 +196,7 @@ SearchSorted = primitive("SearchSorted", search_sorted, init=("dtype", "right"))
 def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
     """The number of the interval between boundaries that each element lies in."""
     limits = torch.as_tensor(boundaries, dtype=torch.float32, device=input.device)
-    return torch.bucketize(input, limits, out_int32=True, right=right)
+    return torch.bucketize(input.contiguous(), limits, out_int32=True, right=right)
 
 
 @op(dtype=OTHER, differentiable=False)
