@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -25,12 +26,23 @@ def _set(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
     return {**mapping, key: value}
 
 
+def _log(x: float) -> float:
+    return math.log(x)
+
+
 class _Scalar(Primitive):
     """One of them, as an object."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(name)
         self.function = function
+        try:
+            several = len(inspect.signature(function).parameters)
+        except ValueError:  # written in C, and silent about it
+            several = 2
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if name.startswith("scalar_"):
+            self.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in "xyz"[:several]])
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -61,7 +73,7 @@ scalar_floordiv = _Scalar("scalar_floordiv", operator.floordiv)
 scalar_ge = _Scalar("scalar_ge", operator.ge)
 scalar_gt = _Scalar("scalar_gt", operator.gt)
 scalar_le = _Scalar("scalar_le", operator.le)
-scalar_log = _Scalar("scalar_log", math.log)
+scalar_log = _Scalar("scalar_log", _log)
 scalar_lt = _Scalar("scalar_lt", operator.lt)
 scalar_max = _Scalar("scalar_max", max)
 scalar_min = _Scalar("scalar_min", min)

@@ -174,7 +174,9 @@ def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tenso
         raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
     if not isinstance(v, Tensor):
         v = torch.as_tensor(v, device=input.device)
-    return torch.searchsorted(input.contiguous(), v.contiguous(), out_int32=True, right=side == "right", sorter=sorter)
+    return torch.searchsorted(
+        input.contiguous(), v.contiguous(), out_int32=True, right=side == "right", sorter=sorter
+    )
 
 
 @op(dtype=OTHER, differentiable=False)
