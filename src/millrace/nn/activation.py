@@ -1,40 +1,156 @@
-"""Activation layers, and finding one by name."""
+"""Activation layers without arguments, and finding one by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from millrace import ops
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentValueError
 
 from .cell import Cell
 
-__all__ = ["ReLU", "Sigmoid", "Tanh", "get_activation"]
+__all__ = [
+    "FastGelu",
+    "HSigmoid",
+    "HSwish",
+    "LogSigmoid",
+    "Mish",
+    "ReLU",
+    "ReLU6",
+    "SeLU",
+    "SiLU",
+    "Sigmoid",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "get_activation",
+]
 
 
-class ReLU(Cell):
-    """Each element, or 0 where it is below."""
+class Plain(Cell):
+    """A layer that is made without arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class ReLU(Plain):
+    """Each element, or 0 where it is below.
+
+    >>> from millrace import Tensor
+    >>> ReLU()(Tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
 
     def construct(self, input: Any) -> Any:
         return ops.relu(input)
 
 
-class Tanh(Cell):
+class ReLU6(Plain):
+    """Each element within 0 and 6."""
+
+    def construct(self, x: Any) -> Any:
+        return ops.relu6(x)
+
+
+class SiLU(Plain):
+    """Each element times its logistic function."""
+
+    def construct(self, x: Any) -> Any:
+        return ops.silu(x)
+
+
+class Tanh(Plain):
     """Hyperbolic tangent of each element."""
 
     def construct(self, x: Any) -> Any:
         return ops.tanh(x)
 
 
-class Sigmoid(Cell):
-    """The logistic function of each element."""
+class Tanhshrink(Plain):
+    """Each element less its hyperbolic tangent."""
 
     def construct(self, x: Any) -> Any:
-        return ops.sigmoid(x)
+        return ops.tanhshrink(x)
 
 
-# A name for each layer that needs no arguments; a family that adds one adds its name here.
-NAMES: dict[str, type[Cell]] = {"relu": ReLU, "tanh": Tanh, "sigmoid": Sigmoid}
+class Sigmoid(Plain):
+    """The logistic function of each element."""
+
+    def construct(self, input: Any) -> Any:
+        return ops.sigmoid(input)
+
+
+class LogSigmoid(Plain):
+    """The logarithm of the logistic function of each element."""
+
+    def construct(self, input_x: Any) -> Any:
+        return ops.logsigmoid(input_x)
+
+
+class Softsign(Plain):
+    """x / (1 + |x|)."""
+
+    def construct(self, x: Any) -> Any:
+        return ops.softsign(x)
+
+
+class SeLU(Plain):
+    """An exponential below 0 and a line above, scaled so that variances stay 1."""
+
+    def construct(self, input_x: Any) -> Any:
+        return ops.selu(input_x)
+
+
+class HSigmoid(Plain):
+    """The logistic function made of straight lines."""
+
+    def construct(self, input_x: Any) -> Any:
+        return ops.hardsigmoid(input_x)
+
+
+class HSwish(Plain):
+    """Each element times :class:`HSigmoid` of it."""
+
+    def construct(self, x: Any) -> Any:
+        return ops.hardswish(x)
+
+
+class Mish(Plain):
+    """x * tanh(log(1 + exp(x)))."""
+
+    def construct(self, input: Any) -> Any:
+        return ops.mish(input)
+
+
+class FastGelu(Plain):
+    """:class:`GELU` by a quicker formula."""
+
+    def construct(self, x: Any) -> Any:
+        return ops.fast_gelu(x)
+
+
+class UnknownActivation(ArgumentValueError, KeyError):
+    """A name that no activation has. MindSpore raises KeyError, which prints its text in quotes."""
+
+    __str__ = Exception.__str__
+
+
+# A name for each layer that needs no arguments; the layers with arguments add theirs.
+NAMES: dict[str, type[Cell]] = {
+    "relu": ReLU,
+    "relu6": ReLU6,
+    "silu": SiLU,
+    "tanh": Tanh,
+    "tanhshrink": Tanhshrink,
+    "sigmoid": Sigmoid,
+    "logsigmoid": LogSigmoid,
+    "softsign": Softsign,
+    "hsigmoid": HSigmoid,
+    "hswish": HSwish,
+    "mish": Mish,
+    "fast_gelu": FastGelu,
+}
 
 
 def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
@@ -45,9 +161,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"For 'get_activation', the 'name' must be str, but got {name!r}.")
     if name not in NAMES:
-        where = f"For '{prim_name}'" if prim_name else "For 'get_activation'"
-        raise ArgumentValueError(f"{where}, the 'name' must be in {sorted(NAMES)}, but got {name}.")
+        where = f"For '{prim_name}', the" if prim_name else "The"
+        raise UnknownActivation(f"{where} 'name' must be in {sorted(NAMES)}, but got {name}.")
     return NAMES[name]()

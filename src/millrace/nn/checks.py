@@ -5,8 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.tensor import Tensor
 
-__all__ = ["check_bool", "check_positive_int"]
+__all__ = [
+    "check_bool",
+    "check_choice",
+    "check_int",
+    "check_kind",
+    "check_number",
+    "check_positive_int",
+    "check_shape",
+    "numbers",
+]
+
+
+def check_kind(value: Any, name: str, owner: str, *kinds: type) -> Any:
+    """A value of one of these types; True is no int here."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        names = [kind.__name__ for kind in kinds]
+        wanted = f"'{names[0]}'" if len(names) == 1 else f"one of '{names}'"
+        raise ArgumentTypeError(
+            f"For '{owner}', the type of '{name}' should be {wanted}, but got type '{type(value).__name__}'."
+        )
+    return value
+
+
+def check_number(value: Any, name: str, owner: str) -> Any:
+    """An int or a float."""
+    return check_kind(value, name, owner, float, int)
+
+
+def check_int(value: Any, name: str, owner: str, least: int) -> int:
+    """An int, at least so large."""
+    check_kind(value, name, owner, int)
+    if value < least:
+        raise ArgumentValueError(
+            f"For '{owner}', the '{name}' must be int and must >= {least}, but got '{value}' with type 'int'."
+        )
+    return int(value)
 
 
 def check_positive_int(value: Any, name: str, owner: str) -> int:
@@ -24,6 +60,42 @@ def check_bool(value: Any, name: str, owner: str) -> bool:
     """True or False."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(
-            f"For '{owner}', the '{name}' must be bool, but got '{type(value).__name__}'."
+            f"For '{owner}', the '{name}' must be a bool, but got {type(value).__name__}."
         )
     return value
+
+
+def check_choice(value: Any, name: str, owner: str, choices: list[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentValueError(
+            f"For '{owner}', the '{name}' must be str and must be in '{choices}', but got '{value}'."
+        )
+    return value
+
+
+def check_shape(value: Any, shape: tuple[int, ...], name: str, owner: str) -> Any:
+    """A value to begin with: if it is a tensor, of this shape."""
+    if isinstance(value, Tensor) and value.shape != shape:
+        what = name.removesuffix("_init")
+        raise ArgumentValueError(
+            f"For '{owner}', {what} init shape error. The '{name}' must have the shape {shape}, but got "
+            f"'{name}': {value} with the shape {value.shape}."
+        )
+    return value
+
+
+def numbers(value: Any, count: int, name: str, owner: str, least: int = 1) -> tuple[int, ...]:
+    """A number per axis, from one for all or a tuple of them."""
+    found = value if isinstance(value, (tuple, list)) else (value,) * count
+    for each in found:
+        if isinstance(each, bool) or not isinstance(each, int):
+            raise ArgumentTypeError(
+                f"For '{owner}', the '{name}' must be an int or a tuple of {count} ints, but got {value!r}."
+            )
+    if len(found) != count or min(found) < least:
+        raise ArgumentValueError(
+            f"For '{owner}', the '{name} item' must be int and must >= {least}, and there must be {count} of them, "
+            f"but got {value!r}."
+        )
+    return tuple(found)
