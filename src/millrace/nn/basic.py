@@ -1,4 +1,4 @@
-"""Dense, and what else nets are made of first."""
+"""Dense layers: a matrix times the input."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from millrace import ops
 from millrace.core import dtype as mstype
 from millrace.core.dtype import DType
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.core.tensor import Tensor
+from millrace.core.errors import ArgumentTypeError
 from millrace.tensor.initializer import HeUniform, Uniform, initializer
 from millrace.tensor.parameter import Parameter
 
 from .activation import get_activation
 from .cell import Cell
-from .checks import check_bool, check_positive_int
+from .checks import check_bool, check_positive_int, check_shape
 
-__all__ = ["Dense"]
+__all__ = ["BiDense", "Dense", "Linear"]
 
 
 class Dense(Cell):
     """A matrix times the input, plus a bias, through an activation.
 
+    >>> from millrace import Tensor
     >>> Dense(3, 4)(Tensor([[1.0, 2.0, 3.0]])).shape
     (1, 4)
     """
@@ -42,23 +42,14 @@ class Dense(Cell):
         self.out_channels = check_positive_int(out_channels, "out_channels", "Dense")
         self.has_bias = check_bool(has_bias, "has_bias", "Dense")
         shape = (out_channels, in_channels)
-        if isinstance(weight_init, Tensor) and weight_init.shape != shape:
-            raise ArgumentValueError(
-                "For 'Dense', weight init shape error. The ndim of 'weight_init' must be equal to 2, and the first "
-                "dim must be equal to 'out_channels', and the second dim must be equal to 'in_channels'. But got "
-                f"'weight_init': {weight_init}, 'out_channels': {out_channels}, 'in_channels': {in_channels}."
-            )
         start = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(start, shape, dtype), name="weight")
+        self.weight = Parameter(
+            initializer(check_shape(start, shape, "weight_init", "Dense"), shape, dtype), name="weight"
+        )
         self.bias = None
         if has_bias:
-            if isinstance(bias_init, Tensor) and bias_init.shape != (out_channels,):
-                raise ArgumentValueError(
-                    "For 'Dense', bias init shape error. The ndim of 'bias_init' must be equal to 1, and the first "
-                    f"dim must be equal to 'out_channels'. But got 'bias_init': {bias_init}, "
-                    f"'out_channels': {out_channels}."
-                )
             begin = Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init
+            check_shape(begin, (out_channels,), "bias_init", "Dense")
             self.bias = Parameter(initializer(begin, (out_channels,), dtype), name="bias")
         self.activation = get_activation(activation, "Dense") if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
@@ -75,3 +66,80 @@ class Dense(Cell):
         if self.has_bias:
             said += f", has_bias={self.has_bias}"
         return said if self.activation is None else f"{said}, activation={self.activation}"
+
+
+class Linear(Cell):
+    """Dense with PyTorch's arguments.
+
+    >>> Linear(3, 4)
+    Linear(input_features=3, output_features=4, has_bias=True)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = check_positive_int(in_features, "in_features", "Linear")
+        self.out_features = check_positive_int(out_features, "out_features", "Linear")
+        self.has_bias = check_bool(bias, "has_bias", "Linear")
+        kind, shape = dtype or mstype.float32, (out_features, in_features)
+        start = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        check_shape(start, shape, "weight_init", "Linear")
+        self.weight = Parameter(initializer(start, shape, kind), name="weight")
+        self.bias = None
+        if bias:
+            begin = Uniform(1 / math.sqrt(in_features)) if bias_init is None else bias_init
+            check_shape(begin, (out_features,), "bias_init", "Linear")
+            self.bias = Parameter(initializer(begin, (out_features,), kind), name="bias")
+
+    def construct(self, input: Any) -> Any:
+        return ops.dense(input, self.weight, self.bias)
+
+    def extend_repr(self) -> str:
+        said = f"input_features={self.in_features}, output_features={self.out_features}"
+        return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
+
+
+class BiDense(Cell):
+    """Two inputs joined by a matrix for each output, plus a bias."""
+
+    def __init__(
+        self,
+        in1_channels: int,
+        in2_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.in1_channels = check_positive_int(in1_channels, "in1_channels", "BiDense")
+        self.in2_channels = check_positive_int(in2_channels, "in2_channels", "BiDense")
+        self.out_channels = check_positive_int(out_channels, "out_channels", "BiDense")
+        self.has_bias = check_bool(has_bias, "has_bias", "BiDense")
+        shape, bound = (out_channels, in1_channels, in2_channels), 1 / math.sqrt(in1_channels)
+        start = Uniform(bound) if weight_init is None else weight_init
+        check_shape(start, shape, "weight_init", "BiDense")
+        self.weight = Parameter(initializer(start, shape, dtype), name="weight")
+        self.bias = None
+        if has_bias:
+            begin = Uniform(bound) if bias_init is None else bias_init
+            check_shape(begin, (out_channels,), "bias_init", "BiDense")
+            self.bias = Parameter(initializer(begin, (out_channels,), dtype), name="bias")
+
+    def construct(self, input1: Any, input2: Any) -> Any:
+        return ops.bidense(input1, input2, self.weight, self.bias)
+
+    def extend_repr(self) -> str:
+        said = (
+            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, "
+            f"output_channels={self.out_channels}"
+        )
+        return f"{said}, has_bias={self.has_bias}" if self.has_bias else said

@@ -243,7 +243,7 @@ class Cell:
         object.__setattr__(self, name, child)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Put a prefix before the names of all parameters."""
+        """Name all parameters after the attributes that hold them, with a prefix before."""
         if not isinstance(prefix, str):
             raise ArgumentTypeError(
                 f"For 'update_parameters_name', 'prefix' must be str, but got {prefix!r}."
@@ -251,9 +251,7 @@ class Cell:
         for name, param in self.parameters_and_names(expand=recurse):
             if prefix:
                 param.is_init = False
-            if not param.is_named:
-                param.name, param.is_named = name, True
-            param.name = prefix + param.name
+            param.name, param.is_named = prefix + name, True
 
     @property
     def param_prefix(self) -> str:

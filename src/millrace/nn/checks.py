@@ -90,7 +90,8 @@ def numbers(value: Any, count: int, name: str, owner: str, least: int = 1) -> tu
     found = value if isinstance(value, (tuple, list)) else (value,) * count
     for each in found:
         if isinstance(each, bool) or not isinstance(each, int):
-            raise ArgumentTypeError(
+            kind = ArgumentValueError if count == 3 else ArgumentTypeError  # as MindSpore has it
+            raise kind(
                 f"For '{owner}', the '{name}' must be an int or a tuple of {count} ints, but got {value!r}."
             )
     if len(found) != count or min(found) < least:
