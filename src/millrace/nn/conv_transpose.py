@@ -72,9 +72,7 @@ class Conv1dTranspose(Returning):
         dtype: DType = mstype.float32,
     ) -> None:
         super().__init__()
-        window, steps, around, dilated = lengthwise(
-            "Conv1dTranspose", kernel_size, stride, padding, dilation
-        )
+        window, steps, around, dilated = lengthwise("Conv1dTranspose", kernel_size, stride, padding, dilation)
         self._make(
             2, in_channels, out_channels, window, steps, pad_mode, around, dilated, group, has_bias, weight_init,
             bias_init, "NCHW", dtype, back=True,
@@ -85,7 +83,9 @@ class Conv2dTranspose(Returning):
     """The transpose of a convolution over the last two axes of (N, C, H, W).
 
     >>> from millrace import Tensor
-    >>> Conv2dTranspose(3, 8, 4, stride=2)(Tensor(shape=(1, 3, 5, 5), dtype=mstype.float32, init="ones")).shape
+    >>> Conv2dTranspose(3, 8, 4, stride=2)(
+    ...     Tensor(shape=(1, 3, 5, 5), dtype=mstype.float32, init="ones")
+    ... ).shape
     (1, 8, 10, 10)
     """
 

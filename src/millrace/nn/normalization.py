@@ -309,7 +309,9 @@ class LayerNormExt(Cell):
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
         kind = dtype or mstype.float32
-        self.weight = Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
+        self.weight = (
+            Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
+        )
         with_bias = elementwise_affine and bias
         self.bias = Parameter(initializer("zeros", shape, kind), name="bias") if with_bias else None
 

@@ -260,7 +260,14 @@ class AvgPool2d(Mean):
     ) -> None:
         super().__init__()
         self._keep_mean(
-            kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override, data_format
+            kernel_size,
+            stride,
+            pad_mode,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            data_format,
         )
 
 

@@ -101,7 +101,9 @@ class AdaptiveMaxPool3d(Cell):
 class LPPool1d(Cell):
     """The norm of each window of (N, C, L)."""
 
-    def __init__(self, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.arguments = (norm_type, kernel_size, stride, ceil_mode)
 
@@ -112,7 +114,9 @@ class LPPool1d(Cell):
 class LPPool2d(Cell):
     """The norm of each window of (N, C, H, W)."""
 
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.arguments = (norm_type, kernel_size, stride, ceil_mode)
 

@@ -32,7 +32,9 @@ __all__ = [
 def _along_two(name: str, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
     """What a function of two axes makes of one: MindSpore's layers over one axis hold the weights of such."""
     if x.ndim != 3:
-        raise ArgumentValueError(f"For '{name}', the input must have 3 axes, but its shape is {list(x.shape)}.")
+        raise ArgumentValueError(
+            f"For '{name}', the input must have 3 axes, but its shape is {list(x.shape)}."
+        )
     return function(x.unsqueeze(2)).squeeze(2)
 
 
@@ -249,15 +251,11 @@ def instance_normalised(
             f"For 'InstanceNorm{count}d', the input must have {count + 2} axes and {channels} channels, but its shape "
             f"is {list(x.shape)}."
         )
-    return torch.instance_norm(
-        x, gamma, beta, None, None, True, 0.0, eps, torch.backends.cudnn.enabled
-    )
+    return torch.instance_norm(x, gamma, beta, None, None, True, 0.0, eps, torch.backends.cudnn.enabled)
 
 
 @op(accepts=FLOATS, dtype=SAME)
-def layer_normalised(
-    x: Tensor, gamma: Tensor, beta: Tensor, first: int, params: int, eps: float
-) -> Tensor:
+def layer_normalised(x: Tensor, gamma: Tensor, beta: Tensor, first: int, params: int, eps: float) -> Tensor:
     """The axes from `first` on with mean 0 and variance 1, scaled and shifted from axis `params` on."""
     if not -x.ndim <= first < x.ndim:
         raise OperationError(

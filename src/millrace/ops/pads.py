@@ -44,6 +44,8 @@ def _margin(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Ten
     if not any(width):
         return input.clone()
     if mode != "constant":
+        if len(width) == 2 * input.ndim:  # PyTorch wants an axis before those with a margin
+            return F.pad(input.unsqueeze(0), width, mode).squeeze(0)
         return F.pad(input, width, mode)
     if isinstance(value, Tensor):
         inside = F.pad(torch.ones_like(input, dtype=torch.bool), width)

@@ -67,6 +67,16 @@ def live(ms: Any, value: Any) -> Any:
 
 def play(ms: Any, case: Layer) -> dict[str, Any]:
     """What a case gives: parameters, results, gradients."""
+    if case.options.get("graph") and ms.__name__ == "mindspore":
+        ms.set_context(mode=ms.GRAPH_MODE)
+        try:
+            return _played(ms, case)
+        finally:
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+    return _played(ms, case)
+
+
+def _played(ms: Any, case: Layer) -> dict[str, Any]:
     cell = case.build(ms)
     form = form_of(cell) if case.options.get("whole") else {}
     if case.options.get("weights", True):

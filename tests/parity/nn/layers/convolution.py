@@ -29,9 +29,26 @@ case("Conv2d", [X2], 4, 4, 3, group=4)
 case("Conv2d", [X2], 4, 4, 3, pad_mode="pad", padding=(1, 2, 0, 1))
 case("Conv2d", [X2], 4, 4, 3, pad_mode="pad", padding=(1, 2))
 case("Conv2d", [make(2, 4, 8, 8, dtype="float16")], 4, 2, 3, dtype=float16, options={"tolerance": 3e-3})
-case("Conv2d", [X2], 4, 3, 3, weight_init=made("common.initializer.HeNormal"), has_bias=True, bias_init=made("common.initializer.Constant", 0.2))
+case(
+    "Conv2d",
+    [X2],
+    4,
+    3,
+    3,
+    weight_init=made("common.initializer.HeNormal"),
+    has_bias=True,
+    bias_init=made("common.initializer.Constant", 0.2),
+)
 case("Conv2d", [X2], 4, 2, 3, weight_init=make(2, 4, 3, 3), options={"whole": False})
-case("Conv2d", [make(2, 8, 7, 4)], 4, 2, 3, data_format="NHWC", options={"better": "MindSpore takes NHWC on a GPU only"})
+case(
+    "Conv2d",
+    [make(2, 8, 7, 4)],
+    4,
+    2,
+    3,
+    data_format="NHWC",
+    options={"better": "MindSpore takes NHWC on a GPU only"},
+)
 case("Conv2d", [X2], 4, 2, 3, data_format="NWHC")
 case("Conv2d", [X2], 16, 64, 3)
 case("Conv3d", [X3], 4, 2, (1, 2, 3), (2, 1, 1), pad_mode="pad", padding=(0, 1, 1, 0, 2, 1))

@@ -1,9 +1,8 @@
 """Layers of mathematics."""
 
-from tests.parity.nn.layers import Later, cases_of, made, make
+from tests.parity.nn.layers import cases_of, make
 
 case = cases_of(__name__)
-float16 = Later("float16")
 
 POSITIVE = make(3, 4, low=0.2, high=4)
 case("ReduceLogSumExp", [make(2, 3, 4)], 1)

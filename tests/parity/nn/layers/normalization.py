@@ -13,7 +13,15 @@ for name, x in (("BatchNorm1d", X1), ("BatchNorm2d", X2), ("BatchNorm3d", X3), (
     case(name, [x], 3, affine=False, options={"train": True})
     case(name, [x], 3, use_batch_statistics=True)
     case(name, [x], 3, use_batch_statistics=False, options={"train": True})
-    case(name, [x], 3, gamma_init=made("common.initializer.Normal"), beta_init=0.5, moving_mean_init="ones", moving_var_init=2.0)
+    case(
+        name,
+        [x],
+        3,
+        gamma_init=made("common.initializer.Normal"),
+        beta_init=0.5,
+        moving_mean_init="ones",
+        moving_var_init=2.0,
+    )
     case(name, [x], 3, momentum=1.5)
     case(name, [x], 0)
     case(name, [x], "a")
@@ -23,13 +31,26 @@ for name, x in (("BatchNorm1d", X1), ("BatchNorm2d", X2), ("BatchNorm3d", X3), (
 case("BatchNorm1d", [make(4, 3, 6)], 3, options={"train": True})
 case("BatchNorm1d", [X2], 3)
 case("BatchNorm2d", [X1], 3)
-case("BatchNorm2d", [make(4, 5, 4, 3)], 3, data_format="NHWC", options={"better": "MindSpore takes NHWC on a GPU only"})
+case(
+    "BatchNorm2d",
+    [make(4, 5, 4, 3)],
+    3,
+    data_format="NHWC",
+    options={"better": "MindSpore takes NHWC on a GPU only"},
+)
 case("BatchNorm2d", [make(4, 3, 5, 4, dtype="float16")], 3, options={"train": True})
 case("BatchNorm2d", [make(1, 3, 1, 1)], 3, options={"train": True})
 case("LayerNorm", [make(2, 3, 4)], (4,))
 case("LayerNorm", [make(2, 3, 4)], [3, 4], begin_norm_axis=1, begin_params_axis=1)
 case("LayerNorm", [make(2, 3, 4)], (4,), epsilon=1e-5, gamma_init="zeros", beta_init="ones")
-case("LayerNorm", [make(2, 3, 4)], (3, 4), begin_norm_axis=-2, begin_params_axis=-2, options={"better": "MindSpore takes -1 and up"})
+case(
+    "LayerNorm",
+    [make(2, 3, 4)],
+    (3, 4),
+    begin_norm_axis=-2,
+    begin_params_axis=-2,
+    options={"better": "MindSpore takes -1 and up"},
+)
 case("LayerNorm", [make(2, 3, 4, dtype="float16")], (4,), dtype=float16, options={"tolerance": 3e-3})
 case("LayerNorm", [make(2, 3, 4)], 4)
 case("LayerNorm", [make(2, 3, 4)], (5,))

@@ -1,9 +1,8 @@
 """Padding, up-sampling."""
 
-from tests.parity.nn.layers import Later, cases_of, made, make
+from tests.parity.nn.layers import cases_of, make
 
 case = cases_of(__name__)
-float16 = Later("float16")
 
 SHAPES = {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (1, 2, 4, 5, 4)}
 for count, shape in SHAPES.items():
@@ -15,7 +14,8 @@ for count, shape in SHAPES.items():
         case(f"{kind}Pad{count}d", [x], -1)
         case(f"{kind}Pad{count}d", [x], "a")
         case(f"{kind}Pad{count}d", [x], (1, 2, 3))
-        case(f"{kind}Pad{count}d", [make(3)], 1)
+        few = {"better": "MindSpore wants 3 axes"} if kind == "Replication" and count == 1 else {}
+        case(f"{kind}Pad{count}d", [make(3)], 1, options=few)
     case(f"ConstantPad{count}d", [x], 1, 0.5)
     case(f"ConstantPad{count}d", [x], pads, 2)
     case(f"ConstantPad{count}d", [x], (-1, 1, 0, 1, 2, 0)[: 2 * count], -1.0)
