@@ -11,5 +11,33 @@ from millrace.tensor.context import (
     get_context,
     set_context,
 )
+from millrace.tensor.parallel_context import (
+    ParallelMode,
+    get_auto_parallel_context,
+    get_offload_context,
+    get_ps_context,
+    reset_auto_parallel_context,
+    reset_ps_context,
+    set_auto_parallel_context,
+    set_offload_context,
+    set_ps_context,
+)
 
-__all__ = ["COMPATIBLE", "GRAPH_MODE", "LAX", "PYNATIVE_MODE", "STRICT", "get_context", "set_context"]
+__all__ = [
+    "COMPATIBLE",
+    "GRAPH_MODE",
+    "LAX",
+    "PYNATIVE_MODE",
+    "STRICT",
+    "ParallelMode",
+    "get_auto_parallel_context",
+    "get_context",
+    "get_offload_context",
+    "get_ps_context",
+    "reset_auto_parallel_context",
+    "reset_ps_context",
+    "set_auto_parallel_context",
+    "set_context",
+    "set_offload_context",
+    "set_ps_context",
+]

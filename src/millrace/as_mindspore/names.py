@@ -24,6 +24,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.common.parameter": ("millrace.common.parameter",),
     "mindspore.common.api": ("millrace", "millrace.as_mindspore.top"),
     "mindspore.context": ("millrace.context",),
+    "mindspore.runtime": ("millrace.runtime",),
+    **{f"mindspore.runtime.{part}": ("millrace.runtime",) for part in ("event", "memory", "stream")},
+    "mindspore.hal": ("millrace.hal",),
+    **{f"mindspore.hal.{part}": ("millrace.hal",) for part in ("device", "event", "memory", "stream")},
+    "mindspore.common.generator": ("millrace.tensor.generator",),
     # training; a face asks the same modules under each of the paths that scripts know
     "mindspore.nn": ("millrace.nn",),
     "mindspore.nn.cell": ("millrace.nn",),

@@ -28,6 +28,7 @@ __all__ = [
     "set_context",
     "set_deterministic",
     "set_device",
+    "set_recursion_limit",
 ]
 
 logger = get_logger("context")
@@ -212,3 +213,17 @@ def set_deterministic(deterministic: bool) -> None:
 def is_deterministic() -> bool:
     """Whether the same bits were asked for."""
     return bool(_context.values["deterministic"] == "ON")
+
+
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
+    """How deep calls may go in a graph. It is kept: a recording is as deep as Python lets the code go.
+
+    >>> set_recursion_limit(1000)
+    """
+    if not isinstance(recursion_limit, int) or isinstance(recursion_limit, bool):
+        raise ArgumentTypeError(f"The input value must be int, but got '{type(recursion_limit).__name__}'")
+    if recursion_limit <= 0:
+        raise ArgumentValueError(
+            f"The input value must be int and must > 0, but got '{recursion_limit}' with type 'int'."
+        )
+    set_context(max_call_depth=recursion_limit)
