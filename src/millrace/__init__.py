@@ -158,7 +158,11 @@ _PLACES = {
     ),
     "millrace.context": ("context",),
     "millrace.grad": ("grad",),
+    "millrace.grad.again": ("recompute",),
     "millrace.grad.functions": ("value_and_grad",),
+    "millrace.grad.jacobian": ("jacfwd", "jacrev"),
+    "millrace.grad.mapping": ("vmap",),
+    "millrace.grad.products": ("get_grad", "jvp", "vjp"),
     "millrace.graph.report": ("graph_report",),
     "millrace.graph.jit": (
         "JitConfig",
@@ -175,7 +179,7 @@ _PLACES = {
     "millrace.tensor": ("tensor",),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}
-__all__ += list(_LAZY)  # noqa: PLE0605
+__all__ += list(_LAZY)
 
 __getattr__ = _lazy(__name__, _LAZY)
 

@@ -1,4 +1,4 @@
-"""Memory, streams and threads of the device in use: ``from millrace import runtime; runtime.set_memory(max_size="8GB")``."""
+"""Memory, streams and threads of the device in use: ``millrace.runtime.set_memory(max_size="8GB")``."""
 
 from __future__ import annotations
 

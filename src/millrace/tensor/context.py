@@ -31,7 +31,7 @@ __all__ = [
     "set_recursion_limit",
 ]
 
-logger = get_logger("context")
+logger = get_logger(__name__)
 
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 

@@ -28,7 +28,7 @@ __all__ = [
     "set_memory",
 ]
 
-logger = get_logger("millrace.runtime")
+logger = get_logger(__name__)
 
 _SIZE = r"[1-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
 _RESERVE = r"[0-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
@@ -66,7 +66,9 @@ def set_memory(
     _kept.update(given)
     set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
     if get_device() == "cpu" and max_size != "1024GB":
-        logger.info("set_memory(max_size=%s): on a CPU there is no allocator of ours to cap; it is kept", max_size)
+        logger.info(
+            "set_memory(max_size=%s): on a CPU there is no allocator of ours to cap; it is kept", max_size
+        )
 
 
 def as_bytes(size: str) -> int:

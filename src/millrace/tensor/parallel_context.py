@@ -22,7 +22,7 @@ __all__ = [
     "set_ps_context",
 ]
 
-logger = get_logger("millrace.context")
+logger = get_logger(__name__)
 
 
 class ParallelMode:
@@ -125,7 +125,7 @@ _said: set[str] = set()
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Say how the work is split. Data-parallel training reads its part; what other ways of splitting would need is kept.
+    """Say how the work is split. Data-parallel training reads its part; what other ways would need is kept.
 
     >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
     >>> get_auto_parallel_context("parallel_mode")

@@ -24,7 +24,7 @@ __all__ = [
     "synchronize",
 ]
 
-logger = get_logger("millrace.runtime")
+logger = get_logger(__name__)
 
 _said: list[str] = []
 
@@ -36,7 +36,9 @@ def _on_gpu() -> bool:
 def _say_that_order_is_kept(what: str) -> None:
     if not _said:
         _said.append(what)
-        logger.info("%s: on a CPU operations run one after the other; streams and events change nothing", what)
+        logger.info(
+            "%s: on a CPU operations run one after the other; streams and events change nothing", what
+        )
 
 
 class Stream:

@@ -20,7 +20,7 @@ __all__ = [
     "set_kernel_launch_group",
 ]
 
-logger = get_logger("millrace.runtime")
+logger = get_logger(__name__)
 
 _before: set[int] = set()
 
@@ -61,7 +61,9 @@ def launch_blocking() -> None:
     set_context(pynative_synchronize=True)
     os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
     if torch.cuda.is_initialized():
-        logger.warning("launch_blocking: the GPU is in use already; call it before the first tensor goes there")
+        logger.warning(
+            "launch_blocking: the GPU is in use already; call it before the first tensor goes there"
+        )
 
 
 def set_cpu_affinity(
