@@ -89,7 +89,7 @@ def test_values_types_and_errors_are_mindspores(spec):
 def test_gaps_are_of_cases_that_exist():
     names = {name for spec in TABLE for case in cases(spec) for name in (case.name, f"{case.path}/*")}
     names |= {f"{key(spec)}/{number}" for spec in TABLE for number in [*range(len(load()[key(spec)])), "*"]}
-    assert sorted(set(gaps()) - names) == []
+    assert sorted(name for name in set(gaps()) - names if not name.endswith("()")) == []
     assert [name for name, reason in gaps().items() if len(reason) < 10] == [], "a gap needs a reason"
 
 

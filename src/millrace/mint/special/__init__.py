@@ -11,6 +11,9 @@ from millrace.ops.elementwise import (
     log1p,
     round_special as round,
 )
+from millrace.ops.numeric import (
+    sinc,
+)
 
 __all__ = [
     "erfc",
@@ -18,4 +21,5 @@ __all__ = [
     "expm1",
     "log1p",
     "round",
+    "sinc",
 ]
