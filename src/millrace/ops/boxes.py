@@ -47,15 +47,15 @@ def _four(name: str, label: str, boxes: Tensor) -> None:
         )
 
 
-@op("ops", accepts=FLOATS, dtype=SAME)
+@op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     """The overlap of each true box (row) with each anchor (column): the share of their union, or with "iof" of the
-    true box. Both ends of a box belong to it."""
+    true box. Both ends of a box belong to it. As in MindSpore it has no gradient."""
     if mode not in ("iou", "iof"):
         raise UnknownMode(f"For 'IOU', only 'iou' or 'iof' are supported, but got 'mode': {mode}.")
     _four("IOU", "anchor_boxes", anchor_boxes)
     _four("IOU", "gt_boxes", gt_boxes)
-    a, g = anchor_boxes.unsqueeze(0), gt_boxes.unsqueeze(1)
+    a, g = anchor_boxes.detach().unsqueeze(0), gt_boxes.detach().unsqueeze(1)
     low, high = torch.maximum(a[..., :2], g[..., :2]), torch.minimum(a[..., 2:], g[..., 2:])
     both = (high - low + 1).clamp_min(0).prod(-1)
     of_truth = (g[..., 2:] - g[..., :2] + 1).prod(-1)

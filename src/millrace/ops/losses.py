@@ -91,8 +91,14 @@ def cross_entropy(
     reduction_of("cross_entropy", reduction)
     if not target.is_floating_point():
         target = numbered("cross_entropy", target)
+        weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it then
     return F.cross_entropy(
-        input, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
+        input,
+        target,
+        weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
     )
 
 
@@ -108,6 +114,7 @@ def nll_loss(
     """The negative log-likelihood of class numbers, from log-probabilities."""
     reduction_of("nll_loss", reduction)
     target = numbered("nll_loss", target)
+    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
     plain = F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return plain
@@ -148,22 +155,30 @@ def nll_loss_of(
         raise ArgumentValueError(
             f"For 'NLLLoss', 'logits' must have 1 or 2 axes, but got {list(logits.shape)}."
         )
-    labels = numbered("NLLLoss", labels)
+    labels, weight = numbered("NLLLoss", labels), weight.detach()
     loss = F.nll_loss(logits, labels, weight, ignore_index=ignore_index, reduction=reduction)
     kept = labels != ignore_index
     return loss, (weight[labels * kept] * kept).sum()
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+# The next ones have MindSpore's gradients, which are not those of finite differences (hence differentiable=False;
+# tests/ops/test_networks.py has them): labels never have one, and that by logits takes labels to sum up to 1.
+
+
+@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
 def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The cross entropy of each row with probabilities of classes, and its gradient by the logits."""
+    """The cross entropy of each row with probabilities of classes, and its gradient by the logits: softmax - labels."""
     alike("SoftmaxCrossEntropyWithLogits", logits, labels)
     if logits.ndim != 2:
         raise ArgumentValueError(
             f"For 'SoftmaxCrossEntropyWithLogits', the tensors must have 2 axes, but got {list(logits.shape)}."
         )
+    labels = labels.detach()
     logs = torch.log_softmax(logits, -1)
-    return -(labels * logs).sum(-1), logs.detach().exp() - labels.detach()
+    whole = torch.logsumexp(logits, -1)
+    # nothing, but with a gradient: what labels that do not sum up to 1 would take from softmax - labels
+    mends = (1 - labels.sum(-1)) * (whole - whole.detach())
+    return mends - (labels * logs).sum(-1), logs.detach().exp() - labels
 
 
 @op(dtype=SAME)
@@ -182,11 +197,11 @@ def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool =
     return (torch.softmax(logits, -1) - ones) / logits.shape[0]
 
 
-@op(accepts=FLOATS, dtype=SAME)
+@op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def sigmoid_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """The cross entropy of each logit with the probability `label`."""
     alike("SigmoidCrossEntropyWithLogits", logits, label)
-    return F.binary_cross_entropy_with_logits(logits, label, reduction="none")
+    return F.binary_cross_entropy_with_logits(logits, label.detach(), reduction="none")
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -289,18 +304,18 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced("mse_loss", (input - target).square(), reduction)
 
 
-@op("ops", accepts=FLOATS, dtype=SAME)
+@op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The divergence of Kullback and Leibler, from log-probabilities `logits` and probabilities `labels`."""
     way = reduction_of("kl_div", reduction, ("none", "mean", "batchmean", "sum"))
     alike("kl_div", logits, labels)
-    loss = F.kl_div(logits, labels, reduction="none")
+    loss = F.kl_div(logits, labels.detach(), reduction="none")
     if way == "batchmean":
         return loss.sum() / logits.shape[0]
     return reduced("kl_div", loss, way)
 
 
-@op("mint.nn.functional:kl_div", accepts=FLOATS, dtype=SAME)
+@op("mint.nn.functional:kl_div", accepts=FLOATS, dtype=SAME, differentiable=False)
 def kl_div_mint(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of Kullback and Leibler."""
     return kl_div.raw(input, target.exp() if log_target else target, reduction)

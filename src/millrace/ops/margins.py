@@ -162,6 +162,7 @@ def _margins(
             f"{list(target.shape)}."
         )
     way = reduction_of(name, reduction)
+    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
     return F.multi_margin_loss(x, numbered(name, target), int(p), float(margin), weight, reduction=way)
 
 

@@ -8,6 +8,7 @@ import torch
 
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.tensor import Tensor
+from millrace.tensor import storage
 from millrace.tensor.storage import wrap
 
 from .primitive import Primitive
@@ -31,8 +32,13 @@ _library.define("summarise(Tensor value, str text) -> ()")
 
 def _tell(value: torch.Tensor, text: str) -> None:
     kind, _, name = text.partition(" ")
-    for listener in list(_listeners):
-        listener(kind, name, wrap(value))
+    # what a listener does with a value is no part of the step: a recording need not follow it there
+    told, storage.leaving[:] = list(storage.leaving), []
+    try:
+        for listener in list(_listeners):
+            listener(kind, name, wrap(value))
+    finally:
+        storage.leaving[:] = told
 
 
 _library.impl("summarise", _tell, "CompositeExplicitAutograd")
