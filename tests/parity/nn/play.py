@@ -92,7 +92,9 @@ def _played(ms: Any, case: Layer) -> dict[str, Any]:
         **form,
     }
     if case.options.get("grads", True):
-        found["gradients"] = [encode(t) for t in tensors(ms, gradients(ms, cell, args))]
+        found["gradients"] = [
+            encode(t) for t in tensors(ms, gradients(ms, cell, args, case.options.get("by")))
+        ]
     if case.options.get("train", False):
         found["after"] = [encode(p) for p in cell.untrainable_params()]
     return found
@@ -108,7 +110,7 @@ def form_of(cell: Any) -> dict[str, Any]:
     return {"text": text, "begin": begin, "trained": [p.name for p in cell.trainable_params()]}
 
 
-def gradients(ms: Any, cell: Any, args: list[Any]) -> Any:
+def gradients(ms: Any, cell: Any, args: list[Any], by: Any = None) -> Any:
     """By floating inputs and weights, of a sum of all floating results in which each element has its own part."""
 
     def total(*given: Any) -> Any:
@@ -121,7 +123,9 @@ def gradients(ms: Any, cell: Any, args: list[Any]) -> Any:
         return found
 
     places = tuple(
-        i for i, arg in enumerate(args) if isinstance(arg, ms.Tensor) and "Float" in str(arg.dtype)
+        i
+        for i, arg in enumerate(args)
+        if isinstance(arg, ms.Tensor) and "Float" in str(arg.dtype) and (by is None or i in by)
     )
     weights = cell.trainable_params()
     if weights:

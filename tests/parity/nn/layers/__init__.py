@@ -44,6 +44,7 @@ _all: dict[str, dict[str, Layer]] = {}
 
 def layer(name: str, *args: Any, **options: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Declare a case. Options: ``train`` (the layer is in training), ``grads`` (False: none are compared),
+    ``by`` (the inputs that gradients are compared for, where not all),
     ``weights`` (False: as the layer made them), ``tolerance``, ``better`` (why MindSpore's answer is not ours),
     ``random`` (results are drawn: only their shapes are compared), ``whole`` (printing and first values as well),
     ``graph`` (MindSpore can do it in graph mode only)."""
