@@ -77,7 +77,7 @@ def faces() -> dict[str, dict[str, tuple[str, str]]]:
 
 def texts() -> dict[Path, str]:
     """Every generated file and what it should say."""
-    known = faces()
+    known = {**faces(), "mint.nn": layers("nn/mint")}
     made = {ROOT / name: _face(face, doc, known) for face, (name, doc) in FILES.items() if face in known}
     for name, doc in PARENTS.items():
         if any(path.is_relative_to((ROOT / name).parent) for path in made):
@@ -88,11 +88,13 @@ def texts() -> dict[Path, str]:
     return made
 
 
-def layers() -> dict[str, tuple[str, str]]:
-    """The names of MindSpore's nn that the files of our nn list in their ``__all__``."""
+def layers(folder: str = "nn") -> dict[str, tuple[str, str]]:
+    """The layers that the files of our nn list in their ``__all__``; in nn itself those that MindSpore has."""
     listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())["nn"]
     found = {}
-    for path in sorted((ROOT / "nn").rglob("*.py")):
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if folder == "nn" and path.is_relative_to(ROOT / "nn/mint"):
+            continue
         module = ".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts))
         for node in ast.parse(path.read_text()).body:
             if (
@@ -100,7 +102,11 @@ def layers() -> dict[str, tuple[str, str]]:
                 and isinstance(node, ast.Assign)
                 and ast.unparse(node.targets[0]) == "__all__"
             ):
-                found |= {name: (module, name) for name in ast.literal_eval(node.value) if name in listed}
+                found |= {
+                    name: (module, name)
+                    for name in ast.literal_eval(node.value)
+                    if folder != "nn" or name in listed
+                }
     return found
 
 

@@ -10,7 +10,7 @@ from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.ops import layers_more
-from millrace.tensor.initializer import initializer
+from millrace.tensor.initializer import Normal, initializer
 from millrace.tensor.parameter import Parameter
 
 from .cell import Cell
@@ -106,7 +106,9 @@ class EmbeddingExt(Cell):
         if _weight is not None and not isinstance(_weight, Tensor):
             raise ArgumentTypeError(f"For 'EmbeddingExt', '_weight' must be a Tensor, but got {_weight!r}.")
         kind = dtype or mstype.float32
-        begin = initializer("normal", (num_embeddings, embedding_dim), kind) if _weight is None else _weight
+        begin = (
+            initializer(Normal(1.0), (num_embeddings, embedding_dim), kind) if _weight is None else _weight
+        )
         start = _table(begin, num_embeddings, embedding_dim, kind, padding_idx if _weight is None else None)
         self.weight = Parameter(start, name="weight", requires_grad=not _freeze)
 

@@ -85,9 +85,7 @@ def _played(ms: Any, case: Layer) -> dict[str, Any]:
     args = [live(ms, value) for value in case.args]
     made = cell(*args)
     found: dict[str, Any] = {
-        "parameters": {
-            path: [p.name, list(p.shape), str(p.dtype)] for path, p in cell.parameters_and_names()
-        },
+        "parameters": parameters_of(cell),
         "results": [encode(t) for t in tensors(ms, made)],
         **form,
     }
@@ -98,6 +96,10 @@ def _played(ms: Any, case: Layer) -> dict[str, Any]:
     if case.options.get("train", False):
         found["after"] = [encode(p) for p in cell.untrainable_params()]
     return found
+
+
+def parameters_of(cell: Any) -> dict[str, Any]:
+    return {path: [p.name, list(p.shape), str(p.dtype)] for path, p in cell.parameters_and_names()}
 
 
 def form_of(cell: Any) -> dict[str, Any]:
@@ -154,7 +156,11 @@ def main(family: str, done: str) -> None:
         except Exception as error:
             text = str(error)
             if any(words in text for words in LACKING):
-                results[name] = {"lacking": text.strip("-\n ")[:60]}
+                results[name] = {"lacking": text.strip("-\n ")[:40]}
+                flush(mindspore)
+                if case.options.get("whole"):
+                    cell = case.build(mindspore)
+                    results[name] |= {"parameters": parameters_of(cell), **form_of(cell)}
             else:
                 results[name] = {"e": type(error).__name__, "m": text.split("\n---")[0].strip()[:160]}
             flush(mindspore)

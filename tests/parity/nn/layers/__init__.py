@@ -47,6 +47,7 @@ def layer(name: str, *args: Any, **options: Any) -> Callable[[Callable[[Any], An
     ``by`` (the inputs that gradients are compared for, where not all),
     ``weights`` (False: as the layer made them), ``tolerance``, ``better`` (why MindSpore's answer is not ours),
     ``random`` (results are drawn: only their shapes are compared), ``whole`` (printing and first values as well),
+    ``text`` (False: printing is not compared),
     ``graph`` (MindSpore can do it in graph mode only)."""
 
     def declare(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
