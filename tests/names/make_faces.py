@@ -43,7 +43,7 @@ PARENTS = {
     "scipy/__init__.py": "Functions with SciPy's names and arguments.",
 }
 # Sub-packages that a face hands out as attributes.
-CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",)}
+CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",), "scipy": ("linalg",)}
 LAZY: dict[str, dict[str, str]] = {
     "ops": {
         "GradOperation": "millrace.grad.operation",

@@ -56,7 +56,8 @@ def key(spec: Op) -> str:
 def operations() -> list[Op]:
     """Every operation of the table, families loaded."""
     millrace.Tensor([1.0]).abs()
-    importlib.import_module("millrace.numpy")  # families that have no other face
+    for name in ("numpy", "scipy.linalg"):  # families that have no other face
+        importlib.import_module(f"millrace.{name}")
     return TABLE
 
 

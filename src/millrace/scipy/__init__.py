@@ -1,0 +1,12 @@
+"""Functions with SciPy's names and arguments."""
+
+# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+
+from __future__ import annotations
+
+
+from . import linalg
+
+__all__ = [
+    "linalg",
+]

@@ -1,0 +1,31 @@
+"""Linear algebra with SciPy's names and arguments."""
+
+# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+
+from __future__ import annotations
+
+from millrace.ops.scipy_linalg import (
+    block_diag_scipy as block_diag,
+    cho_factor,
+    cho_solve,
+    cholesky_scipy as cholesky,
+    eigh,
+    inv_scipy as inv,
+    lstsq_scipy as lstsq,
+    lu,
+    lu_factor,
+    solve_triangular,
+)
+
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "eigh",
+    "inv",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "solve_triangular",
+]
