@@ -183,6 +183,14 @@ from millrace.ops.clipping import (
     clip_by_global_norm,
     clip_by_norm,
 )
+from millrace.ops.colours import (
+    AdjustHue,
+    AdjustSaturation,
+    HSVToRGB,
+    NoRepeatNGram,
+    NonMaxSuppressionWithOverlaps,
+    RGBToHSV,
+)
 from millrace.ops.complexes import (
     Angle,
     Complex,
@@ -1299,6 +1307,8 @@ __all__ = [
     "AddN",
     "Addcdiv",
     "Addcmul",
+    "AdjustHue",
+    "AdjustSaturation",
     "AffineGrid",
     "Angle",
     "ApplyAdaMax",
@@ -1477,6 +1487,7 @@ __all__ = [
     "GreaterEqual",
     "GridSampler2D",
     "GridSampler3D",
+    "HSVToRGB",
     "HShrink",
     "HSigmoid",
     "HSwish",
@@ -1591,6 +1602,8 @@ __all__ = [
     "NanToNum",
     "Neg",
     "NextAfter",
+    "NoRepeatNGram",
+    "NonMaxSuppressionWithOverlaps",
     "NonZero",
     "NotEqual",
     "NthElement",
@@ -1619,6 +1632,7 @@ __all__ = [
     "PyFunc",
     "Qr",
     "Quantile",
+    "RGBToHSV",
     "ROIAlign",
     "RandomCategorical",
     "RandomChoiceWithMask",
