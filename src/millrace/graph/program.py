@@ -13,18 +13,15 @@ from typing import Any
 
 import torch
 
-from millrace.tensor.private import below_autograd, functions, methods
+from millrace.tensor.private import below_autograd
 
 from .passes import PASSES, slots_in
+from .quick import quickest
 from .recording import Recorded, Recorder, Slot
 
 __all__ = ["Program"]
 
 _LETTER = {"in": "i", "temp": "t", "out": "c"}
-# Python's own spelling takes other arguments than the operator.
-_AS_OPERATOR = frozenset(
-    {"to", "_to_copy", "new_empty", "empty_like", "slice", "std", "var", "sum", "max", "min"}
-)
 
 
 class Program:
@@ -79,10 +76,10 @@ class Program:
         lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
         self._lines: dict[int, int] = {}
         for number, call in enumerate(self.calls):
-            scope[f"f{number}"] = _function(call)
+            scope[f"f{number}"], spread = quickest(call)
             made = _assigned(call)
             shown = call.where.rpartition("/")[2]
-            lines.append(f"    {made}f{number}({_arguments(call, scope)})  # {call.func} {shown}")
+            lines.append(f"    {made}f{number}({_arguments(call, scope, spread)})  # {call.func} {shown}")
             self._lines[len(lines)] = number
             used = [*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
             gone = {s for s in used if s.kind == "temp" and last[s] == number and s not in held}
@@ -124,8 +121,9 @@ def _writes_itself(call: Recorded) -> bool:
     return call.results[0] in set(slots_in((call.args, call.kwargs)))
 
 
-def _arguments(call: Recorded, scope: dict[str, Any]) -> str:
-    parts = [_literal(value, scope) for value in call.args]
+def _arguments(call: Recorded, scope: dict[str, Any], spread: bool) -> str:
+    args = (call.args[0], *call.args[1]) if spread else call.args
+    parts = [_literal(value, scope) for value in args]
     parts += [f"{key}={_literal(value, scope)}" for key, value in call.kwargs.items()]
     return ", ".join(parts)
 
@@ -142,75 +140,3 @@ def _literal(value: Any, scope: dict[str, Any]) -> str:
     name = f"k{len(scope)}"
     scope[name] = value
     return name
-
-
-def _function(call: Recorded) -> Any:
-    """The quickest way to the same kernel: PyTorch's own function without a frame of Python, or the operator."""
-    name = call.func._schema.name.partition("::")[2]
-    if name in _AS_OPERATOR or not call.func._schema.name.startswith("aten::"):
-        return getattr(call.func, "_op", call.func)
-    if name.endswith("_") and not name.startswith("_"):
-        found = getattr(methods, name, None)
-        if found is not None and call.args and isinstance(call.args[0], Slot):
-            return found
-    elif _is_plain(call):
-        found = getattr(functions, name, None)
-        if found is not None:
-            return found
-    return getattr(call.func, "_op", call.func)
-
-
-# Functions whose Python form was seen to take the operator's arguments as they are.
-_QUICK = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "neg",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "tanh",
-        "sigmoid",
-        "relu",
-        "abs",
-        "pow",
-        "mm",
-        "bmm",
-        "addmm",
-        "matmul",
-        "t",
-        "transpose",
-        "permute",
-        "cat",
-        "stack",
-        "where",
-        "maximum",
-        "minimum",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "logical_and",
-        "logical_not",
-        "sin",
-        "cos",
-        "floor",
-        "ceil",
-        "square",
-        "reciprocal",
-        "unsqueeze",
-        "squeeze",
-        "select",
-        "clone",
-        "convolution",
-    ]
-)
-
-
-def _is_plain(call: Recorded) -> bool:
-    return call.func._schema.name.partition("::")[2] in _QUICK

@@ -28,6 +28,12 @@ _LEAVES = frozenset({"aten::_local_scalar_dense", "aten::is_nonzero", "aten::ite
 _SHAPED_BY_VALUES = frozenset(
     {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"}
 )
+# Operators with a number, of which PyTorch makes a tensor in every call: that takes longer than the rest of it.
+_WITH_NUMBERS = {
+    f"aten::{name}": getattr(torch.ops.aten, name).Tensor
+    for name in ("add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_")
+}
+_HELD_TYPES = (torch.float32, torch.float64)
 # Below autograd these give the tensor itself.
 _SAME = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
 
@@ -81,6 +87,7 @@ class Recorder(TorchDispatchMode):
         self.temps = 0
         self.leaving: Leaving | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
+        self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
         for number, tensor in enumerate(inputs):
             self._name(tensor, Slot("in", number))
 
@@ -147,12 +154,27 @@ class Recorder(TorchDispatchMode):
         if name in _SAME and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
             self._name(made, self.slot_of(args[0]))
             return
+        if name in _WITH_NUMBERS and not kwargs and len(args) == 2:
+            func, args = self._with_tensor(func, *args)
         given = self._template(args), self._template(kwargs)
         results, form = self._results(made)
         if form == "other":
             self.left(f"a result that is no tensor ({name})")
             return
         self.calls.append(Recorded(func, *given, results, form, user_line()))
+
+    def _with_tensor(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
+        """The same call with its number as a tensor that is made once.
+
+        The bits stay: in the type of the other operand, to which PyTorch rounds it too, it cannot change the result's.
+        """
+        number = type(right) is float or (type(right) is int and abs(right) < 2**53)
+        if not number or left.dtype not in _HELD_TYPES or left.device.type != "cpu":
+            return func, (left, right)
+        key = (left.dtype, repr(float(right)))
+        if key not in self._numbers:
+            self._numbers[key] = torch.tensor(right, dtype=left.dtype)
+        return _WITH_NUMBERS[func._schema.name], (left, self._numbers[key])
 
     def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
         if made is None:

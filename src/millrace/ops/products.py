@@ -18,13 +18,16 @@ __all__ = ["Dense", "dense", "linear"]
 @op("ops", dtype=SAME)
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
-    if input.ndim == 0 or input.shape[-1] != weight.shape[-1]:
-        raise ArgumentValueError(
-            f"For 'dense', the last axis of the input must be as long as that of the weight, but the shapes are "
-            f"{list(input.shape)} and {list(weight.shape)}."
-        )
-    same_type("dense", input, weight)
-    return F.linear(input, weight, bias)
+    try:
+        return F.linear(input, weight, bias)
+    except RuntimeError:  # asked only then: a layer is called often, and seldom wrongly
+        if input.ndim == 0 or input.shape[-1] != weight.shape[-1]:
+            raise ArgumentValueError(
+                f"For 'dense', the last axis of the input must be as long as that of the weight, but the shapes are "
+                f"{list(input.shape)} and {list(weight.shape)}."
+            ) from None
+        same_type("dense", input, weight)
+        raise
 
 
 @op("mint.nn.functional", dtype=SAME)

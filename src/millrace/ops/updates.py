@@ -52,9 +52,11 @@ class Update(Primitive):
 
     rule: Callable[..., Any]
     signature: inspect.Signature
-    written: tuple[str, ...]
-    alike: tuple[str, ...]
+    returned: int
     arguments: inspect.Signature
+    # the names of the call's arguments, and the places of those that are tensors of one shape
+    names: tuple[str, ...]
+    places: tuple[int, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(type(self).__name__)
@@ -70,23 +72,35 @@ class Update(Primitive):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Write the step into the parameters, and return them."""
-        try:
-            given = self.arguments.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            raise ArgumentTypeError(f"For '{self.name}', {error}; it takes {self.arguments}") from None
-        for name in self.alike:
-            if not isinstance(given[name], OurTensor):
+        if kwargs or len(args) != len(self.names):
+            try:
+                args = tuple(self.arguments.bind(*args, **kwargs).arguments.values())
+            except TypeError as error:
+                raise ArgumentTypeError(f"For '{self.name}', {error}; it takes {self.arguments}") from None
+        tracked = False
+        shape = None
+        for place in self.places:
+            value = args[place]
+            if not isinstance(value, OurTensor):
                 raise ArgumentTypeError(
-                    f"For '{self.name}', '{name}' must be a Tensor or Parameter, but got {given[name]!r}."
+                    f"For '{self.name}', '{self.names[place]}' must be a Tensor or Parameter, but got {value!r}."
                 )
-        shapes = {name: given[name].shape for name in self.alike}
-        if len(set(shapes.values())) > 1:
-            raise ArgumentValueError(f"For '{self.name}', the shapes must be equal, but got {shapes}.")
-        with torch.no_grad():
-            made = type(self).rule(self, *(unwrap(value) for value in given.values()))
+            data = value._torch
+            tracked = tracked or data.requires_grad
+            if shape is None:
+                shape = data.shape
+            elif data.shape != shape:
+                shapes = {self.names[each]: args[each].shape for each in self.places}
+                raise ArgumentValueError(f"For '{self.name}', the shapes must be equal, but got {shapes}.")
+        raw = [unwrap(value) for value in args]
+        if tracked:
+            with torch.no_grad():
+                made = type(self).rule(self, *raw)
+        else:  # the everyday case: a parameter requires a gradient only while a function of it is differentiated
+            made = type(self).rule(self, *raw)
         if made is not None:
             return wrap(made)
-        found = tuple(given[name] for name in self.written)
+        found = tuple(args[place] for place in self.places[: self.returned])
         return found[0] if len(found) == 1 else found
 
 
@@ -95,7 +109,6 @@ def update(
 ) -> Any:
     """The class of a step; it gives the first `returned` of its tensors back."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
-    tensors = [p.name for p in parameters if p.annotation == "Tensor"]
     made = type(
         name,
         (Update,),
@@ -112,8 +125,9 @@ def update(
             "arguments": inspect.Signature(
                 [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
             ),
-            "written": tuple(tensors[:returned]),
-            "alike": tuple(tensors),
+            "returned": returned,
+            "names": tuple(p.name for p in parameters),
+            "places": tuple(n for n, p in enumerate(parameters) if p.annotation == "Tensor"),
         },
     )
     made.__signature__ = made.signature  # type: ignore[attr-defined]

@@ -6,10 +6,13 @@ from typing import Any
 
 import torch
 
-__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "out_of_memory", "standard_gamma"]
+__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "nn_functions", "out_of_memory", "standard_gamma"]
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)
+
+# Those behind torch.nn.functional; None where there are none.
+nn_functions: Any = getattr(torch._C, "_nn", None)
 
 # What the allocator raises; a RuntimeError in every release.
 out_of_memory: type[BaseException] = getattr(torch, "OutOfMemoryError", MemoryError)
