@@ -49,6 +49,9 @@ NAMES = (
     "audio_filter",
     "cache_jpeg",
     "cache_small",
+    "train_mlp",
+    "train_lenet",
+    "train_resnet18",
 )
 
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import torch
 
-__all__ = ["below_autograd", "ctc_forward", "functions", "methods", "nn_functions", "out_of_memory", "standard_gamma"]
+__all__ = [
+    "below_autograd",
+    "ctc_forward",
+    "functions",
+    "methods",
+    "nn_functions",
+    "out_of_memory",
+    "standard_gamma",
+]
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)

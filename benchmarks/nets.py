@@ -1,0 +1,154 @@
+"""Nets for whole training steps, written once for Millrace and MindSpore (`ms` is either), and again in PyTorch.
+
+Layers and their parameters stand in the same order in both, so that `numbers` gives both the same weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["NETS", "Net", "numbers"]
+
+Array = Any
+
+
+class Net(NamedTuple):
+    """A net in both ways, and a batch for it: inputs, labels."""
+
+    ours: Callable[[Any], Any]
+    torch: Callable[[], Any]
+    batch: Callable[[], tuple[Array, Array]]
+
+
+def numbers(seed: int, shape: tuple[int, ...]) -> Array:
+    """Weights of one layer: small, and the same for everybody."""
+    fan = int(np.prod(shape[1:])) or 1
+    drawn = np.random.default_rng(seed).standard_normal(shape)
+    return (drawn * min(0.5, 1.4 / np.sqrt(fan)) if len(shape) > 1 else drawn * 0.01).astype(np.float32)
+
+
+def _labelled(shape: tuple[int, ...], classes: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(7)
+    pictures = rng.standard_normal(shape).astype(np.float32)
+    return pictures, rng.integers(0, classes, shape[0]).astype(np.int32)
+
+
+# --- 24 layers of 64 -------------------------------------------------------------------------------------------
+
+
+def _mlp(ms: Any) -> Any:
+    nn = ms.nn
+    layers = [nn.Dense(64, 64, activation="relu") for _ in range(23)]
+    return nn.SequentialCell([*layers, nn.Dense(64, 10)])
+
+
+def _mlp_torch() -> Any:
+    from torch import nn
+
+    layers = [layer for _ in range(23) for layer in (nn.Linear(64, 64), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(64, 10))
+
+
+# --- LeNet-5 ---------------------------------------------------------------------------------------------------
+
+
+def _lenet(ms: Any) -> Any:
+    nn = ms.nn
+    return nn.SequentialCell(
+        [
+            nn.Conv2d(1, 6, 5, pad_mode="valid", has_bias=True),
+            nn.ReLU(),
+            nn.MaxPool2d(2, 2),
+            nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True),
+            nn.ReLU(),
+            nn.MaxPool2d(2, 2),
+            nn.Flatten(),
+            nn.Dense(400, 120, activation="relu"),
+            nn.Dense(120, 84, activation="relu"),
+            nn.Dense(84, 10),
+        ]
+    )
+
+
+def _lenet_torch() -> Any:
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+    )  # fmt: skip
+
+
+# --- ResNet-18 for pictures of 32 x 32 -------------------------------------------------------------------------
+
+# (channels, stride) of its eight blocks
+BLOCKS = [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]
+
+
+def _resnet18(ms: Any) -> Any:
+    nn, ops = ms.nn, ms.ops
+
+    def conv(a: int, b: int, size: int, stride: int) -> list[Any]:
+        pad = size // 2
+        return [nn.Conv2d(a, b, size, stride, pad_mode="pad", padding=pad), nn.BatchNorm2d(b)]
+
+    class Block(nn.Cell):
+        def __init__(self, a: int, b: int, stride: int) -> None:
+            super().__init__()
+            self.way = nn.SequentialCell([*conv(a, b, 3, stride), nn.ReLU(), *conv(b, b, 3, 1)])
+            self.beside = nn.SequentialCell(conv(a, b, 1, stride)) if stride > 1 or a != b else None
+
+        def construct(self, x: Any) -> Any:
+            other = x if self.beside is None else self.beside(x)
+            return ops.relu(self.way(x) + other)
+
+    class Head(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Dense(512, 10)
+
+        def construct(self, x: Any) -> Any:
+            return self.fc(x.mean((2, 3)))
+
+    given = [64, *(b for b, _ in BLOCKS)]
+    blocks = [Block(a, b, stride) for a, (b, stride) in zip(given, BLOCKS, strict=False)]
+    return nn.SequentialCell([*conv(3, 64, 3, 1), nn.ReLU(), *blocks, Head()])
+
+
+def _resnet18_torch() -> Any:
+    from torch import nn, relu
+
+    def conv(a: int, b: int, size: int, stride: int) -> list[Any]:
+        return [nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b)]
+
+    class Block(nn.Module):
+        def __init__(self, a: int, b: int, stride: int) -> None:
+            super().__init__()
+            self.way = nn.Sequential(*conv(a, b, 3, stride), nn.ReLU(), *conv(b, b, 3, 1))
+            self.beside = nn.Sequential(*conv(a, b, 1, stride)) if stride > 1 or a != b else None
+
+        def forward(self, x: Any) -> Any:
+            other = x if self.beside is None else self.beside(x)
+            return relu(self.way(x) + other)
+
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(512, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.fc(x.mean((2, 3)))
+
+    given = [64, *(b for b, _ in BLOCKS)]
+    blocks = [Block(a, b, stride) for a, (b, stride) in zip(given, BLOCKS, strict=False)]
+    return nn.Sequential(*conv(3, 64, 3, 1), nn.ReLU(), *blocks, Head())
+
+
+NETS = {
+    "mlp": Net(_mlp, _mlp_torch, lambda: _labelled((16, 64), 10)),
+    "lenet": Net(_lenet, _lenet_torch, lambda: _labelled((32, 1, 32, 32), 10)),
+    "resnet18": Net(_resnet18, _resnet18_torch, lambda: _labelled((32, 3, 32, 32), 10)),
+}
