@@ -39,3 +39,13 @@ def test_shapes_come_as_numbers_or_as_a_tuple():
     assert x.view(3, 2).shape == x.view((3, 2)).shape == x.view([-1, 2]).shape == (3, 2)
     assert x.permute(1, 0).shape == x.permute((1, 0)).shape == x.transpose(1, 0).shape == (3, 2)
     assert x.new_zeros(4).shape == x.new_zeros((4,)).shape == (4,)
+
+
+def test_matrices_turned_over():
+    x = numbers(2, 3)
+    assert x.mT.tolist() == x.mH.tolist() == x.H.tolist() == x.T.tolist()
+    assert numbers(2, 3, 4).mT.shape == numbers(2, 3, 4).mH.shape == (2, 4, 3)
+    assert Tensor(np.array([[1 + 2j]])).H.tolist() == [[1 - 2j]]
+    for name, x in (("mT", numbers(2)), ("mH", numbers(2)), ("H", numbers(2, 3, 4))):
+        with pytest.raises(ValueError, match=name):
+            getattr(x, name)

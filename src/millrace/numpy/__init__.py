@@ -9,8 +9,6 @@ from millrace.ops.numpy_create import (
     array,
     asarray,
     asfarray,
-    bartlett,
-    blackman,
     diag,
     diag_indices,
     diagflat,
@@ -21,8 +19,6 @@ from millrace.ops.numpy_create import (
     full,
     full_like,
     geomspace,
-    hamming,
-    hanning,
     identity,
     indices,
     ix_,
@@ -40,9 +36,14 @@ from millrace.ops.numpy_create import (
     triu,
     triu_indices,
     triu_indices_from,
-    vander,
     zeros,
     zeros_like,
+)
+from millrace.ops.numpy_histograms import (
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
 )
 from millrace.ops.numpy_layout import (
     append,
@@ -175,10 +176,6 @@ from millrace.ops.numpy_more import (
     cross,
     ediff1d,
     gradient,
-    histogram,
-    histogram2d,
-    histogram_bin_edges,
-    histogramdd,
     interp,
     piecewise,
     polyadd,
@@ -266,6 +263,13 @@ from millrace.ops.numpy_values import (
     uint32,
     uint64,
     uint8,
+)
+from millrace.ops.numpy_windows import (
+    bartlett,
+    blackman,
+    hamming,
+    hanning,
+    vander,
 )
 
 __all__ = [

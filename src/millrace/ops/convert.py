@@ -21,6 +21,7 @@ __all__ = [
     "DType",
     "DynamicShape",
     "Identity",
+    "MoveTo",
     "Rank",
     "Shape",
     "Size",
@@ -50,6 +51,7 @@ __all__ = [
     "isconstant",
     "long",
     "move_to",
+    "move_to_device",
     "numel",
     "rank",
     "shape",
@@ -184,6 +186,16 @@ def contiguous(input: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
     """The tensor on another device: "CPU" or "GPU"."""
+    return _moved(input, to, blocking)
+
+
+@op(dtype=SAME)
+def move_to_device(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
+    """The tensor on another device: "CPU" or "GPU"."""
+    return _moved(input, to, blocking)
+
+
+def _moved(input: Tensor, to: str, blocking: bool) -> Tensor:
     places = {"CPU": "cpu", "GPU": "cuda"}
     if to not in places:
         raise ArgumentValueError(
@@ -299,6 +311,7 @@ def is_nonzero(input: Tensor) -> Any:
 
 Cast = primitive("Cast", cast, init=())
 Identity = primitive("Identity", identity, init=())
+MoveTo = primitive("MoveTo", move_to_device, init=())
 Shape = primitive("Shape", shape, init=())
 TensorShape = primitive("TensorShape", dyn_shape, init=())
 DynamicShape = primitive("DynamicShape", dyn_shape_in, init=("dtype",))

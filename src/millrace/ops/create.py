@@ -250,7 +250,7 @@ def _unit(rows: int, columns: int, kind: torch.dtype) -> Tensor:
     return torch.eye(rows, columns, dtype=kind)
 
 
-def _number(value: Any, name: str) -> Any:
+def number(value: Any, name: str) -> Any:
     """A number, or the value of a 0-d tensor (which leaves for Python: the length of the result depends on it)."""
     if isinstance(value, Tensor):
         value = value.item()
@@ -261,7 +261,7 @@ def _number(value: Any, name: str) -> Any:
 
 def _steps(start: Any, end: Any, step: Any, name: str) -> tuple[Any, Any, Any]:
     """Where a range begins and ends and how it goes on."""
-    start, end, step = _number(start, name), _number(end, name), _number(step, name)
+    start, end, step = number(start, name), number(end, name), number(step, name)
     if step == 0:
         raise ArgumentValueError(f"For {name}, delta cannot be equal to zero.")
     if (end - start) * step < 0:
@@ -314,7 +314,7 @@ def _linear(start: Any, end: Any, steps: Any, kind: torch.dtype) -> Tensor:
             raise ArgumentValueError(
                 f"For 'linspace', start and end must be 0-d, but got shape {tuple(each.shape)}."
             )
-    first, last = (each if isinstance(each, Tensor) else _number(each, "linspace") for each in (start, end))
+    first, last = (each if isinstance(each, Tensor) else number(each, "linspace") for each in (start, end))
     return torch.linspace(first, last, count, dtype=kind)
 
 

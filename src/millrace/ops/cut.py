@@ -19,12 +19,14 @@ __all__ = [
     "ReverseSequence",
     "ReverseV2",
     "Roll",
+    "SelectView",
     "Slice",
     "StridedSlice",
     "flip",
     "flip_method",
     "fliplr",
     "flipud",
+    "itemset",
     "narrow",
     "narrow_mint",
     "reverse",
@@ -33,6 +35,7 @@ __all__ = [
     "roll",
     "rot90",
     "select_mint",
+    "select_view",
     "slice",
     "strided_slice",
 ]
@@ -161,6 +164,31 @@ def select_mint(input: Tensor, dim: int, index: int) -> Tensor:
     return input.select(integer(dim, "dim"), integer(index, "index"))
 
 
+@op(dtype=SAME)
+def select_view(input: Tensor, input_indices: int, axis: int) -> Tensor:
+    """One slice of an axis, without it."""
+    return input.select(integer(axis, "axis"), integer(input_indices, "input_indices"))
+
+
+@op("Tensor", dtype=SAME)
+def itemset(input: Tensor, *args: Any) -> Tensor:
+    """The tensor with one element changed: ``x.itemset((0, 1), 5.0)``; a tensor of one element needs no place."""
+    if len(args) == 1 and input.numel() == 1:
+        return torch.full_like(input, args[0])
+    if len(args) != 2:
+        raise ArgumentValueError(
+            f"Only tensor which shape is (1,) support 1 arg that means omit index, but the tensor shape is "
+            f"{tuple(input.shape)} and got {len(args)} input."
+        )
+    made = input.clone(memory_format=torch.contiguous_format)
+    places = sizes(args[0])
+    if len(places) == 1 and input.ndim != 1:
+        made.reshape(-1)[places[0]] = args[1]
+    else:
+        made[places] = args[1]
+    return made
+
+
 def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
     if not isinstance(dims, (list, tuple)):
         raise ArgumentTypeError(f"For '{name}', the axes must come in a list or tuple, but got {dims!r}.")
@@ -257,4 +285,5 @@ StridedSlice = primitive(
 )
 ReverseV2 = primitive("ReverseV2", reverse, init=("axis",))
 ReverseSequence = primitive("ReverseSequence", reverse_sequence, init=("seq_dim", "batch_dim"))
+SelectView = primitive("SelectView", select_view, init=())
 Roll = primitive("Roll", roll, init=("shifts", "dims"))

@@ -217,7 +217,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> Any:
     return _chunks(input, chunks, axis)
 
 
-@op("mint:chunk", dtype=OTHER)
+@op("mint:chunk", "ops:chunk_ext", dtype=OTHER)
 def chunk_mint(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """At most so many parts of equal size along an axis; the last may be smaller."""
     return _chunks(input, chunks, dim)

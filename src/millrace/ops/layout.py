@@ -21,6 +21,8 @@ __all__ = [
     "Reshape",
     "Squeeze",
     "Transpose",
+    "TransposeExtView",
+    "TransposeView",
     "expand_dims",
     "flatten",
     "flatten_method",
@@ -48,7 +50,7 @@ __all__ = [
 ]
 
 
-@op("ops", "mint", dtype=SAME)
+@op("ops", "mint", "ops:reshape_", dtype=SAME)
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape; one length may be -1, which is what is left."""
     if isinstance(shape, int):
@@ -235,6 +237,8 @@ def ravel(input: Tensor) -> Tensor:
 
 Reshape = primitive("Reshape", reshape, init=())
 Transpose = primitive("Transpose", transpose, init=())
+TransposeView = primitive("TransposeView", transpose, init=())
+TransposeExtView = primitive("TransposeExtView", transpose_mint, init=())
 ExpandDims = primitive("ExpandDims", expand_dims, init=())
 Squeeze = primitive("Squeeze", squeeze, init=("axis",), axis=())
 Flatten = primitive("Flatten", flatten_rows, init=())

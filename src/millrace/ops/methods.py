@@ -220,6 +220,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "isneginf": numeric.isneginf,
     "isposinf": numeric.isposinf,
     "isreal": complexes.isreal,
+    "itemset": cut.itemset,
     "kthvalue": order.kthvalue,
     "lcm": numeric.lcm,
     "ldexp": numeric.ldexp_method,

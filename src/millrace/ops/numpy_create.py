@@ -10,6 +10,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.tensor.storage import to_torch_dtype, wrap, wrap_all
 
+from .create import number
 from .kinds import OTHER
 from .numpy_values import cast_to, kind_of, to_array
 from .operands import integer, sizes
@@ -20,8 +21,6 @@ __all__ = [
     "array",
     "asarray",
     "asfarray",
-    "bartlett",
-    "blackman",
     "diag",
     "diag_indices",
     "diagflat",
@@ -32,8 +31,6 @@ __all__ = [
     "full",
     "full_like",
     "geomspace",
-    "hamming",
-    "hanning",
     "identity",
     "indices",
     "ix_",
@@ -51,7 +48,6 @@ __all__ = [
     "triu",
     "triu_indices",
     "triu_indices_from",
-    "vander",
     "zeros",
     "zeros_like",
 ]
@@ -145,20 +141,12 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
     return torch.broadcast_to(to_array(fill_value).to(kind).to(place), wanted).clone()
 
 
-def _number(value: Any, name: str) -> Any:
-    if isinstance(value, Tensor):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ArgumentTypeError(f"For '{name}', the argument must be a number, but got {value!r}.")
-    return value
-
-
 @op("numpy", dtype=OTHER, differentiable=False)
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Numbers from `start` to before `stop`; with one number, from 0 to before that. Whole ones are int32."""
     if stop is None:
         start, stop = 0, start
-    numbers = [_number(each, "arange") for each in (start, stop, 1 if step is None else step)]
+    numbers = [number(each, "arange") for each in (start, stop, 1 if step is None else step)]
     if numbers[2] == 0:
         raise ArgumentValueError("For 'arange', the step must not be 0.")
     whole = all(isinstance(each, int) for each in numbers)
@@ -388,49 +376,3 @@ class _Grid:
 mgrid = _Grid(sparse=False)
 ogrid = _Grid(sparse=True)
 expose(__name__, "numpy", "mgrid", "ogrid")
-
-
-@op("numpy", dtype=OTHER)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector's elements, a row each."""
-    made = to_array(x)
-    if made.ndim != 1:
-        raise ArgumentValueError(f"For 'vander', x must be 1-d, but got {made.ndim} axes.")
-    count = made.shape[0] if N is None else integer(N, "N")
-    powers = torch.arange(count, dtype=torch.int32, device=made.device)
-    return torch.pow(made.unsqueeze(-1), powers if increasing else powers.flip(0))
-
-
-def _window(M: Any, make: Any) -> Tensor:
-    """A window of M points between 0 and M - 1; one point is 1."""
-    count = integer(M, "M")
-    if count < 1:
-        return torch.zeros(0)
-    return make(torch.arange(count, dtype=torch.float32), count - 1) if count > 1 else torch.ones(1)
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def bartlett(M: int) -> Tensor:
-    """A window that rises and falls in straight lines."""
-    return _window(M, lambda n, last: 1 - torch.abs(2 * n / last - 1))
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def blackman(M: int) -> Tensor:
-    """Blackman's window."""
-    turn = 2 * torch.pi
-    return _window(
-        M, lambda n, last: 0.42 - 0.5 * torch.cos(turn * n / last) + 0.08 * torch.cos(2 * turn * n / last)
-    )
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def hamming(M: int) -> Tensor:
-    """Hamming's window."""
-    return _window(M, lambda n, last: 0.54 - 0.46 * torch.cos(2 * torch.pi * n / last))
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def hanning(M: int) -> Tensor:
-    """Von Hann's window."""
-    return _window(M, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last))

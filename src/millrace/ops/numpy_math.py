@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .kinds import OTHER
-from .numpy_values import cast_to, to_array, two
+from .numpy_values import cast_to, floating, to_array, two
 from .operands import difference
 from .table import op
 
@@ -145,10 +145,6 @@ def _pair(name: str, function: Function, doc: str, differentiable: bool = True) 
     return _finish(body, name, doc, differentiable)
 
 
-def _floating(x: Tensor) -> Tensor:
-    return x if x.is_floating_point() or x.is_complex() else x.to(torch.float32)
-
-
 def _single(x: Tensor) -> Tensor:
     """float64 stays, everything else becomes float32."""
     return x if x.dtype is torch.float64 else x.to(torch.float32)
@@ -173,7 +169,7 @@ def _cube_root(x: Tensor) -> Tensor:
 
 
 def _floats_power(left: Tensor, right: Tensor) -> Tensor:
-    return torch.pow(_floating(left), _floating(right))
+    return torch.pow(floating(left), floating(right))
 
 
 abs = _one("abs", torch.abs, "The absolute value.")
@@ -201,15 +197,15 @@ arctan = _one("arctan", torch.atan, "The angle whose tangent it is.")
 arcsinh = _one("arcsinh", torch.asinh, "The inverse of the hyperbolic sine.")
 arccosh = _one("arccosh", torch.acosh, "The inverse of the hyperbolic cosine.")
 arctanh = _one("arctanh", torch.atanh, "The inverse of the hyperbolic tangent.")
-deg2rad = _one("deg2rad", lambda x: torch.deg2rad(_floating(x)), "Degrees as radians.")
-radians = _one("radians", lambda x: torch.deg2rad(_floating(x)), "Degrees as radians.")
-rad2deg = _one("rad2deg", lambda x: torch.rad2deg(_floating(x)), "Radians as degrees.")
+deg2rad = _one("deg2rad", lambda x: torch.deg2rad(floating(x)), "Degrees as radians.")
+radians = _one("radians", lambda x: torch.deg2rad(floating(x)), "Degrees as radians.")
+rad2deg = _one("rad2deg", lambda x: torch.rad2deg(floating(x)), "Radians as degrees.")
 ceil = _one("ceil", lambda x: torch.ceil(_single(x)), "The next whole number above.", False)
 floor = _one("floor", torch.floor, "The next whole number below.", False)
 rint = _one("rint", torch.round, "The nearest whole number; halves go to the even one.", False)
-trunc = _one("trunc", lambda x: torch.trunc(_floating(x)), "The whole part.", False)
-fix = _plain("fix", lambda x: torch.trunc(_floating(x)), "The whole part.", False)
-sign = _one("sign", lambda x: torch.sign(_floating(x)), "-1, 0 or 1.", False)
+trunc = _one("trunc", lambda x: torch.trunc(floating(x)), "The whole part.", False)
+fix = _plain("fix", lambda x: torch.trunc(floating(x)), "The whole part.", False)
+sign = _one("sign", lambda x: torch.sign(floating(x)), "-1, 0 or 1.", False)
 signbit = _one("signbit", torch.signbit, "Whether the sign is negative, of zeros too.", False)
 isnan = _one("isnan", torch.isnan, "Whether an element is NaN.", False)
 isinf = _one("isinf", torch.isinf, "Whether an element is infinite.", False)
@@ -238,7 +234,7 @@ fmod = _pair("fmod", torch.fmod, "The remainder, with the sign of the dividend."
 maximum = _pair("maximum", torch.maximum, "The larger of two elements.")
 minimum = _pair("minimum", torch.minimum, "The smaller of two elements.")
 arctan2 = _pair("arctan2", torch.atan2, "The angle of the point (x2, x1).")
-hypot = _pair("hypot", lambda a, b: torch.hypot(_floating(a), _floating(b)), "The length of the hypotenuse.")
+hypot = _pair("hypot", lambda a, b: torch.hypot(floating(a), floating(b)), "The length of the hypotenuse.")
 copysign = _pair("copysign", _whole(torch.copysign), "The first with the sign of the second.", False)
 heaviside = _pair("heaviside", lambda a, b: torch.heaviside(a, b.to(a.dtype)), "0, 1, or `x2` at 0.", False)
 logaddexp = _pair("logaddexp", torch.logaddexp, "The logarithm of the sum of the exponentials.")

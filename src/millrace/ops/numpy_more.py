@@ -1,4 +1,4 @@
-"""Curves, polynomials, histograms, statistics of several vectors, with NumPy's names."""
+"""Curves, polynomials, statistics of several vectors, with NumPy's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.tensor.storage import unwrap, wrap
 
 from .kinds import OTHER
-from .numpy_values import cast_to, to_array, two
+from .numpy_values import cast_to, floating, to_array, two
 from .operands import axes as as_axes
 from .operands import integer
 from .table import op, public
@@ -30,10 +30,6 @@ __all__ = [
     "cross",
     "ediff1d",
     "gradient",
-    "histogram",
-    "histogram2d",
-    "histogram_bin_edges",
-    "histogramdd",
     "interp",
     "piecewise",
     "polyadd",
@@ -45,10 +41,6 @@ __all__ = [
     "trapz",
     "unwrap_angles",
 ]
-
-
-def _floating(made: Tensor) -> Tensor:
-    return made if made.is_floating_point() or made.is_complex() else made.to(torch.float32)
 
 
 def _sliding(a: Any, v: Any, mode: str) -> Tensor:
@@ -122,7 +114,7 @@ def cross(
 @op("numpy", dtype=OTHER)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:
     """Values on the straight lines between points; beyond them the first and last, or `left` and `right`."""
-    values, places, heights = (_floating(to_array(each)) for each in (x, xp, fp))
+    values, places, heights = (floating(to_array(each)) for each in (x, xp, fp))
     if places.ndim != 1 or places.shape != heights.shape:
         raise ArgumentValueError(f"xp and fp must be vectors of one length: {places.shape}, {heights.shape}.")
     after = torch.searchsorted(places.contiguous(), values.contiguous()).clamp(1, max(places.numel() - 1, 1))
@@ -140,12 +132,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
 
 def _rows(m: Any, y: Any, rowvar: bool) -> Tensor:
     """One variable in each row."""
-    made = torch.atleast_2d(_floating(to_array(m)))
+    made = torch.atleast_2d(floating(to_array(m)))
     if not rowvar and made.shape[0] != 1:
         made = made.T
     if y is None:
         return made
-    more = torch.atleast_2d(_floating(to_array(y)))
+    more = torch.atleast_2d(floating(to_array(y)))
     return torch.cat((made, more.T if not rowvar and more.shape[0] != 1 else more))
 
 
@@ -163,7 +155,7 @@ def cov(
     """The covariances of variables, one in each row."""
     made = cast_to(_rows(m, y, rowvar), dtype)
     counts = None if fweights is None else to_array(fweights).to(torch.int64)
-    weights = None if aweights is None else _floating(to_array(aweights))
+    weights = None if aweights is None else floating(to_array(aweights))
     lost = (0 if bias else 1) if ddof is None else integer(ddof, "ddof")
     return torch.cov(made, correction=lost, fweights=counts, aweights=weights)
 
@@ -193,16 +185,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
 @op("numpy", dtype=OTHER)
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The area under a curve, made of trapezoids."""
-    heights = _floating(to_array(y))
+    heights = floating(to_array(y))
     if x is not None:
-        return torch.trapezoid(heights, _floating(to_array(x)), dim=axis)
+        return torch.trapezoid(heights, floating(to_array(x)), dim=axis)
     return torch.trapezoid(heights, dx=dx, dim=axis)
 
 
 @op("numpy:unwrap", dtype=OTHER)
 def unwrap_angles(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
     """Angles along an axis without jumps of more than half a turn."""
-    made = _floating(to_array(p))
+    made = floating(to_array(p))
     step = torch.diff(made, dim=axis)
     turn = torch.remainder(step + math.pi, 2 * math.pi) - math.pi
     turn = torch.where((turn == -math.pi) & (step > 0), math.pi, turn)
@@ -214,7 +206,7 @@ def unwrap_angles(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
 @op("numpy", dtype=OTHER)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The slopes along axes, from both neighbours, and from one at the ends; `varargs` are the distances."""
-    made = _floating(to_array(f))
+    made = floating(to_array(f))
     over = as_axes(axis, made.ndim)
     if edge_order != 1:
         raise ArgumentValueError(f"For 'gradient', 'edge_order' must be 1, but got {edge_order}.")
@@ -270,7 +262,7 @@ def polymul(a1: Any, a2: Any) -> Tensor:
 @op("numpy", dtype=OTHER)
 def polyval(p: Any, x: Any) -> Tensor:
     """The value of a polynomial at each element."""
-    factors, values = to_array(p), _floating(to_array(x))
+    factors, values = to_array(p), floating(to_array(x))
     powers = torch.arange(factors.numel() - 1, -1, -1, device=values.device)
     return torch.sum(torch.pow(values.unsqueeze(-1), powers) * factors, -1)
 
@@ -290,96 +282,14 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 @op("numpy", dtype=OTHER)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     """The integral of a polynomial, `m` times, with the constants `k`."""
-    factors = _floating(to_array(p))
+    factors = floating(to_array(p))
     if integer(m, "m") < 0:
         raise ArgumentValueError(f"Order of integral must be positive, but got {m}.")
-    constants = torch.zeros(m) if k is None else torch.atleast_1d(_floating(to_array(k))).expand(m)
+    constants = torch.zeros(m) if k is None else torch.atleast_1d(floating(to_array(k))).expand(m)
     for time in range(m):
         powers = torch.arange(factors.numel(), 0, -1, device=factors.device).to(factors.dtype)
         factors = torch.cat((factors / powers, constants[time : time + 1].to(factors.dtype)))
     return factors
-
-
-def _edges(a: Tensor, bins: Any, limits: Any) -> Tensor:
-    """The edges of bins: given, or so many of one width over the values or `range`."""
-    if not isinstance(bins, int) or isinstance(bins, bool):
-        edges = to_array(bins)
-        if edges.ndim != 1:
-            raise ArgumentTypeError("For 'histogram', the bins must be an int or a vector of edges.")
-        return edges
-    flat = _floating(a).reshape(-1)
-    if limits is None:
-        low, high = (flat.amin(), flat.amax()) if flat.numel() else (torch.tensor(0.0), torch.tensor(1.0))
-    else:
-        low, high = (torch.tensor(float(each)) for each in limits)
-    flatten = (low == high).to(flat.dtype) / 2
-    width = high - low + 2 * flatten
-    line = torch.linspace(0, 1, bins + 1, dtype=flat.dtype) * width + (low - flatten)
-    return torch.cat((line[:-1], (high + flatten).reshape(1)))  # exactly: the largest value must not fall out
-
-
-def _counts(samples: list[Tensor], edges: list[Tensor], weights: Any, density: bool) -> Tensor:
-    """How many samples, or what weight, falls into each cell; the last edge belongs to the last bin."""
-    place = torch.zeros(samples[0].shape, dtype=torch.int64)
-    inside = torch.ones(samples[0].shape, dtype=torch.bool)
-    for values, line in zip(samples, edges):
-        line = _floating(line)
-        found = torch.searchsorted(line.contiguous(), values.to(line.dtype).contiguous(), side="right") - 1
-        found = torch.where(values == line[-1], line.numel() - 2, found)
-        inside = inside & (found >= 0) & (found < line.numel() - 1)
-        place = place * (line.numel() - 1) + found.clamp(0, line.numel() - 2)
-    weight = torch.ones(place.shape) if weights is None else _floating(to_array(weights)).reshape(-1)
-    shape = [line.numel() - 1 for line in edges]
-    made = (
-        torch.zeros(math.prod(shape), dtype=weight.dtype).index_add(0, place, weight * inside).reshape(shape)
-    )
-    if not density:
-        return made
-    for axis, line in enumerate(edges):
-        made = made / torch.diff(_floating(line)).reshape(
-            [-1 if axis == each else 1 for each in range(len(edges))]
-        )
-    return made / (weight * inside).sum()
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
-    """The edges of the bins that `histogram` counts in."""
-    return _edges(to_array(a), bins, range)
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> Any:
-    """How many values fall into each bin, and the edges of the bins."""
-    values = to_array(a)
-    edges = _edges(values, bins, range)
-    return _counts([values.reshape(-1)], [edges], weights, density), edges
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
-) -> Any:
-    """How many points fall into each cell, and the edges along each axis; a point is a row."""
-    points = list(
-        torch.stack([to_array(e) for e in sample])
-        if isinstance(sample, (list, tuple))
-        else to_array(sample).T
-    )
-    count = len(points)
-    each = list(bins) if isinstance(bins, (list, tuple)) else [bins] * count
-    limits = [None] * count if range is None else list(range)
-    edges = [_edges(values, size, limit) for values, size, limit in zip(points, each, limits)]
-    return _counts(points, edges, weights, density), edges
-
-
-@op("numpy", dtype=OTHER, differentiable=False)
-def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
-) -> Any:
-    """How many points fall into each cell of a plane, and the edges along both axes."""
-    found, edges = histogramdd.raw([to_array(x), to_array(y)], bins, range, weights, density)
-    return (found, *edges)
 
 
 @public("numpy")

@@ -10,7 +10,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentValueError
 
 from .kinds import OTHER
-from .numpy_values import cast_to, kind_of, to_array, two
+from .numpy_values import cast_to, floating, kind_of, to_array, two
 from .operands import axes, both, integer, within
 from .reduce import mean_of
 from .table import op
@@ -53,10 +53,6 @@ def _over(axis: Any, made: Tensor) -> tuple[int, ...]:
     return within(axes(axis, made.ndim), made.ndim)
 
 
-def _floating(made: Tensor) -> Tensor:
-    return made if made.is_floating_point() or made.is_complex() else made.to(torch.float32)
-
-
 @op("numpy", dtype=OTHER)
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
     """The sum along axes; bool and integers are added up in int64."""
@@ -78,14 +74,14 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
 @op("numpy", dtype=OTHER)
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation along axes."""
-    made = _floating(to_array(x))
+    made = floating(to_array(x))
     return torch.std(made, _over(axis, made), correction=integer(ddof, "ddof"), keepdim=keepdims)
 
 
 @op("numpy", dtype=OTHER)
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance along axes."""
-    made = _floating(to_array(x))
+    made = floating(to_array(x))
     return torch.var(made, _over(axis, made), correction=integer(ddof, "ddof"), keepdim=keepdims)
 
 
@@ -185,7 +181,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
 @op("numpy", dtype=OTHER)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """The sums of all elements up to each, in which NaN counts as 0."""
-    return cumsum.raw(torch.nan_to_num(_floating(to_array(a)), 0.0, torch.inf, -torch.inf), axis, dtype)
+    return cumsum.raw(torch.nan_to_num(floating(to_array(a)), 0.0, torch.inf, -torch.inf), axis, dtype)
 
 
 @op("numpy", dtype=OTHER)
@@ -222,13 +218,13 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
 @op("numpy", dtype=OTHER)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The mean along axes of the elements that are not NaN."""
-    made = _floating(to_array(a))
+    made = floating(to_array(a))
     return cast_to(torch.nanmean(made, _over(axis, made), keepdims), dtype)
 
 
 def _spread(a: Any, axis: Any, ddof: int, keepdims: bool) -> Tensor:
     """The variance of the elements that are not NaN."""
-    made = _floating(to_array(a))
+    made = floating(to_array(a))
     over = _over(axis, made)
     there = ~torch.isnan(made)
     count = torch.sum(there, over, keepdims)
@@ -249,7 +245,7 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims:
 
 
 def _nan_extreme(a: Any, axis: Any, dtype: Any, keepdims: bool, largest: bool) -> Tensor:
-    made = _floating(to_array(a))
+    made = floating(to_array(a))
     over = _over(axis, made)
     gone = torch.isnan(made)
     filled = torch.where(gone, -torch.inf if largest else torch.inf, made)
@@ -329,7 +325,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 @op("numpy", dtype=OTHER)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The length of vectors, or a norm of matrices."""
-    made = _floating(to_array(x))
+    made = floating(to_array(x))
     over = None if axis is None else axes(axis, made.ndim)
     if over is None and ord is None:
         flat = torch.linalg.vector_norm(made)

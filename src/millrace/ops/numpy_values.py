@@ -22,6 +22,7 @@ __all__ = [
     "float32",
     "float64",
     "float_",
+    "floating",
     "int8",
     "int16",
     "int32",
@@ -87,6 +88,11 @@ def two(left: Any, right: Any) -> tuple[Tensor, Tensor]:
 def kind_of(dtype: Any, default: torch.dtype | None = None) -> torch.dtype | None:
     """A type given in any of NumPy's ways, or the default."""
     return default if dtype is None else to_torch_dtype(dtype)
+
+
+def floating(made: Tensor) -> Tensor:
+    """Floating and complex types stay, bool and integers become float32."""
+    return made if made.is_floating_point() or made.is_complex() else made.to(torch.float32)
 
 
 def cast_to(made: Tensor, dtype: Any) -> Tensor:

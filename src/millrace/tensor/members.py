@@ -89,6 +89,27 @@ class Members:
         return wrap(data.permute(*range(data.ndim - 1, -1, -1)))
 
     @property
+    def mT(self: Any) -> Tensor:
+        """Matrices with their two axes exchanged."""
+        if self.ndim < 2:
+            raise ArgumentValueError(f"For tensor.mT, there must be at least 2 axes, but got {self.ndim}.")
+        return wrap(self._torch.transpose(-2, -1))
+
+    @property
+    def mH(self: Any) -> Tensor:
+        """Matrices with their two axes exchanged, and their elements conjugated."""
+        if self.ndim < 2:
+            raise ArgumentValueError(f"For tensor.mH, there must be at least 2 axes, but got {self.ndim}.")
+        return wrap(torch.conj_physical(self._torch.transpose(-2, -1)))
+
+    @property
+    def H(self: Any) -> Tensor:
+        """A matrix with its two axes exchanged, and its elements conjugated."""
+        if self.ndim != 2:
+            raise ArgumentValueError(f"For tensor.H only support 2-D Tensor, but got {self.ndim}-D.")
+        return wrap(torch.conj_physical(self._torch.transpose(0, 1)))
+
+    @property
     def device(self: Any) -> str:
         """Where the elements are: ``"CPU"``, or ``"GPU:0"``."""
         place = self._torch.device

@@ -124,3 +124,9 @@ def _(make):
     yield Call(make(1))
     yield Call(make(1, dtype="int32", low=0, high=0))
     yield Fails(make(2))
+
+
+@samples(c.move_to_device)
+def _(make):
+    yield Call(make(2, 3), "CPU", True)
+    yield Fails(make(3), "text", True)

@@ -105,3 +105,19 @@ def _(make):
     yield Call(make(4, 3).T, make(3, dtype="int64", low=0, high=4), 1)
     yield Fails(make(3, 4), make(2, dtype="int64", low=0, high=3), 1)
     yield Fails(make(3, 4), make(3, dtype="int64", low=9, high=9), 1)
+
+
+@samples(c.select_view)
+def _(make):
+    yield Call(make(3, 4), 0, 1)
+    yield Call(make(4, 3, dtype="int32").T, -1, 0)
+    yield Fails(make(3, 4), 0, 5)
+
+
+@samples(c.itemset)
+def _(make):
+    yield Call(make(3), 1, 9.0)
+    yield Call(make(2, 2).T, (0, 1), 9.0)
+    yield Call(make(2, 2), 3, 9.0)
+    yield Call(make(1), 5.0)
+    yield Fails(make(3), 2)

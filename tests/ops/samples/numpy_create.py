@@ -196,18 +196,3 @@ def _(make):
     yield Call(make(2), make(3), sparse=True)
     yield Call(make(2), make(3), make(2))
     yield Fails(make(2), make(3), indexing="zz")
-
-
-@samples(c.vander)
-def _(make):
-    yield Call(make(3))
-    yield Call(make(3), 2, True)
-    yield Call([1, 2, 3])
-    yield Fails(make(2, 3))
-
-
-@samples(c.bartlett, c.blackman, c.hamming, c.hanning)
-def _(make):
-    yield Call(5)
-    yield Call(1)
-    yield Fails("text")
