@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -46,15 +47,22 @@ def _rank(name: str, x: Tensor, ndim: int) -> None:
         )
 
 
+@functools.lru_cache(maxsize=1024)
+def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> bool:
+    return all(
+        size + before + after >= k for size, k, (before, after) in zip(sizes, kernel, pads, strict=True)
+    )
+
+
 def _fit(name: str, x: Tensor, kernel: tuple[int, ...], pads: Sides) -> None:
-    for size, k, (before, after) in zip(x.shape[2:], kernel, pads, strict=True):
-        if size + before + after < k:
-            raise ArgumentValueError(
-                f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
-                f"{list(x.shape)}."
-            )
+    if not _fits(x.shape[2:], kernel, pads):
+        raise ArgumentValueError(
+            f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
+            f"{list(x.shape)}."
+        )
 
 
+@functools.lru_cache(maxsize=1024)
 def _overhang(pads: Sides, stride: tuple[int, ...]) -> tuple[int, ...] | None:
     """Where the last windows of "same" only hang over the end by the odd one, PyTorch's ceil mode makes them without
     a copy of the input: the padding that it needs then."""

@@ -18,6 +18,8 @@ Sides = tuple[tuple[int, int], ...]
 
 def each(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
     """A number per axis, from one for all or a tuple; a tuple for all axes of the input has 1, 1 before them."""
+    if value.__class__ is int and value >= least:  # the usual case, quickly
+        return (value,) * count
     if isinstance(value, int) and not isinstance(value, bool):
         numbers: tuple[int, ...] = (value,) * count
     elif isinstance(value, (tuple, list)):
@@ -56,6 +58,8 @@ def modes(
 
 def pad_sides(name: str, pad: Any, count: int) -> Sides:
     """The padding before and after each axis, from one number for all or two per axis."""
+    if pad.__class__ is int and pad >= 0:  # the usual case, quickly
+        return ((pad, pad),) * count
     if isinstance(pad, int) and not isinstance(pad, bool):
         pad = (pad,) * (2 * count)
     if not isinstance(pad, (tuple, list)) or any(isinstance(p, bool) or not isinstance(p, int) for p in pad):
