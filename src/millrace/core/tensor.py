@@ -341,6 +341,8 @@ def awake() -> bool:
 
 def wake() -> None:
     """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
+    if _woken:
+        return
     for load in _loaders:
         load()
     _woken[:] = [True]
