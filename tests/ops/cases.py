@@ -58,6 +58,8 @@ def operations() -> list[Op]:
     millrace.Tensor([1.0]).abs()
     for name in ("numpy", "scipy.linalg"):  # families that have no other face
         importlib.import_module(f"millrace.{name}")
+    for path in sorted(Path(millrace.__file__).parent.joinpath("ops").glob("[a-z]*.py")):
+        importlib.import_module(f"millrace.ops.{path.stem}")  # also those that only layers call
     return TABLE
 
 

@@ -19,7 +19,8 @@ __all__ = ["dice_loss", "focal_loss", "poisson_nll_loss", "triplet_of_distances"
 @op(dtype=OTHER)
 def weighed_loss(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
     """Losses times weights, put together in float32, in their own type."""
-    total = reduced("get_loss", x.to(torch.float32) * weights, reduction)
+    wide = x if x.dtype is torch.float64 else x.to(torch.float32)
+    total = reduced("get_loss", wide * weights, reduction)
     return total.to(x.dtype)
 
 

@@ -79,6 +79,11 @@ def _(ms):
     return ms.nn.DiceLoss()
 
 
+@layer("MultiClassDiceLoss", X, Q)
+def _(ms):
+    return ms.nn.MultiClassDiceLoss()
+
+
 @layer("MultiClassDiceLoss.weights", X, Q)
 def _(ms):
     weights = ms.Tensor(make(5, 5, low=0.1, high=1.0))

@@ -1,0 +1,31 @@
+"""Overflow of gradients, and the scale of the loss that follows from it; without a look at values in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .kinds import OTHER
+from .table import op
+
+__all__ = ["any_overflow", "next_scale"]
+
+
+@op(dtype=OTHER, differentiable=False)
+def any_overflow(gradients: list[Tensor]) -> Tensor:
+    """Whether any element is infinite or no number."""
+    return torch.stack([~torch.isfinite(each).all() for each in gradients]).any()
+
+
+@op(dtype=OTHER, differentiable=False)
+def next_scale(
+    scale: Tensor, last: Tensor, step: Tensor, overflow: Any, factor: float, window: int, least: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The scale after a step, the step of the last change, and the number of the next step."""
+    over = torch.as_tensor(overflow, device=scale.device)
+    grows = ~over & (step - last >= window)
+    smaller = torch.clamp_min(scale / factor, least)
+    made = torch.where(over, smaller, torch.where(grows, scale * factor, scale))
+    return made, torch.where(over | grows, step, last), step + 1

@@ -1,0 +1,20 @@
+"""Overflow of gradients and the scale of the loss."""
+
+import numpy as np
+
+from millrace.ops.overflow import any_overflow, next_scale
+
+from . import Call, samples
+
+
+@samples(any_overflow)
+def _(make):
+    yield Call([make(3), make(2, 2)])
+    yield Call([make(3), np.array([np.inf], np.float32)])
+
+
+@samples(next_scale)
+def _(make):
+    numbers = np.float32(8.0), np.int32(1), np.int32(3)
+    for overflow in (True, False):
+        yield Call(*(np.array(each) for each in numbers), np.array(overflow), 2.0, 2)
