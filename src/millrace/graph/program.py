@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from millrace.tensor.failures import explain
 from millrace.tensor.private import below_autograd
 
 from .passes import PASSES, slots_in
@@ -42,18 +43,22 @@ class Program:
                 made: list[torch.Tensor] = self._run(*inputs)
                 return made
         except Exception as error:
-            where = self.where_of(error)
-            if where:
-                error.add_note(f"in a recorded step, at {where}")
-            raise
+            call = self.call_of(error)
+            if call is None:
+                raise
+            better = explain(call.func._schema.name.partition("::")[2], error)
+            better.add_note(f"  in a recorded step, at {call.where or 'a line unknown'}")
+            if better is error:
+                raise
+            raise better from None
 
-    def where_of(self, error: BaseException) -> str:
-        """The user's line of the call that failed."""
+    def call_of(self, error: BaseException) -> Recorded | None:
+        """The recorded call that failed; it knows the user's line."""
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename == self._name and frame.lineno is not None:
                 number = self._lines.get(frame.lineno)
-                return "" if number is None else self.calls[number].where
-        return ""
+                return None if number is None else self.calls[number]
+        return None
 
     @property
     def text(self) -> str:

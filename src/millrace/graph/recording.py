@@ -7,20 +7,16 @@ reference so that later writes to it are seen.
 
 from __future__ import annotations
 
-import sys
 import weakref
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from millrace.tensor import storage
+from millrace.tensor.places import user_line
 
-__all__ = ["Leaving", "Recorded", "Recorder", "Slot", "user_line"]
-
-_PACKAGE = str(Path(__file__).resolve().parents[1])
-_TORCH = str(Path(torch.__file__).resolve().parent)
+__all__ = ["Leaving", "Recorded", "Recorder", "Slot"]
 
 # Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
 _LEAVES = frozenset({"aten::_local_scalar_dense", "aten::is_nonzero", "aten::item", "aten::equal"})
@@ -62,19 +58,6 @@ class Leaving(NamedTuple):
 
     what: str
     where: str
-
-
-def user_line() -> str:
-    """``file:line`` of the first frame outside Millrace and PyTorch."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith((_PACKAGE, _TORCH)) and not name.startswith("<"):
-            return f"{name}:{frame.f_lineno}"
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return ""
 
 
 class Recorder(TorchDispatchMode):

@@ -13,6 +13,7 @@ from millrace.grad.again import computed_again
 from millrace.graph.runner import run_graph
 from millrace.ops.custom import with_backward
 from millrace.tensor import modes
+from millrace.tensor.failures import in_cell
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
 from .hooks import Handle, Hooks
@@ -64,11 +65,15 @@ class Cell:
         raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
-            return run_graph(self, self._plainly, args, kwargs)
-        if self._hooks is None and self._to_float is None and self._backward is None:
-            return self.construct(*args, **kwargs)
-        return self._with_hooks(args, kwargs)
+        try:  # costs nothing unless an error passes
+            if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
+                return run_graph(self, self._plainly, args, kwargs)
+            if self._hooks is None and self._to_float is None and self._backward is None:
+                return self.construct(*args, **kwargs)
+            return self._with_hooks(args, kwargs)
+        except Exception as error:
+            in_cell(error, self)
+            raise
 
     def _plainly(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and self._to_float is None and self._backward is None:

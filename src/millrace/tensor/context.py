@@ -118,6 +118,9 @@ def set_context(**kwargs: Any) -> None:
         _check(name, value)
         if name == "device_target":
             value = _available(value)
+            _check_device_id(value, kwargs.get("device_id", _context.values["device_id"]))
+        elif name == "device_id":
+            _check_device_id(_context.values["device_target"], value)
         if name not in _ACTS and value != _DEFAULTS[name] and name not in _context.said:
             _context.said.add(name)
             logger.info("set_context(%s=...) is kept and changes nothing here", name)
@@ -177,6 +180,24 @@ def _available(target: str) -> str:
     return "GPU" if has_gpu else "CPU"
 
 
+def _check_device_id(target: str, number: int) -> None:
+    """A GPU's number counts the devices that this process sees; the error lists them."""
+    if target == "GPU":
+        from .hardware import check_device_id  # it loads PyTorch
+
+        check_device_id(number)
+
+
+def _device_id_of_environment() -> int:
+    given = os.environ.get("DEVICE_ID", "0").strip() or "0"
+    if not given.isdigit():
+        raise ArgumentValueError(
+            "The environment variable DEVICE_ID must be a number that counts the visible devices from 0, "
+            f"but got {given!r}."
+        )
+    return int(given)
+
+
 def get_context(attr_key: str) -> Any:
     """The value of a setting."""
     if attr_key not in _DEFAULTS:
@@ -191,8 +212,10 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     """Say where tensors live and operations run."""
     if not isinstance(device_target, str):
         raise ArgumentTypeError(f"The parameter 'device_target' must be str, but got {type(device_target)}.")
-    given = int(os.environ.get("DEVICE_ID", "0")) if device_id is None else device_id
-    set_context(device_target=device_target, device_id=given)
+    set_context(
+        device_target=device_target,
+        device_id=_device_id_of_environment() if device_id is None else device_id,
+    )
 
 
 def get_device() -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import types
 from collections.abc import Iterable
 from typing import Any
-
-import torch
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, OperationError
 from millrace.core.tensor import Tensor
 
-from .private import out_of_memory
+from .exhausted import describe_memory, ran_out
+from .memory import cap
+from .places import line_of, user_line
 
-__all__ = ["describe", "explain", "user_line"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+__all__ = ["describe", "explain", "in_cell", "user_line"]
 
 # (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
 _KINDS: list[tuple[str, type[MillraceError], str]] = [
@@ -50,17 +44,6 @@ _KINDS: list[tuple[str, type[MillraceError], str]] = [
 ]
 
 
-def user_line() -> str:
-    """The file and line of the first frame outside of Millrace and PyTorch, or nothing."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith((_PACKAGE, _TORCH)) and not name.startswith("<frozen"):
-            return f"{name}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
 def describe(value: Any) -> str:
     """A value in a few words.
 
@@ -80,11 +63,14 @@ def explain(
 ) -> BaseException:
     """The error to raise in place of one of PyTorch's. Errors of ours, and a user's own, are left alone."""
     if isinstance(error, MillraceError) or not isinstance(
-        error, (RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+        error,
+        (RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, MemoryError),
     ):
         return error
     got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in (kwargs or {}).items()]
     text = str(error).split("\nException raised from")[0].strip()
+    if ran_out(error):
+        return _out_of_memory(name, error, got)
     kind, helps = _kind(error, text)
     lines = [f"For '{name}', {text[:1].lower()}{text[1:]}", f"  got: {', '.join(got)}"]
     if where := user_line():
@@ -95,11 +81,6 @@ def explain(
 
 
 def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
-    if isinstance(error, out_of_memory):
-        return (
-            OperationError,
-            "a smaller batch, float16, or recompute; runtime.memory_summary() shows what is held",
-        )
     if isinstance(error, (TypeError, AttributeError, NotImplementedError)):
         return ArgumentTypeError, "see the types that the operation takes in its documentation"
     for words, kind, helps in _KINDS:
@@ -108,3 +89,45 @@ def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
     if isinstance(error, (ValueError, IndexError)):
         return ArgumentValueError, ""
     return OperationError, ""
+
+
+def _out_of_memory(name: str, error: BaseException, got: list[str]) -> OperationError:
+    lines = [f"For '{name}', out of memory.", f"  got: {', '.join(got)}"]
+    if where := user_line():
+        lines.append(f"  called at: {where}")
+    return OperationError("\n".join(lines + describe_memory(error, cap())))
+
+
+def in_cell(error: BaseException, cell: Any) -> None:
+    """Write into an error that passes through a cell which of the cells it came from: the innermost is asked first.
+
+    >>> error = OperationError("too large")
+    >>> in_cell(error, Tensor([1.0]))
+    >>> print(error)
+    too large
+      called at: ...
+      in cell: Tensor
+    """
+    trail: list[Any] = error.__dict__.setdefault("_cells", [])
+    if trail and trail[-1] is cell:
+        return
+    trail.append(cell)
+    line = f"  in cell: {_path(trail)}"
+    if isinstance(error, MillraceError) and len(error.args) == 1 and isinstance(error.args[0], str):
+        text = error.args[0].split("\n  in cell: ")[0]
+        if "  called at: " not in text and (where := line_of(error)):
+            text += f"\n  called at: {where}"
+        error.args = (f"{text}\n{line}",)
+        return
+    notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("  in cell: ")]
+    error.__notes__ = [*notes, line]
+
+
+def _path(trail: list[Any]) -> str:
+    """``Net.block.fc1 (Dense)``: from the outermost, by the names under which each holds the next."""
+    names = [type(trail[-1]).__name__]
+    for outer, inner in zip(reversed(trail), reversed(trail[:-1]), strict=False):
+        held = getattr(outer, "_cells", {})
+        names.append(next((name for name, child in held.items() if child is inner), type(inner).__name__))
+    path = ".".join(names)
+    return path if len(trail) == 1 else f"{path} ({type(trail[0]).__name__})"

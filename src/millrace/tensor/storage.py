@@ -146,7 +146,7 @@ def as_torch(tensor: Tensor) -> torch.Tensor:
     """PyTorch's form of a tensor that held an array, or only an initialiser, until now."""
     lazy = tensor.__dict__.pop("_lazy", None)
     if lazy is not None:
-        filled = torch.empty(lazy.shape, dtype=lazy.dtype)
+        filled = _room(lazy.shape, lazy.dtype)
         tensor.init.fill(filled)
         tensor._torch = filled
         return filled
@@ -154,6 +154,15 @@ def as_torch(tensor: Tensor) -> torch.Tensor:
     tensor._torch = made
     del tensor._array  # one storage: what the two forms said could differ from here on
     return made
+
+
+def _room(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    try:
+        return torch.empty(shape, dtype=dtype)
+    except (RuntimeError, MemoryError) as error:
+        from .failures import explain  # it looks at storage too
+
+        raise explain("Tensor", error, (), {"shape": tuple(shape), "dtype": FROM_TORCH[dtype]}) from None
 
 
 def host(tensor: Tensor) -> Array:
