@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import millrace as ms
 import millrace.dataset as ds
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
@@ -57,3 +58,31 @@ def test_vectors_of_pieces_of_words(tmp_path):
     (tmp_path / "ngrams.txt").write_text("2gram-#BEGIN#m 2 4\n3gram-ill 4 8\n")
     ngrams = text.CharNGram.from_file(str(tmp_path / "ngrams.txt"))
     assert text.ToVectors(ngrams)(["mill", "xyz"]).tolist() == [[3, 6], [0, 0]]
+
+
+def test_the_layers_that_look_into_the_table(vectors):
+    """nn.Embedding(..., embedding_table=array) and EmbeddingLookup, in both modes."""
+    pytest.importorskip("torch")
+    table = text.ToVectors(vectors)(list(vectors.table))
+    ids = np.array([[0, 1], [3, 2]], np.int32)
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        try:
+            embed = ms.nn.Embedding(4, 3, embedding_table=ms.Tensor(table))
+            assert np.array_equal(embed(ms.Tensor(ids)).asnumpy(), table[ids])
+            lookup = ms.nn.EmbeddingLookup(4, 3, param_init=ms.Tensor(table))
+            assert np.array_equal(lookup(ms.Tensor(ids)).asnumpy(), table[ids])
+        finally:
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert [param.name for param in embed.trainable_params()] == ["embedding_table"]
+
+
+def test_vectors_stay_as_they_are_or_learn(vectors):
+    pytest.importorskip("torch")
+    table = ms.Tensor(text.ToVectors(vectors)(list(vectors.table)))
+    embed = ms.nn.Embedding(4, 3, embedding_table=table)
+    ids = ms.Tensor(np.array([1, 1, 2], np.int32))
+    grads = ms.grad(lambda: embed(ids).sum(), None, embed.trainable_params())()
+    assert grads[0].asnumpy().tolist() == [[0] * 3, [2] * 3, [1] * 3, [0] * 3]
+    embed.embedding_table.requires_grad = False
+    assert embed.trainable_params() == []

@@ -132,3 +132,37 @@ def test_batches_are_tensors_for_the_network() -> None:
     [batch] = images().batch(3).create_dict_iterator(num_epochs=1)
     assert isinstance(batch["image"], ms.Tensor)
     assert batch["image"].dtype == ms.uint8
+
+
+def test_network_operators_and_cells_in_map(quiet) -> None:
+    """Data operations, network operators and a whole Cell in one list; each takes what the one before gives."""
+    pytest.importorskip("torch")
+    from millrace import nn, ops
+
+    class Halve(nn.Cell):
+        def construct(self, x):
+            return ops.relu(x - 2.0) / 2.0
+
+    halve = Halve()
+    data = images().map(
+        [
+            vision.CenterCrop(4),
+            lambda x: ops.transpose(ms.Tensor(x).astype(ms.float32), (2, 0, 1)),
+            lambda x: halve(ms.Tensor(x)),
+            lambda x: np.asarray(x) + 1,
+        ],
+        "image",
+        num_parallel_workers=2,
+    )
+    crops = np.stack(rows(images().map(vision.CenterCrop(4), "image"))).transpose(0, 3, 1, 2)
+    wanted = np.maximum(crops.astype(np.float32) - 2, 0) / 2 + 1
+    assert np.array_equal(np.stack(rows(data)), wanted)
+
+
+def test_a_batch_goes_into_a_net_as_it_comes() -> None:
+    pytest.importorskip("torch")
+    from millrace import nn
+
+    [batch] = images().batch(3).create_dict_iterator(num_epochs=1)
+    net = nn.SequentialCell(nn.Flatten(), nn.Dense(8 * 6 * 3, 2))
+    assert net(batch["image"].astype(ms.float32)).shape == (3, 2)
