@@ -80,6 +80,35 @@ def test_as_pytorch(name, args, kwargs, shape):
         assert np.allclose(parameter.asnumpy(), theirs.state_dict()[path].numpy(), atol=1e-6), path
 
 
+INSIDE = torch.sigmoid(torch.tensor(values(4, 3))).numpy()
+LOSSES = [
+    ("BCELoss", {"reduction": "sum"}, INSIDE, INSIDE[::-1].copy()),
+    ("BCEWithLogitsLoss", {}, values(4, 3), INSIDE),
+    ("KLDivLoss", {"reduction": "batchmean"}, np.log(INSIDE), INSIDE[::-1].copy()),
+    ("KLDivLoss", {"log_target": True, "reduction": "sum"}, np.log(INSIDE), np.log(INSIDE[::-1].copy())),
+    ("L1Loss", {}, values(4, 3), INSIDE),
+    ("MSELoss", {"reduction": "none"}, values(4, 3), INSIDE),
+    ("SmoothL1Loss", {"beta": 0.5}, values(4, 3), INSIDE),
+    ("SoftMarginLoss", {}, values(4, 3), np.sign(values(4, 3)[::-1])),
+    ("CrossEntropyLoss", {"label_smoothing": 0.1}, values(4, 3), np.array([0, 2, 1, 1])),
+    ("NLLLoss", {"ignore_index": 1}, np.log(INSIDE), np.array([0, 2, 1, 1])),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "x", "y"), LOSSES, ids=[f"{n}-{i}" for i, (n, *_) in enumerate(LOSSES)]
+)
+def test_losses_as_pytorch(name, kwargs, x, y):
+    target = y if name in ("CrossEntropyLoss", "NLLLoss") else y.astype(np.float32)
+    wanted = getattr(torch.nn, name)(**kwargs)(torch.tensor(x), torch.tensor(target.copy())).numpy()
+    if target.dtype.kind == "i":
+        target = target.astype(np.int32)
+    made = getattr(nn, name)(**kwargs)(Tensor(x), Tensor(target.copy()))
+    assert np.allclose(made.asnumpy(), wanted, atol=1e-6)
+    with pytest.raises(ValueError, match="reduction"):
+        getattr(nn, name)(reduction="some")(Tensor(x), Tensor(target.copy()))
+
+
 def test_first_values_are_spread_as_in_pytorch():
     assert np.abs(nn.Conv2d(16, 64, 3).weight.asnumpy()).max() == pytest.approx(1 / 12, rel=0.01)
     assert nn.Embedding(200, 50).weight.asnumpy().std() == pytest.approx(1, rel=0.05)
