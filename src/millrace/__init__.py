@@ -120,6 +120,7 @@ _PLACES = {
         "set_rng_state",
     ),
     "millrace.tensor.parameter": ("Parameter", "ParameterTuple"),
+    "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor"),
     "millrace.as_mindspore.log": ("get_level", "get_log_config"),
     "millrace.common.dtype": (
         "Type",
