@@ -1,0 +1,25 @@
+"""Record what real MindSpore makes of the nets.
+
+python -m tests.zoo.record_zoo [--python .peers/mindspore/bin/python]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from pathlib import Path
+
+GOLDENS = Path(__file__).with_name("goldens.json")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", default=os.environ.get("MINDSPORE_PYTHON", ".peers/mindspore/bin/python"))
+    options = parser.parse_args()
+    command = [options.python, "-m", "tests.zoo.play", str(GOLDENS)]
+    subprocess.run(command, check=True, env={**os.environ, "GLOG_v": "4"})
+
+
+if __name__ == "__main__":
+    main()

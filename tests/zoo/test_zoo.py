@@ -1,0 +1,40 @@
+"""Whole nets learn as under MindSpore, and the same bits in both modes."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import millrace  # noqa: E402
+from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context  # noqa: E402
+from millrace.graph.runner import graphs_of  # noqa: E402
+from tests.zoo.nets import nets  # noqa: E402
+from tests.zoo.play import learn  # noqa: E402
+from tests.zoo.record_zoo import GOLDENS  # noqa: E402
+
+torch.set_num_threads(1)
+NETS = nets()
+RECORDED = json.loads(GOLDENS.read_text())
+
+
+def test_every_net_is_recorded():
+    assert sorted(RECORDED) == sorted(NETS), "run `python -m tests.zoo.record_zoo`"
+
+
+@pytest.mark.parametrize("name", sorted(NETS))
+def test_a_net_learns_as_under_mindspore_and_alike_in_both_modes(name):
+    (ours, _), theirs = learn(millrace, NETS[name]), RECORDED[name]
+    assert ours["before"] == pytest.approx(theirs["before"], rel=2e-5)
+    assert ours["losses"] == pytest.approx(theirs["losses"], rel=1e-4)
+    assert list(ours["parameters"]) == list(theirs["parameters"])
+    for path, numbers in theirs["parameters"].items():
+        assert np.allclose(ours["parameters"][path], numbers, rtol=1e-3, atol=1e-4), path
+    set_context(mode=GRAPH_MODE)
+    try:
+        graph, step = learn(millrace, NETS[name])
+    finally:
+        set_context(mode=PYNATIVE_MODE)
+    assert graph == ours
+    assert graphs_of(step).replayed == 1  # the first step runs plainly, the second is recorded
