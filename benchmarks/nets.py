@@ -147,8 +147,104 @@ def _resnet18_torch() -> Any:
     return nn.Sequential(*conv(3, 64, 3, 1), nn.ReLU(), *blocks, Head())
 
 
+# --- a BERT of two layers of 128 -------------------------------------------------------------------------------
+
+WORDS, LENGTH, WIDTH, HEADS = 2000, 64, 128, 2
+
+
+def _bert(ms: Any) -> Any:
+    nn, ops = ms.nn, ms.ops
+
+    class Attention(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query, self.key, self.value = (nn.Dense(WIDTH, WIDTH) for _ in range(3))
+            self.out = nn.Dense(WIDTH, WIDTH)
+
+        def split(self, x: Any) -> Any:
+            return x.reshape(-1, LENGTH, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+
+        def construct(self, x: Any) -> Any:
+            query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+            weights = ops.softmax(ops.matmul(query, key.transpose(0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5, -1)
+            mixed = ops.matmul(weights, value).transpose(0, 2, 1, 3).reshape(-1, LENGTH, WIDTH)
+            return self.out(mixed)
+
+    class Layer(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention, self.first = Attention(), nn.LayerNorm((WIDTH,), epsilon=1e-5)
+            self.wide, self.narrow = nn.Dense(WIDTH, 4 * WIDTH), nn.Dense(4 * WIDTH, WIDTH)
+            self.second = nn.LayerNorm((WIDTH,), epsilon=1e-5)
+
+        def construct(self, x: Any) -> Any:
+            x = self.first(x + self.attention(x))
+            return self.second(x + self.narrow(ops.gelu(self.wide(x), approximate="tanh")))
+
+    class Bert(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(WORDS, WIDTH)
+            self.layers = nn.SequentialCell([Layer(), Layer()])
+            self.head = nn.Dense(WIDTH, 2)
+
+        def construct(self, ids: Any) -> Any:
+            return self.head(self.layers(self.words(ids)).mean(1))
+
+    return Bert()
+
+
+def _bert_torch() -> Any:
+    from torch import matmul, nn, softmax
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+            self.out = nn.Linear(WIDTH, WIDTH)
+
+        def split(self, x: Any) -> Any:
+            return x.reshape(-1, LENGTH, HEADS, WIDTH // HEADS).permute(0, 2, 1, 3)
+
+        def forward(self, x: Any) -> Any:
+            query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+            weights = softmax(matmul(query, key.permute(0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5, -1)
+            mixed = matmul(weights, value).permute(0, 2, 1, 3).reshape(-1, LENGTH, WIDTH)
+            return self.out(mixed)
+
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention, self.first = Attention(), nn.LayerNorm(WIDTH)
+            self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+            self.second = nn.LayerNorm(WIDTH)
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x + self.attention(x))
+            return self.second(x + self.narrow(nn.functional.gelu(self.wide(x), approximate="tanh")))
+
+    class Bert(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(WORDS, WIDTH)
+            self.layers = nn.Sequential(Layer(), Layer())
+            self.head = nn.Linear(WIDTH, 2)
+
+        def forward(self, ids: Any) -> Any:
+            return self.head(self.layers(self.words(ids)).mean(1))
+
+    return Bert()
+
+
+def _sentences() -> tuple[Array, Array]:
+    rng = np.random.default_rng(7)
+    ids = rng.integers(0, WORDS, (8, LENGTH)).astype(np.int32)
+    return ids, rng.integers(0, 2, 8).astype(np.int32)
+
+
 NETS = {
     "mlp": Net(_mlp, _mlp_torch, lambda: _labelled((16, 64), 10)),
     "lenet": Net(_lenet, _lenet_torch, lambda: _labelled((32, 1, 32, 32), 10)),
     "resnet18": Net(_resnet18, _resnet18_torch, lambda: _labelled((32, 3, 32, 32), 10)),
+    "bert": Net(_bert, _bert_torch, _sentences),
 }

@@ -52,6 +52,7 @@ NAMES = (
     "train_mlp",
     "train_lenet",
     "train_resnet18",
+    "train_bert",
 )
 
 

@@ -119,6 +119,7 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (aten.copy_.default, (X.clone(), Y), {}),
     (aten.add_.Tensor, (X.clone(), Y), {"alpha": -0.1}),
     (aten.mul_.Tensor, (X.clone(), Y), {}),
+    (aten.addcmul_.default, (X.clone(), X, Y), {"value": -1}),
     (aten.zero_.default, (X.clone(),), {}),
     (aten.fill_.Scalar, (X.clone(), 2.0), {}),
     (aten.masked_fill_.Scalar, (X.clone(), TRUE, 0.0), {}),
