@@ -71,6 +71,8 @@ def verdict(case, expected):
 
 @each_operation
 def test_values_types_and_errors_are_mindspores(spec):
+    if not spec.faces and not spec.primitives:
+        return  # only layers call it, and their results are recorded (tests/nn)
     recorded, known = golden(spec), gaps()
     assert recorded.get("digest") == digest(spec), f"its samples changed: run `{RECORD}`"
     wrong, healed = {}, []
