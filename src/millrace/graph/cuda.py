@@ -31,7 +31,8 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         torch.cuda.current_stream().wait_stream(side)
         with torch.cuda.graph(graph):
             made = program(held)
-    except RuntimeError:
+    except RuntimeError as error:
+        program.uncaptured = str(error).partition("\n")[0]
         return program
     finally:
         with torch.no_grad():

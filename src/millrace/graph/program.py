@@ -28,6 +28,9 @@ _LETTER = {"in": "i", "temp": "t", "out": "c"}
 class Program:
     """What a recording does, to be called with its inputs; gives the recorded results."""
 
+    # on a GPU: why it is replayed call by call, and not as one CUDA Graph
+    uncaptured = ""
+
     def __init__(self, recorder: Recorder, results: list[Slot]) -> None:
         self.outside = recorder.outside
         calls, kept = tuple(recorder.calls), results

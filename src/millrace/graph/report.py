@@ -24,6 +24,11 @@ class GraphReport:
                 "fell_back": each.fell_back,
                 "seconds": each.seconds,
                 "why": [f"{reason.what} at {reason.where}" for reason in each.why()],
+                "uncaptured": [
+                    e.program.uncaptured
+                    for e in each.entries.values()
+                    if isinstance(e, Entry) and e.program.uncaptured
+                ],
             }
             for each in graphs
             if each.recorded or each.fell_back
@@ -45,6 +50,7 @@ class GraphReport:
                 f"{row['calls']:6,} {row['seconds'] * 1000:7.0f} ms"
             )
             lines += [f"  runs operation by operation: {why}" for why in row["why"]]
+            lines += [f"  no CUDA Graph: {why}" for why in row["uncaptured"]]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -24,16 +24,31 @@ def bring_together(error: BaseException, values: Iterable[Any]) -> bool:
 
     A batch of the pipeline comes on the host, and MindSpore moves it when it is used; so it is moved here, once.
     """
-    if "same device" not in str(error):
-        return False
+    if not isinstance(error, RuntimeError) or len(_devices(values)) < 2:
+        return False  # its words differ from kernel to kernel: what counts is where the tensors are
     device = torch.device(get_device())
+    return _moved(values, device)
+
+
+def _devices(values: Iterable[Any]) -> set[torch.device]:
+    """Where the tensors are."""
+    found: set[torch.device] = set()
+    for value in values:
+        if isinstance(value, Tensor):
+            found.add(value._torch.device)
+        elif isinstance(value, (tuple, list)):
+            found |= _devices(value)
+    return found
+
+
+def _moved(values: Iterable[Any], device: torch.device) -> bool:
     moved = False
     for value in values:
         if isinstance(value, Tensor) and value._torch.device != device:
             value._torch = value._torch.to(device)
             moved = True
         elif isinstance(value, (tuple, list)):
-            moved = bring_together(error, value) or moved
+            moved = _moved(value, device) or moved
     return moved
 
 
