@@ -20,7 +20,14 @@ NUMBERS = (
 )
 OURS = "MILLRACE_"
 # Every variable of our own; tests/cli/doctor compares with what the source reads.
-VARIABLES = ("MILLRACE_LOG", "MILLRACE_MONITOR", "MILLRACE_RECORD_KEY", "MILLRACE_REMOTE_CACHE_BYTES")
+VARIABLES = (
+    "MILLRACE_CACHE_KEY",
+    "MILLRACE_LOG",
+    "MILLRACE_MONITOR",
+    "MILLRACE_RECORD_KEY",
+    "MILLRACE_REMOTE_CACHE_BYTES",
+    "MILLRACE_TENSOR_ORIGINS",
+)
 
 
 def libraries(machine: Machine) -> Iterator[Finding]:
