@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
-__all__ = ["ROOT", "cgroup_memory", "group_folders", "read_number", "read_text"]
+__all__ = [
+    "ROOT",
+    "cgroup_memory",
+    "group_folders",
+    "memory_info",
+    "memory_limit",
+    "read_number",
+    "read_text",
+]
 
 ROOT = "/sys/fs/cgroup"
 MEMBERSHIP = "/proc/self/cgroup"
@@ -47,6 +56,32 @@ def cgroup_memory(root: str = ROOT, membership: str = MEMBERSHIP) -> int | None:
     ]
     # version 1 writes "no limit" as the largest number of pages that fits
     return min((limit for limit in limits if limit is not None and limit < 1 << 60), default=None)
+
+
+def memory_limit() -> int:
+    """Bytes this process may use: the smaller of the machine's memory and its cgroup's limit.
+
+    >>> memory_limit() > 0
+    True
+    """
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = cgroup_memory()
+    return total if limit is None else min(total, limit)
+
+
+def memory_info(text: str | None = None) -> dict[str, int]:
+    """What the kernel says of the machine's memory, in bytes by name; empty where it says nothing.
+
+    >>> memory_info("MemTotal: 2 kB")
+    {'MemTotal': 2048}
+    """
+    said = read_text("/proc/meminfo") if text is None else text
+    lines = (line.split() for line in (said or "").splitlines())
+    return {
+        words[0].rstrip(":"): int(words[1]) * 1024
+        for words in lines
+        if len(words) >= 2 and words[1].isdigit()
+    }
 
 
 def read_number(path: Path) -> int | None:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from millrace.core.cgroup import cgroup_memory
+from millrace.core.cgroup import cgroup_memory, memory_info
 from millrace.core.tensor import Tensor
 
 from .context import get_context, listeners
@@ -135,11 +135,7 @@ def _wanted(text: str) -> int | None:
 
 def _host_memory() -> tuple[int | None, int | None]:
     """Free and total bytes of the host, or of the container's share where that is less."""
-    try:
-        with open("/proc/meminfo") as lines:
-            known = {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":") for line in lines)}
-    except (OSError, ValueError, IndexError):
-        return None, None
+    known = memory_info()
     free, total = known.get("MemAvailable"), known.get("MemTotal")
     limit = cgroup_memory()
     if limit is not None and total is not None and limit < total:

@@ -8,19 +8,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Grapher", "Owner", "State", "state", "watching"]
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Grapher", "State", "state", "watching"]
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
-class Owner(Protocol):
-    """What may run as a graph: it keeps its recordings, and says what they depend on besides the arguments."""
-
-    def graph_key(self) -> Any: ...
-
-
+# The owner of a step says in `graph_key` what its recordings depend on besides the arguments.
 Grapher = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millrace.core.cgroup import cgroup_memory, group_folders, read_number
+from millrace.core.cgroup import cgroup_memory, group_folders, memory_info, read_number
 
 from .finding import Finding, Machine, size
 
@@ -15,8 +15,7 @@ SMALL_SHM = 1 << 30
 
 
 def memory(machine: Machine) -> Iterator[Finding]:
-    lines = (line.split() for line in machine.read("proc/meminfo").splitlines())
-    info = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+    info = memory_info(machine.read("proc/meminfo"))
     total, free = info.get("MemTotal", 0), info.get("MemAvailable", 0)
     limit = cgroup_memory(*machine.groups)
     shown = f"{size(free)} free of {size(total)}"

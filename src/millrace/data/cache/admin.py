@@ -11,12 +11,12 @@ import sys
 import time
 from collections.abc import Iterator
 
+from millrace.core.cgroup import memory_limit
 from millrace.core.errors import CacheError
 from millrace.data.engine.transport.spill import spill_folder
 
 from .client import Connection
 from .dataset_cache import DEFAULT_HOST, DEFAULT_PORT, local_host, server_address
-from .own import granted_memory
 from .places import Home, Lock, home_of, stale_parts
 from .protocol import boot_id, start_time
 from .wire import read_key
@@ -120,7 +120,7 @@ def start(
     finally:
         lock.close()
     command = [sys.executable, "-m", "millrace.data.cache.main", str(home.folder), str(port)]
-    command += [str(int(granted_memory() * memory_ratio)), os.path.abspath(folder)]
+    command += [str(int(memory_limit() * memory_ratio)), os.path.abspath(folder)]
     command += [str(workers or 0), str(log_level), host, os.path.abspath(key_file) if key_file else ""]
     log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

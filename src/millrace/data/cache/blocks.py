@@ -17,12 +17,23 @@ import numpy.typing as npt
 from zlib_ng import zlib_ng
 
 from millrace.core.chunk import Chunk, Column
-from millrace.core.errors import FormatError
+from millrace.core.errors import DataError, FormatError
 from millrace.core.gather import side_by_side
 from millrace.data.engine.transport.pack import ALIGN, pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
-__all__ = ["HEAD_BYTES", "Block", "Head", "Numbers", "head_at", "head_of", "lay_out", "open_block", "tag_of"]
+__all__ = [
+    "HEAD_BYTES",
+    "Block",
+    "Head",
+    "Numbers",
+    "head_at",
+    "head_of",
+    "lay_out",
+    "not_kept",
+    "open_block",
+    "tag_of",
+]
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -77,6 +88,11 @@ def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
     if length > start + packed.size:
         pieces.append(bytes(length - start - packed.size))
     return pieces, length
+
+
+def not_kept(error: DataError) -> str:
+    """Why a chunk that :func:`lay_out` refused is not kept."""
+    return f"column {error.context.get('column')!r} holds Python objects, and only arrays and text are kept"
 
 
 def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked: bool) -> bytes:

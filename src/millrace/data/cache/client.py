@@ -16,7 +16,7 @@ from millrace.core.errors import CacheError, FormatError, ResourceError
 from millrace.data.engine.transport.slab import Bytes8
 
 from . import slabs
-from .protocol import VERSION, Packet, boot_id, peer_of, receive, refusal, send
+from .protocol import VERSION, Packet, boot_id, peer_of, raise_said, receive, refusal, send
 from .shelf import Shelf
 from .slabs import Writer
 from .table import Table
@@ -81,12 +81,9 @@ class Connection:
                 raise self._break(f"the cache server is gone ({error.strerror})") from error
             if reply is None:
                 raise self._break("the cache server is gone: it was stopped, or it died")
-        if "error" in reply:
-            if fd is not None:
-                os.close(fd)
-            if reply.get("full"):
-                raise ResourceError(str(reply["error"]))
-            raise CacheError(str(reply["error"]), str(reply.get("kind", "")))
+        if "error" in reply and fd is not None:
+            os.close(fd)
+        raise_said(reply)
         if fd is not None:
             reply["fd"] = fd
         return reply

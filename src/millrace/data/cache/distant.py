@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk, Column
-from millrace.core.errors import CacheError, DataError, ResourceError
+from millrace.core.errors import CacheError, DataError
 from millrace.data.engine.transport.pack import pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
-from .blocks import Numbers
+from .blocks import Numbers, not_kept
 from .gathering import Into, own_column
-from .protocol import Packet
+from .protocol import Packet, raise_said
 from .table import Places
 from .wire import Wire
 
@@ -40,10 +40,7 @@ class DistantServer:
         if got is None:
             raise CacheError("the cache server is gone: it was stopped, or it died", "gone")
         said, data = got
-        if "error" in said:
-            if said.get("full"):
-                raise ResourceError(str(said["error"]))
-            raise CacheError(str(said["error"]), str(said.get("kind", "")))
+        raise_said(said)
         return said, data
 
     def close(self) -> None:
@@ -122,8 +119,7 @@ class DistantShelf:
         try:
             packed = pack(chunk)
         except DataError as error:
-            column = error.context.get("column")
-            self.refused = f"column {column!r} holds Python objects, and only arrays and text are kept"
+            self.refused = not_kept(error)
             return 0
         # rows begin on a border of 64 bytes, as everywhere
         data: Bytes8 = np.zeros(8 * len(numbers) + packed.size, np.uint8)

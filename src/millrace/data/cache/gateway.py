@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from millrace.core.chunk import Chunk
-from millrace.core.errors import MillraceError, ResourceError
+from millrace.core.errors import MillraceError
 from millrace.core.log import get_logger
 from millrace.data.engine.transport.pack import pack, unpack
 from millrace.data.engine.transport.slab import Bytes8
 
 from .blocks import Numbers
 from .client import Connection, SharedShelf
-from .protocol import Packet
+from .protocol import Packet, said_of
 from .wire import Wire
 
 __all__ = ["Gateway"]
@@ -81,8 +81,7 @@ class Visitor:
                 if verb is not None:
                     answer = verb(self, packet, payload)
             except MillraceError as error:
-                kind = getattr(error, "kind", "")
-                answer = {"error": str(error), "kind": kind, "full": isinstance(error, ResourceError)}, b""
+                answer = said_of(error), b""
             except (KeyError, IndexError, TypeError, ValueError) as error:
                 answer = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, b""
             self.wire.send(*answer)
@@ -115,13 +114,13 @@ class Visitor:
         )
         if columns is None:
             return {"missing": True}, b""
-        return {}, _packed(Chunk(columns, numbers))
+        return {}, pack(Chunk(columns, numbers)).whole()
 
     def _sequence(self, packet: Packet, payload: Bytes8) -> Answer:
         shelf = self._shelf(packet)
         chunk = shelf.sequence(int(packet["start"]), int(packet["most"]))
         said = {"total": shelf.table.total}
-        return (said | {"missing": True}, b"") if chunk is None else (said, _packed(chunk))
+        return (said | {"missing": True}, b"") if chunk is None else (said, pack(chunk).whole())
 
     def _put(self, packet: Packet, payload: Bytes8) -> Answer:
         shelf, rows = self._shelf(packet), int(packet["rows"])
@@ -146,13 +145,6 @@ class Visitor:
     def _stat(self, packet: Packet, payload: Bytes8) -> Answer:
         keys = [str(key) for key in packet["keys"]]
         return self.server.ask(do="stat", session=int(packet["session"]), keys=keys), b""
-
-
-def _packed(chunk: Chunk) -> Bytes8:
-    packed = pack(chunk)
-    data: Bytes8 = np.zeros(packed.size, np.uint8)
-    packed.write(data)
-    return data
 
 
 _VERBS: dict[str, Callable[[Visitor, Packet, Bytes8], Answer]] = {

@@ -13,14 +13,14 @@ import secrets
 import socket
 import threading
 
-from millrace.core.cgroup import cgroup_memory
+from millrace.core.cgroup import memory_limit
 from millrace.data.engine.transport.spill import spill_folder
 
 from .client import disconnect
 from .rooms import Rooms
 from .server import Server
 
-__all__ = ["end_own", "granted_memory", "own_address", "own_session"]
+__all__ = ["end_own", "own_address", "own_session"]
 
 # Of the memory that this process may use, so much is for rows that it keeps for itself.
 SHARE = 0.5
@@ -38,12 +38,6 @@ class _Own:
 
 _lock = threading.RLock()
 _own: _Own | None = None
-
-
-def granted_memory() -> int:
-    """Bytes that this process may use at most: the machine's, or its container's."""
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(pages, cgroup_memory() or pages)
 
 
 def own_address() -> str:
@@ -75,7 +69,7 @@ def _started() -> _Own:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             listener.bind("\0" + address[1:])
             listener.listen(128)
-            rooms = Rooms(int(granted_memory() * SHARE), spill_folder())
+            rooms = Rooms(int(memory_limit() * SHARE), spill_folder())
             server = Server(listener, rooms)
             thread = threading.Thread(target=server.serve, name="millrace-cache", daemon=True)
             _own = _Own(address, rooms.generate(), server, thread)

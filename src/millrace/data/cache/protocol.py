@@ -15,16 +15,18 @@ import socket
 import struct
 from typing import Any
 
-from millrace.core.errors import CacheError
+from millrace.core.errors import CacheError, MillraceError, ResourceError
 
 __all__ = [
     "MOST_BYTES",
-    "VERSION",
     "Packet",
+    "VERSION",
     "boot_id",
     "peer_of",
+    "raise_said",
     "receive",
     "refusal",
+    "said_of",
     "send",
     "start_time",
 ]
@@ -85,6 +87,20 @@ def refusal(theirs: object) -> str:
         "release of Millrace for the server and for the scripts, and restart the server (dataset-cache --stop, then "
         "--start)"
     )
+
+
+def said_of(error: MillraceError) -> Packet:
+    """An error as an answer; :func:`raise_said` raises it again at the other side."""
+    full = isinstance(error, ResourceError)
+    return {"error": str(error), "kind": getattr(error, "kind", ""), "full": full}
+
+
+def raise_said(reply: Packet) -> None:
+    """Raise the error of an answer, where it is one: ResourceError where there is no room, else CacheError."""
+    if "error" in reply:
+        if reply.get("full"):
+            raise ResourceError(str(reply["error"]))
+        raise CacheError(str(reply["error"]), str(reply.get("kind", "")))
 
 
 def peer_of(sock: socket.socket) -> tuple[int, int]:

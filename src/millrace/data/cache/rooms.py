@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from millrace.core.cgroup import memory_info
 from millrace.core.errors import CacheError, ResourceError
 
 from . import slabs
@@ -210,7 +211,7 @@ class Rooms:
         room = self.memory - self.memory_used
         if shelf.limit is not None:
             room = min(room, shelf.limit - shelf.bytes_of("memory"))
-        return min(room, _available_memory())
+        return min(room, memory_info().get("MemAvailable", 1 << 60))
 
     def _drop_oldest(self, keep: ShelfRoom) -> bool:
         """Make room: rows that nobody uses go, those that were asked for longest ago first."""
@@ -254,15 +255,3 @@ def _full(shelf: ShelfRoom, memory: int) -> str:
 def _first_number() -> int:
     """Sessions of one server are not mistaken for those of the one before it."""
     return int.from_bytes(os.urandom(4), "little") | 0x40000000
-
-
-def _available_memory() -> int:
-    """Bytes that the machine can still give."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return 1 << 60

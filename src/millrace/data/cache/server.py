@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from millrace.core.errors import CacheError, MillraceError, ResourceError
+from millrace.core.errors import CacheError, MillraceError
 from millrace.core.log import get_logger
 
-from .protocol import VERSION, Packet, boot_id, peer_of, receive, refusal, send, start_time
+from .protocol import VERSION, Packet, boot_id, peer_of, receive, refusal, said_of, send, start_time
 from .rooms import Rooms, ShelfRoom
 
 __all__ = ["Server"]
@@ -167,8 +167,7 @@ class Server:
                 return
             reply, out = self._reply(client, packet)
         except MillraceError as error:
-            kind = getattr(error, "kind", "")
-            reply, out = {"error": str(error), "kind": kind, "full": isinstance(error, ResourceError)}, None
+            reply, out = said_of(error), None
         except OSError as error:
             reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
         except Exception as error:  # whatever one client asks for, the others are served

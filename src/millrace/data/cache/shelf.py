@@ -18,7 +18,7 @@ from millrace.core.errors import DataError, FormatError
 from millrace.data.engine.transport.slab import Bytes8
 
 from . import table as places_of
-from .blocks import Block, Numbers, head_of, lay_out, open_block, tag_of
+from .blocks import Block, Numbers, head_of, lay_out, not_kept, open_block, tag_of
 from .gathering import Into, Part, gathered, own_column
 from .slabs import Writer
 from .table import MOST_ROWS_PER_BLOCK, ROW_BITS, Places, Table, place_of, slab_of
@@ -174,8 +174,7 @@ class Shelf:
         try:
             pieces, length = lay_out(chunk, numbers)
         except DataError as error:
-            column = error.context.get("column")
-            self.refused = f"column {column!r} holds Python objects, and only arrays and text are kept"
+            self.refused = not_kept(error)
             return 0
         with self._writing:
             try:

@@ -18,7 +18,7 @@ from typing import Any
 
 import threadpoolctl
 
-from millrace.core.cgroup import cgroup_memory
+from millrace.core.cgroup import memory_limit
 from millrace.core.cores import available_cores
 from millrace.core.errors import ResourceError
 from millrace.core.log import get_logger, warn_once
@@ -29,7 +29,6 @@ __all__ = [
     "cap_this_process",
     "capped_libraries",
     "look_at_libraries",
-    "memory_limit",
     "thread_limit_error",
 ]
 
@@ -257,13 +256,6 @@ def _shown(limit: int) -> str:
 
 # --------------------------------------------------------------------------------------------------
 # bytes
-
-
-def memory_limit() -> int:
-    """Bytes this process may use: the smaller of the machine's memory and its cgroup's limit."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = cgroup_memory()
-    return total if limit is None else min(total, limit)
 
 
 # where the container writes that down is found once, with the import: a first batch is waited for

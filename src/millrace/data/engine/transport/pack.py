@@ -62,12 +62,16 @@ class Packed:
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
         self._head, self._parts, self.size = head, parts, size
 
+    def whole(self) -> Bytes8:
+        """All of it in one run of memory."""
+        made: Bytes8 = np.zeros(self.size, np.uint8)
+        self.write(made)
+        return made
+
     def buffers(self) -> list[Any]:
         """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
         if len(self._parts) > MOST_PIECES or self.size < SMALL:
-            whole: Bytes8 = np.zeros(self.size, np.uint8)
-            self.write(whole)
-            return [whole]
+            return [self.whole()]
         pieces: list[Any] = [self._head]
         at = len(self._head)
         for offset, part in self._parts:

@@ -64,9 +64,7 @@ class Spill:
             return None
         places = []
         for row in packed:
-            data = np.zeros(row.size, np.uint8)
-            row.write(data)
-            self._write(data.data)
+            self._write(row.whole().data)
             places.append((self.bytes, row.size))
             self.bytes += row.size
         return places
