@@ -26,6 +26,7 @@ from millrace.core.log import configure as _configure_log
 from millrace.core.seeds import get_seed, set_seed
 from millrace.core.tensor import Tensor
 from millrace.core.tensor import when_needed as _when_needed
+from millrace.train import _LAZY as _OF_TRAIN
 
 __version__ = "0.1.0"
 
@@ -178,8 +179,10 @@ _PLACES = {
     "millrace.nn": ("nn",),
     "millrace.ops": ("ops",),
     "millrace.tensor": ("tensor",),
+    "millrace.train": ("train",),
 }
-_LAZY = {name: place for place, names in _PLACES.items() for name in names}
+# MindSpore has every name of its `train` here too
+_LAZY = {**_OF_TRAIN, **{name: place for place, names in _PLACES.items() for name in names}}
 __all__ += list(_LAZY)
 
 __getattr__ = _lazy(__name__, _LAZY)

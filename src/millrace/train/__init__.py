@@ -1,0 +1,21 @@
+"""Training: ``Model``, callbacks, metrics, mixed precision, checkpoints, summaries and export.
+
+Every name is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from millrace.core.lazy import lazy as _lazy
+
+# Module -> the names that come from it; `millrace` and the other faces hand these out too.
+_PLACES = {
+    "millrace.train.callbacks.base": ("Callback", "RunContext"),
+}
+_LAZY = {name: place for place, names in _PLACES.items() for name in names}
+__all__ = list(_LAZY)
+
+__getattr__ = _lazy(__name__, _LAZY)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
