@@ -95,7 +95,7 @@ LIBRARIES = {
         "rooms": ("tensor", "ops", "grad", "graph", "parallel", "nn", "train", "sink", "serve"),
         "leaf": ("data.fluent.convert",),
     },
-    "jax": {"rooms": (), "leaf": ("data.fluent.convert",)},
+    "jax": {"rooms": (), "leaf": ("data.fluent.convert", "sink.by_hand")},
     "ray": {"rooms": (), "leaf": ("data.engine.executors.ray",)},
     "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
     "cryptography": {"rooms": (), "leaf": ("data.formats", "train")},

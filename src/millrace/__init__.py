@@ -24,6 +24,7 @@ from millrace.core.dtype import (
 from millrace.core.lazy import lazy as _lazy
 from millrace.core.log import configure as _configure_log
 from millrace.core.seeds import get_seed, set_seed
+from millrace.core.sinks import when_asked as _when_asked
 from millrace.core.tensor import Tensor
 from millrace.core.tensor import when_needed as _when_needed
 from millrace.train import _LAZY as _OF_TRAIN
@@ -204,3 +205,19 @@ def _load_training_wing() -> None:
 
 
 _when_needed(_load_training_wing)
+
+
+def _load_sink() -> object:
+    """What takes batches to a device."""
+    try:
+        import millrace.sink as sink
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from millrace.core.optional import missing
+
+        raise missing(error, "train", "taking batches to a device") from error
+    return sink
+
+
+_when_asked(_load_sink)

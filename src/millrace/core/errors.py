@@ -11,6 +11,7 @@
     ├── StallError         (RuntimeError)  something waited on did not come in time
     ├── ResourceError      (RuntimeError)  the machine refused threads, processes, memory or descriptors
     ├── CacheError         (RuntimeError)  a cache server is missing, refuses, or does not know the session
+    ├── SinkError          (RuntimeError)  a channel to a device has ended, and a step asked it for a batch
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
     ├── OperationError     (RuntimeError)  an operation on tensors failed for another reason than its arguments
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
@@ -35,6 +36,7 @@ __all__ = [
     "OperationError",
     "PlanError",
     "ResourceError",
+    "SinkError",
     "StallError",
     "WorkerDied",
 ]
@@ -119,6 +121,10 @@ class CacheError(MillraceError, RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (str(self), self.kind))
+
+
+class SinkError(MillraceError, RuntimeError):
+    """A channel to a device has ended (its data ended, it was stopped, it never was) and a step asked for a batch."""
 
 
 class CursorError(MillraceError, ValueError):

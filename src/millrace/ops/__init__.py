@@ -1045,6 +1045,9 @@ from millrace.ops.products import (
     Dense,
     dense,
 )
+from millrace.ops.receiving import (
+    GetNext,
+)
 from millrace.ops.recurrent import (
     DynamicGRUV2,
     DynamicRNN,
@@ -1576,6 +1579,7 @@ __all__ = [
     "Gelu",
     "Geqrf",
     "Ger",
+    "GetNext",
     "GradOperation",
     "Greater",
     "GreaterEqual",

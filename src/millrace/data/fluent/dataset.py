@@ -15,6 +15,7 @@ from millrace.data.plan import ops
 from .base import DatasetBase
 from .batch_ops import BatchOps
 from .cache_op import CacheOp
+from .device_ops import DeviceOps
 from .epochs import Epochs
 from .iterators import DictIterator, TupleIterator
 from .looks import Looks
@@ -34,7 +35,7 @@ SAVERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
-class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, SyncOps, Queries, Looks):
+class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, SyncOps, DeviceOps, Queries, Looks):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
     >>> import millrace.dataset as ds

@@ -1,0 +1,162 @@
+"""What is known of one way to a device: how many batches went, how full its rings were, when each was sent."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections import deque
+from typing import Any
+
+__all__ = ["Channel", "Push"]
+
+# As many as MindSpore's status shows.
+LAST = 10
+
+
+@dataclasses.dataclass
+class Push:
+    """One batch on its way: when it began, and when it was there (None: not yet)."""
+
+    start: float
+    end: float | None = None
+
+
+@dataclasses.dataclass
+class Channel:
+    """Counters of one channel. Each field is written by one thread; a reader sees a moment's state.
+
+    >>> channel = Channel("train")
+    >>> channel.pushing(host=1)
+    ... channel.pushed(device=1)
+    >>> channel.have_sent, list(channel.host_queue), list(channel.device_queue)
+    (1, [1], [1])
+    """
+
+    name: str
+    device: str = "cpu"
+    began: float = dataclasses.field(default_factory=time.time)
+    # batches that reached the device, and those that were taken there
+    have_sent: int = 0
+    taken: int = 0
+    epochs: int = 0
+    sent_bytes: int = 0
+    host_queue: deque[int] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
+    device_queue: deque[int] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
+    first: Push | None = None
+    last: deque[Push] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
+    # seconds: waiting for the pipeline, moving, waiting for room on the device
+    data: float = 0.0
+    moving: float = 0.0
+    full: float = 0.0
+    # since when the pipeline is being waited for; None while it is not
+    asking: float | None = None
+    # seconds that steps waited for a batch, each of them, and what they took beside
+    waited: float = 0.0
+    waits: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=4096))
+    stepping: float = 0.0
+    # "", "the data ended", "stopped", or the first error
+    ended: str = ""
+    error: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+
+    # the sending side -------------------------------------------------------------------------------
+
+    def pushing(self, host: int) -> None:
+        """A batch leaves the host ring, which then holds `host` more."""
+        push = Push(time.time())
+        with self._lock:
+            self.host_queue.append(host)
+            self.first = self.first or push
+            self.last.append(push)
+
+    def pushed(self, device: int, size: int = 0) -> None:
+        """The batch has reached the device ring, which then holds `device`."""
+        with self._lock:
+            self.have_sent += 1
+            self.sent_bytes += size
+            self.device_queue.append(device)
+            self.last[-1].end = time.time()
+
+    def end(self, why: str, error: BaseException | None = None) -> None:
+        """Nothing more will be sent; the first reason counts."""
+        with self._lock:
+            if not self.ended:
+                self.ended, self.error = why, error
+
+    # the taking side --------------------------------------------------------------------------------
+
+    def took(self, waited: float, stepped: float) -> None:
+        """A step got its batch: what it waited for, and what it had computed before."""
+        self.taken += 1
+        self.waited += waited
+        self.stepping += stepped
+        self.waits.append(waited)
+
+    @property
+    def wait_share(self) -> float:
+        """The share of time that steps waited for data, from 0 to 1.
+
+        >>> channel = Channel("train")
+        ... channel.took(waited=1.0, stepped=3.0)
+        ... channel.wait_share
+        0.25
+        """
+        whole = self.waited + self.stepping
+        return self.waited / whole if whole else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, times in seconds since 1970."""
+        with self._lock:
+            first = self.first or Push(-1, None)
+            return {
+                "channel_name": self.name,
+                "device": self.device,
+                "have_sent": self.have_sent,
+                "have_taken": self.taken,
+                "host_queue": list(self.host_queue),
+                "device_queue": list(self.device_queue),
+                "push_first_start_time": first.start,
+                "push_first_end_time": -1 if first.end is None else first.end,
+                "push_start_time": [push.start for push in self.last],
+                "push_end_time": [push.end for push in self.last if push.end is not None],
+                "seconds": {
+                    "data": self.data,
+                    "moving": self.moving,
+                    "device_full": self.full,
+                    "step_waited": self.waited,
+                    "step": self.stepping,
+                },
+                "wait_share": self.wait_share,
+                "ended": self.ended,
+                "error": "" if self.error is None else f"{type(self.error).__name__}: {self.error}",
+            }
+
+    def __str__(self) -> str:
+        """In the form in which MindSpore writes it to its log."""
+        with self._lock:
+            first, done = (self.first.start, self.first.end) if self.first else (None, None)
+            lines = [
+                f"channel_name: {self.name}",
+                f"have_sent: {self.have_sent};",
+                f"host_queue: {', '.join(map(str, self.host_queue))};",
+                f"device_queue: {', '.join(map(str, self.device_queue))};",
+                f"{'push_first_start_time':>27} -> push_first_end_time",
+                f"{_moment(first):>27} -> {_moment(done)}",
+                f"{'push_start_time':>27} -> push_end_time",
+            ]
+            lines += [
+                f"{_moment(push.start):>27} -> {'' if push.end is None else _moment(push.end)}"
+                for push in self.last
+            ]
+        return "\n".join(lines)
+
+
+def _moment(seconds: float | None) -> str:
+    if seconds is None:
+        return "-1"
+    whole, part = divmod(seconds, 1)
+    text = f"{part:.6f}"
+    return f"{time.strftime('%Y-%m-%d-%H:%M:%S', time.localtime(whole))}.{text[2:5]}.{text[5:8]}"

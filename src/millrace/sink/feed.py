@@ -1,0 +1,321 @@
+"""``Feed``: batches of a dataset on a device, made and moved while the step before them runs.
+
+The pipeline's iterator is pulled by a thread into the host ring; another thread moves batches from there into the
+device ring, and a step takes the oldest. On a CPU nothing is moved, and there is one thread and one ring. Batches, the
+ends of epochs and errors go through the rings in one order, so that an error comes exactly where its batch would.
+
+Life: a feed ends when its data has ended, when it fails, when ``close`` is called or when it is forgotten. Its threads
+know the rings and the iterator, never the feed; closing the rings and the iterator ends them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol, Self
+
+from millrace.core.errors import SinkError, StallError
+from millrace.core.log import get_logger
+from millrace.core.sinks import register
+from millrace.core.tensor import wake
+
+from .channel import Channel
+from .moving import Batch, Mover, mover_for, size_of
+from .ring import Closed, Item, Ring
+from .verdict import Verdict, judge
+
+__all__ = ["Feed", "Source"]
+
+log = get_logger(__name__)
+
+# Batches that wait in each ring, unless their bytes are more than this.
+SLOTS, MOST_BYTES = 8, 256 << 20
+# Seconds that a step waits before the log says what it waits for; get_send_info() says it at any time.
+PATIENCE = 30.0
+# Seconds that closing waits for a thread that is inside the pipeline's or the driver's code.
+GRACE = 0.5
+
+_numbers = itertools.count(1)
+
+
+class Source(Protocol):
+    """The iterator protocol: rows of one epoch, StopIteration at its end, and again for the next."""
+
+    def __next__(self) -> Any: ...
+    def state(self) -> Any: ...
+    def stop(self) -> None: ...
+
+
+class _End:
+    """The end of an epoch; the pipeline's state after it."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+
+class Feed:
+    """Batches on a device: each ``for`` over it is one epoch.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)
+    >>> with Feed(data.create_tuple_iterator(num_epochs=2), epochs=2) as feed:
+    ...     [[batch[0].asnumpy().tolist() for batch in feed] for _ in range(2)]
+    [[[1.0, 2.0], [3.0]], [[1.0, 2.0], [3.0]]]
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        epochs: int = -1,
+        device: str = "cpu",
+        name: str = "",
+        slots: int = SLOTS,
+        most_bytes: int = MOST_BYTES,
+        states: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        wake()
+        self.channel = Channel(name or f"sink-{next(_numbers)}", device)
+        self._patience = patience
+        self._mover = mover_for(device)
+        host, ready = Ring(slots, most_bytes), Ring(slots, most_bytes)
+        self._ring = ready
+        moved = device != "cpu"
+        self._work = _Work(source, epochs, states, self.channel, host if moved else ready)
+        self._gate = self._work.gate
+        threads = [self._work.pull if moved else self._work.pull_and_send]
+        if moved:
+            threads.append(_Move(self._mover, self.channel, host, ready))
+        self._threads = [
+            threading.Thread(target=each, name=f"{self.channel.name}-{number}", daemon=True)
+            for number, each in enumerate(threads)
+        ]
+        self._state: Any = None
+        self._since: float | None = None
+        self._over = False
+        register(self.channel.name, self)
+        self._finalizer = weakref.finalize(
+            self, _close, [host, ready], source, self._threads, self.channel, self._gate
+        )
+        for thread in self._threads:
+            thread.start()
+
+    # taking -----------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> list[Any]:
+        batch = self.take()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def take(self, timeout: float | None = None) -> list[Any] | None:
+        """The values of the next batch; None at the end of an epoch."""
+        asked = time.perf_counter()
+        item = self._wait(timeout)
+        now = time.perf_counter()
+        value = item.value
+        if isinstance(value, BaseException):
+            self._finalizer()
+            raise value
+        if isinstance(value, _End):
+            self._state = value.state
+            return None
+        assert isinstance(value, Batch)
+        self.channel.took(now - asked, asked - (self._since or asked))
+        self._since = now
+        if value.state is not None:
+            self._state = value.state
+        return self._mover.receive(value)
+
+    def _wait(self, timeout: float | None) -> Item:
+        began, told = time.perf_counter(), False
+        while True:
+            patience = self._patience if timeout is None else min(self._patience, timeout)
+            try:
+                item = self._ring.take(patience)
+            except Closed:
+                raise SinkError(
+                    f"channel {self.channel.name!r}: a step asked for a batch and none will come. "
+                    f"{judge(self.channel, waiting=time.perf_counter() - began)}"
+                ) from None
+            if item is not None:
+                return item
+            waited = time.perf_counter() - began
+            if timeout is not None and waited >= timeout:
+                raise StallError(
+                    f"channel {self.channel.name!r}: no batch came within {timeout:g} s. "
+                    f"{judge(self.channel, waiting=waited)}\n{self.channel}"
+                )
+            if not told:
+                told = True
+                log.warning(
+                    "a step has waited %.0f s for a batch. %s\n%s",
+                    waited,
+                    judge(self.channel, waiting=waited),
+                    self.channel,
+                )
+
+    # looking ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of its channel."""
+        return self.channel.name
+
+    def __len__(self) -> int:
+        return len(self._ring)
+
+    def state(self) -> Any:
+        """Where the pipeline stood after the batch that was taken last (with ``states=True``), to resume from."""
+        return self._state
+
+    def verdict(self) -> Verdict:
+        """What steps wait for, and what to change."""
+        return judge(self.channel)
+
+    # by hand ----------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Send nothing more until ``resume``; what is in the rings can still be taken."""
+        self._gate.clear()
+
+    def resume(self) -> None:
+        """Go on after ``pause``."""
+        self._gate.set()
+
+    def close(self) -> None:
+        """End the pipeline and the threads, and let go of all batches; a second time changes nothing."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _Work:
+    """The thread that asks the pipeline."""
+
+    def __init__(self, source: Source, epochs: int, states: bool, channel: Channel, ring: Ring) -> None:
+        self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def pull(self) -> None:
+        """Into the host ring."""
+        self._run(self._put)
+
+    def pull_and_send(self) -> None:
+        """Into the device ring: the host is the device."""
+        self._run(self._put_counted)
+
+    def _run(self, put: Callable[[Item], None]) -> None:
+        channel, source = self.channel, self.source
+        try:
+            done = 0
+            while self.epochs < 0 or done < self.epochs:
+                self.gate.wait()
+                began = time.perf_counter()
+                channel.asking = time.time()
+                try:
+                    row = next(source)
+                except StopIteration:
+                    done += 1
+                    channel.epochs = done
+                    put(Item(_End(source.state() if self.states else None)))
+                    continue
+                finally:
+                    channel.asking = None
+                    channel.data += time.perf_counter() - began
+                size = size_of(row)
+                put(Item(Batch(list(row), size, source.state() if self.states else None), size))
+            channel.end("the data ended")
+            self.ring.finish()
+        except Closed:
+            channel.end("it was stopped")
+        except BaseException as error:
+            channel.end("the pipeline failed", error)
+            self._tell(error)
+
+    def _tell(self, error: BaseException) -> None:
+        try:
+            self.ring.put(Item(error))
+        except Closed:
+            log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
+
+    def _put(self, item: Item) -> None:
+        self.ring.put(item)
+
+    def _put_counted(self, item: Item) -> None:
+        if not isinstance(item.value, Batch):
+            self.ring.put(item)
+            return
+        self.channel.pushing(len(self.ring))
+        self.channel.full += self.ring.put(item)
+        self.channel.pushed(len(self.ring), item.size)
+
+
+class _Move:
+    """The thread that moves batches from the host ring into the device ring."""
+
+    def __init__(self, mover: Mover, channel: Channel, host: Ring, ready: Ring) -> None:
+        self.mover, self.channel, self.host, self.ready = mover, channel, host, ready
+
+    def __call__(self) -> None:
+        try:
+            while (item := self._next()) is not None:
+                if isinstance(item.value, Batch):
+                    item = self._sent(item)
+                    self.channel.full += self.ready.put(item)
+                    self.channel.pushed(len(self.ready), item.size)
+                else:
+                    self.ready.put(item)
+            self.ready.finish()
+        except Closed:
+            self.channel.end("it was stopped")
+        except BaseException as error:
+            self.channel.end("moving a batch failed", error)
+            try:
+                self.ready.put(Item(error))
+            except Closed:
+                log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
+
+    def _next(self) -> Item | None:
+        try:
+            return self.host.take()
+        except Closed:
+            return None  # the pipeline has ended, or everything has
+
+    def _sent(self, item: Item) -> Item:
+        self.channel.pushing(len(self.host))
+        began = time.perf_counter()
+        batch: Batch = item.value
+        sent = self.mover.send(batch.values, batch.size, batch.state)
+        self.channel.moving += time.perf_counter() - began
+        return Item(sent, item.size)
+
+
+def _close(
+    rings: list[Ring],
+    source: Source,
+    threads: list[threading.Thread],
+    channel: Channel,
+    gate: threading.Event,
+) -> None:
+    channel.end("it was stopped")
+    for ring in rings:
+        ring.close()
+    gate.set()
+    source.stop()
+    until = time.monotonic() + GRACE
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, until - time.monotonic()))

@@ -1,0 +1,99 @@
+"""Moving one batch to a device: through pinned memory and on a stream of its own where the device has one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from millrace.core.tensor import Tensor
+from millrace.tensor.storage import TO_TORCH, wrap
+
+__all__ = ["Batch", "Mover", "mover_for", "size_of"]
+
+
+class Batch(NamedTuple):
+    """Values of a batch in the order of its columns, with where the pipeline stood after it."""
+
+    values: list[Any]
+    size: int
+    state: Any = None
+    # what says that the copy has ended (a CUDA event), for the stream that uses it
+    ready: Any = None
+
+
+class Mover(Protocol):
+    """Takes batches of host arrays to one device."""
+
+    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+        """Begin to move; the batch may be used by whoever waits for its event."""
+
+    def receive(self, batch: Batch) -> list[Any]:
+        """The values, for use in the stream that is current."""
+
+
+def size_of(values: Sequence[Any]) -> int:
+    """Bytes of a batch.
+
+    >>> size_of([Tensor([[1.0, 2.0, 3.0]]), Tensor([7, 8])])
+    28
+    """
+    return sum(value.nbytes for value in values if isinstance(value, Tensor))
+
+
+def mover_for(device: str) -> Mover:
+    """The way to a device, `"cpu"` or `"cuda:0"`."""
+    return Cuda(torch.device(device)) if device.startswith("cuda") else Host()
+
+
+class Host:
+    """The device is the CPU: nothing moves."""
+
+    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+        return Batch(list(values), size, state)
+
+    def receive(self, batch: Batch) -> list[Any]:
+        return batch.values
+
+
+class Cuda:
+    """A GPU: pageable memory is copied into pinned memory, and from there by the device on a side stream."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.stream = torch.cuda.Stream(device)
+        self._before: Any = None
+
+    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+        if self._before is not None:
+            self._before.synchronize()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
+        with torch.cuda.stream(self.stream):
+            made = [wrap(self._moved(value._torch)) if _numeric(value) else value for value in values]
+            ready = torch.cuda.Event()
+            ready.record(self.stream)
+        self._before = ready
+        return Batch(made, size, state, ready)
+
+    def receive(self, batch: Batch) -> list[Any]:
+        current = torch.cuda.current_stream(self.device)
+        current.wait_event(batch.ready)
+        for value in batch.values:
+            if _numeric(value):
+                value._torch.record_stream(
+                    current
+                )  # its memory is not given out again before the step is over
+        return batch.values
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_pinned():
+            # PyTorch keeps pinned memory and hands it out again once the copies from it have ended
+            pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+            pinned.copy_(tensor)
+            tensor = pinned
+        return tensor.to(self.device, non_blocking=True)
+
+
+def _numeric(value: Any) -> bool:
+    """A tensor of numbers; text, dicts and the like stay on the host."""
+    return isinstance(value, Tensor) and value.dtype in TO_TORCH

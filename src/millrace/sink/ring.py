@@ -1,0 +1,100 @@
+"""A ring of batches between two threads: bounded in number and in bytes, and closed from either side."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+__all__ = ["Closed", "Item", "Ring"]
+
+
+class Closed(Exception):
+    """The other side is gone: nothing more can be put, or will come."""
+
+
+class Item(NamedTuple):
+    """Something on its way to the device: a batch, the end of an epoch, or an error."""
+
+    value: Any
+    size: int = 0
+
+
+class Ring:
+    """First in, first out. One item always fits, however large it is.
+
+    >>> ring = Ring(slots=2, most_bytes=100)
+    >>> ring.put(Item("a", 70)), ring.take(), len(ring)
+    (0.0, Item(value='a', size=70), 0)
+    """
+
+    def __init__(self, slots: int, most_bytes: int) -> None:
+        self.slots, self.most_bytes = slots, most_bytes
+        self._items: deque[Item] = deque()
+        self._bytes = 0
+        self._closed = self._finished = False
+        lock = threading.Lock()
+        self._room, self._filled = threading.Condition(lock), threading.Condition(lock)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the batches in it."""
+        return self._bytes
+
+    def put(self, item: Item) -> float:
+        """Wait for room and put the item in; gives the seconds waited."""
+        with self._room:
+            waited = 0.0
+            if not self._closed and not self._fits(item.size):
+                began = time.perf_counter()
+                while not self._closed and not self._fits(item.size):
+                    self._room.wait()
+                waited = time.perf_counter() - began
+            if self._closed:
+                raise Closed
+            self._items.append(item)
+            self._bytes += item.size
+            self._filled.notify()
+            return waited
+
+    def take(self, timeout: float | None = None) -> Item | None:
+        """The oldest item; None where nothing came in time. Raises Closed when nothing will come any more."""
+        with self._filled:
+            if not self._items and not self._over and timeout != 0:
+                self._filled.wait_for(lambda: self._items or self._over, timeout)
+            if not self._items:
+                if self._over:
+                    raise Closed
+                return None
+            item = self._items.popleft()
+            self._bytes -= item.size
+            self._room.notify()
+            return item
+
+    def finish(self) -> None:
+        """Nothing more will be put: what is in it can be taken, then comes Closed."""
+        with self._filled:
+            self._finished = True
+            self._filled.notify_all()
+
+    def close(self) -> None:
+        """Let go of everything; whoever waits on either side gets Closed."""
+        with self._room:
+            self._closed = True
+            self._items.clear()
+            self._bytes = 0
+            self._room.notify_all()
+            self._filled.notify_all()
+
+    @property
+    def _over(self) -> bool:
+        return self._closed or self._finished
+
+    def _fits(self, size: int) -> bool:
+        if not self._items:
+            return True
+        return len(self._items) < self.slots and self._bytes + size <= self.most_bytes
