@@ -122,6 +122,7 @@ _PLACES = {
         "set_rng_state",
     ),
     "millrace.tensor.parameter": ("Parameter", "ParameterTuple"),
+    "millrace.tensor.unknown": ("Symbol",),
     "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor"),
     "millrace.as_mindspore.log": ("get_level", "get_log_config"),
     "millrace.common.dtype": (

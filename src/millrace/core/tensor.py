@@ -53,7 +53,8 @@ class Tensor:
         device: str | None = None,
     ) -> None:
         storage = isinstance(input_data, Tensor) or type(input_data).__module__ == "torch"
-        if init is not None or shape is not None or (storage and awake()):
+        described = init is not None or shape is not None or (input_data is None and dtype is not None)
+        if described or (storage and awake()):
             wake()
             self._begin(input_data, dtype, shape, init)
             return

@@ -97,7 +97,8 @@ def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], k
         graphs.fell_back += 1
         return function(*args, **kwargs)
     if len(graphs.entries) >= MOST:
-        _warn_of_many(graphs.name)
+        if getattr(owner, "_declared", None) is None:  # set_inputs said that shapes change
+            _warn_of_many(graphs.name)
         graphs.fell_back += 1
         return function(*args, **kwargs)
     return _record(graphs, signature, flat.tensors, flat.alive, functools.partial(function, *args, **kwargs))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from millrace.core import dtype as mstype
 from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
@@ -16,14 +18,18 @@ from millrace.tensor import modes
 from millrace.tensor.failures import in_cell
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
+from .cell_settings import CellSettings
+from .cell_state import CellState
+from .compiling import recorded_only
 from .hooks import Handle, Hooks
+from .precision import cast, computed_in
 
 __all__ = ["Cell"]
 
 C = TypeVar("C", bound="Cell")
 
 
-class Cell:
+class Cell(CellState, CellSettings):
     """The base of every net and layer: make parameters and children in ``__init__``, compute in ``construct``.
 
     Parameters are named after the attributes that hold them, with the path of the Cell before: ``fc1.weight``.
@@ -44,6 +50,7 @@ class Cell:
         state = self.__dict__
         state["_params"] = OrderedDict()
         state["_cells"] = OrderedDict()
+        state["_buffers"] = OrderedDict()
         state["_hooks"] = None
         state["_to_float"] = None
         # how gradients pass: None (as operations say), "own" (the method bprop), "again" (recompute)
@@ -53,8 +60,8 @@ class Cell:
         state["_flags"] = {}
         state["training"] = False
         state["requires_grad"] = False
-        state["phase"] = "train"
         state["cls_name"] = type(self).__name__
+        state["_create_time"] = time.time_ns()
         if flags:
             self.add_flags(**flags)
 
@@ -67,7 +74,7 @@ class Cell:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:  # costs nothing unless an error passes
             if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
-                return run_graph(self, self._plainly, args, kwargs)
+                return self.compile_and_run(*args, **kwargs)
             if self._hooks is None and self._to_float is None and self._backward is None:
                 return self.construct(*args, **kwargs)
             return self._with_hooks(args, kwargs)
@@ -80,14 +87,45 @@ class Cell:
             return self.construct(*args, **kwargs)
         return self._with_hooks(args, kwargs)
 
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Cell as a graph, whatever the mode is."""
+        if self._declared is not None:
+            self._declared.check(args)
+        if self._jit_config is not None and self._jit_config.get("jit_syntax_level") == "STRICT":
+            with modes.being_strict(True):
+                return run_graph(self, self._plainly, args, kwargs)
+        return run_graph(self, self._plainly, args, kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Record the Cell as a graph for arguments like these, so that the first call in Graph mode is quick already.
+
+        The step runs once for this. What it wrote to parameters and buffers, and the random numbers it drew, are put
+        back; a hook or a print of the user's is not undone.
+        """
+        with recorded_only(self):
+            self.compile_and_run(*args, **kwargs)
+
+    def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``construct`` alone, without hooks and casts."""
+        return self.construct(*cast_inputs, **kwargs)
+
+    def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
+        """The same arguments with their floating tensors in another floating type."""
+        return cast(inputs, dst_type)
+
     def graph_key(self) -> Any:
         """What a recording of this Cell depends on besides its arguments."""
         cells = tuple((id(c), c.training, c._to_float, bool(c._hooks)) for c in self._all_cells())
-        return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters())
+        kept = tuple(id(buffer._torch) for buffer in self.buffers())
+        return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters()), kept
 
     def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._to_float is not None:
-            args, kwargs = _cast(args, self._to_float), _cast(kwargs, self._to_float)
+            with computed_in(self, self._to_float):
+                return self._hooked_call(cast(args, self._to_float), cast(kwargs, self._to_float))
+        return self._hooked_call(args, kwargs)
+
+    def _hooked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._hooks is None:
             return self._compute(*args, **kwargs)
         return self._hooks.around(self, args, kwargs)
@@ -112,8 +150,18 @@ class Cell:
 
     def to_float(self: C, dst_type: DType) -> C:
         """Compute in this floating type: inputs are cast on their way in, here and in all children."""
+        if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
+            raise ArgumentValueError(
+                "For 'to_float', the argument 'dst_type' must be mstype.float32, mstype.float16 or mstype.bfloat16, "
+                f"but got type: {type(dst_type)} and value: {dst_type}."
+            )
+        flags = {
+            name: dst_type is dtype
+            for name, dtype in (("fp16", mstype.float16), ("fp32", mstype.float32), ("bf16", mstype.bfloat16))
+        }
         for cell in self._all_cells():
             cell.__dict__["_to_float"] = dst_type
+            cell.add_flags(**flags)
         modes.changed()
         return self
 
@@ -155,6 +203,15 @@ class Cell:
             object.__setattr__(self, name, value)
         else:
             params, cells = self.__dict__.get("_params"), self.__dict__.get("_cells")
+            buffers = self.__dict__.get("_buffers")
+            if buffers and name in buffers:
+                if value is not None:
+                    raise ArgumentTypeError(
+                        f"Buffer '{name}' already exists in network, can not assign this type: '{type(value)}' as a "
+                        f"buffer. Write to it in place: self.{name}.copy_(...), or register_buffer({name!r}, ...)."
+                    )
+                self.register_buffer(name, None, name not in self._passing)
+                return
             if params and name in params:
                 if isinstance(value, Tensor):
                     params[name].set_data(
@@ -177,7 +234,7 @@ class Cell:
 
     def __getattr__(self, name: str) -> Any:
         # what containers keep only in the tables
-        for table in ("_params", "_cells"):
+        for table in ("_params", "_cells", "_buffers"):
             found = self.__dict__.get(table)
             if found is not None and name in found:
                 return found[name]
@@ -188,6 +245,9 @@ class Cell:
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)
         self._cells.pop(name, None)
+        if name in self._buffers:
+            del self._buffers[name]
+            modes.changed()
         self.__dict__.pop(name, None)
 
     def _ready(self, what: str) -> None:
@@ -397,14 +457,3 @@ class Cell:
             return f"{type(self).__name__}({own})"
         lines = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in children.items()]
         return f"{type(self).__name__}(\n  " + "\n  ".join(([own] if own else []) + lines) + "\n)"
-
-
-def _cast(value: Any, dtype: DType) -> Any:
-    """Floating tensors in another floating type."""
-    if isinstance(value, Tensor):
-        return value.astype(dtype) if value.dtype.python is float else value
-    if isinstance(value, (tuple, list)):
-        return type(value)(_cast(part, dtype) for part in value)
-    if isinstance(value, dict):
-        return {name: _cast(part, dtype) for name, part in value.items()}
-    return value

@@ -56,6 +56,7 @@ class Batch(Cell):
     """What the layers that normalise by batch share. Statistics are written in place, also in a recorded graph."""
 
     ndims: tuple[int, ...] = ()
+    parameters_stay = True
 
     def __init__(
         self,

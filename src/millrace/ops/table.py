@@ -25,7 +25,7 @@ from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.tensor import Tensor
 from millrace.tensor.attach import attach
-from millrace.tensor.device import bring_together
+from millrace.tensor.device import bring_together, lowered
 from millrace.tensor.failures import describe, explain
 from millrace.tensor.storage import FROM_TORCH, new, to_torch_dtype, unwrap_all, wrap_all
 
@@ -202,6 +202,8 @@ def _caller(spec: Op) -> Callable[..., Any]:
         except Exception as error:
             if bring_together(error, (*args, *kwargs.values())):
                 return call(*args, **kwargs)
+            if (lower := lowered((args, kwargs))) is not None:  # a Cell that was told its type met another
+                return call(*lower[0], **lower[1])
             raise _failed(spec, error, args, kwargs) from None
 
     def named(kwargs: dict[str, Any]) -> dict[str, Any]:

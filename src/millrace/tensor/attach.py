@@ -8,6 +8,7 @@ from millrace.core.tensor import Tensor, awake, equip
 
 from .indexing import getitem, setitem
 from .members import Members
+from .memory_members import MemoryMembers
 from .operators import OPERATORS
 from .storage import as_torch, dtype_of, host
 
@@ -18,6 +19,7 @@ _OWN = (
     "__dict__",
     "__weakref__",
     "__doc__",
+    "__annotations__",
     "__qualname__",
     "__firstlineno__",
     "__static_attributes__",
@@ -28,7 +30,12 @@ def attach() -> None:
     """Equip Tensor; a second call changes nothing."""
     if awake():
         return
-    members: dict[str, Any] = {name: member for name, member in vars(Members).items() if name not in _OWN}
+    members: dict[str, Any] = {
+        name: member
+        for part in (MemoryMembers, Members)
+        for name, member in vars(part).items()
+        if name not in _OWN
+    }
     members |= OPERATORS
     members |= {"__getitem__": getitem, "__setitem__": setitem}
     equip({"_torch": as_torch, "_array": host, "_dtype": dtype_of}, members)

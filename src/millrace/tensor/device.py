@@ -9,9 +9,11 @@ import torch
 
 from millrace.core.tensor import Tensor
 
+from . import modes
 from .context import get_context, get_device, listeners
+from .storage import wrap
 
-__all__ = ["bring_together", "place"]
+__all__ = ["bring_together", "lowered", "place"]
 
 
 def place(data: torch.Tensor) -> torch.Tensor:
@@ -28,6 +30,31 @@ def bring_together(error: BaseException, values: Iterable[Any]) -> bool:
         return False  # its words differ from kernel to kernel: what counts is where the tensors are
     device = torch.device(get_device())
     return _moved(values, device)
+
+
+def lowered(values: Any) -> Any:
+    """The same with all floating tensors in the type that the running Cell computes in; None where they are already."""
+    wanted = modes.state.precision
+    if wanted is None or not _others(values, wanted):
+        return None
+    return _lower(values, wanted)
+
+
+def _others(value: Any, wanted: torch.dtype) -> bool:
+    if isinstance(value, Tensor):
+        return bool(value._torch.is_floating_point() and value._torch.dtype != wanted)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return any(_others(part, wanted) for part in parts)
+
+
+def _lower(value: Any, wanted: torch.dtype) -> Any:
+    if isinstance(value, Tensor):
+        return wrap(value._torch.to(wanted)) if value._torch.is_floating_point() else value
+    if isinstance(value, (tuple, list)):
+        return type(value)(_lower(part, wanted) for part in value)
+    if isinstance(value, dict):
+        return {name: _lower(part, wanted) for name, part in value.items()}
+    return value
 
 
 def _devices(values: Iterable[Any]) -> set[torch.device]:

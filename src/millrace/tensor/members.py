@@ -36,7 +36,12 @@ class Members:
             lazy_storage(self, init, shape, dtype)
             return
         if data is None:
-            raise ArgumentValueError("For 'Tensor', 'shape' needs 'init' and 'dtype'.")
+            from .initializer import lazy_storage
+            from .unknown import placeholder
+
+            if not placeholder(self, shape, dtype):
+                lazy_storage(self, "zeros", shape, dtype)
+            return
         if shape is not None:
             raise ArgumentValueError("For 'Tensor', give 'shape' with 'init', not with 'input_data'.")
         if isinstance(data, Tensor) and data.dtype.python is str:
@@ -62,7 +67,7 @@ class Members:
     @property
     def size(self: Any) -> int:
         """Number of elements."""
-        return math.prod(_storage(self).shape)
+        return max(0, math.prod(_storage(self).shape))  # a length that is not known is -1
 
     @property
     def itemsize(self: Any) -> int:
@@ -202,7 +207,7 @@ class Members:
     @property
     def has_init(self: Any) -> bool:
         """Whether an initialiser is still to give the values."""
-        return "_lazy" in self.__dict__
+        return "_lazy" in self.__dict__ and min(self.shape, default=0) >= 0
 
     def init_data(
         self: Any, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None
@@ -213,7 +218,14 @@ class Members:
 
     def __repr__(self: Any) -> str:
         gap = "\n" if self.ndim > 1 else " "
-        shown = "<uninitialized>" if "_lazy" in self.__dict__ else text(self.asnumpy())
+        lazy = self.__dict__.get("_lazy")
+        shown = (
+            text(self.asnumpy())
+            if lazy is None
+            else "<uninitialized>"
+            if min(lazy.shape, default=0) >= 0
+            else ""
+        )
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={gap}{shown})"
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:

@@ -26,6 +26,8 @@ class State(threading.local):
     watching = 0
     # a step is being written down
     recording = False
+    # the floating type (PyTorch's) that the Cell computes in which is running, where it was told one
+    precision: Any = None
 
 
 state = State()

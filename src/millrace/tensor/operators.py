@@ -15,7 +15,7 @@ import torch
 
 from millrace.core.tensor import Tensor
 
-from .device import bring_together
+from .device import bring_together, lowered
 from .failures import explain
 from .private import functions
 from .storage import make, new, wrap
@@ -91,6 +91,8 @@ def _again(name: str, error: Exception, spare: Function | None, left: Any, right
     if bring_together(error, (left, right)):
         method = name.removeprefix("r") if name.startswith("r") and name != "round" else name
         return OPERATORS[f"__{method}__"](left, right)
+    if (lower := lowered((left, right))) is not None:
+        return OPERATORS[f"__{name}__"](*(reversed(lower) if name.startswith("r") else lower))
     if spare is not None:
         both = _operand(left), _operand(right)
         like = next(part for part in both if isinstance(part, torch.Tensor))

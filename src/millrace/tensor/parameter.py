@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.tensor import Tensor
 
 from . import modes
 from .attach import attach
 from .device import place
 from .initializer import find
+from .parallel_context import get_ps_context
 from .storage import FROM_TORCH, make, wrap
 
 __all__ = ["Parameter", "ParameterTuple"]
@@ -23,6 +25,33 @@ __all__ = ["Parameter", "ParameterTuple"]
 attach()
 
 _numbers = itertools.count(1)
+_LONGEST = 1024
+
+
+class Mark:
+    """An attribute of a parameter that is checked and kept for who asks."""
+
+    def __init__(
+        self, default: Any, kinds: type | tuple[type, ...], text: str, least: int | None = None
+    ) -> None:
+        self._default, self._kinds, self._text, self._least = default, kinds, text, least
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else instance.__dict__.get(self._name, self._default)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        wrong = not isinstance(value, self._kinds) or (isinstance(value, bool) and self._kinds is int)
+        if wrong:
+            raise ArgumentTypeError(self._text.format(kind=type(value).__name__))
+        if self._least is not None and value < self._least:
+            raise ArgumentValueError(
+                f"The input value must be int and must >= {self._least}, but got '{value}' with type "
+                f"'{type(value).__name__}'."
+            )
+        instance.__dict__[self._name] = value
 
 
 class Parameter(Tensor):
@@ -35,6 +64,16 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
+    layerwise_parallel = Mark(False, bool, "The argument `layerwise_parallel` must be bool type.")
+    parallel_optimizer = Mark(True, bool, "The argument `parallel_optimizer` must be bool type.")
+    parallel_optimizer_comm_recompute = Mark(False, bool, "The input value must be a bool, but got {kind}.")
+    comm_fusion = Mark(1, int, "The input value must be int, but got '{kind}'", least=0)
+    cache_enable = Mark(False, bool, "The argument `cache_enable` must be bool type.")
+    cache_shape: Any = Mark([], (tuple, list), "The argument `cache_shape` must be tuple or list type.")
+    key = Mark(-1, int, "The argument `key` must be int type.")
+    unique = sliced = is_init = is_param_ps = init_in_server = is_in_parallel = False
+    requires_aggr = True
+
     def __init__(
         self,
         default_input: Any,
@@ -45,12 +84,11 @@ class Parameter(Tensor):
         storage_format: str = "",
         device: str | None = None,
     ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise ArgumentValueError(
-                f"The type of the Parameter's name should be 'string' or 'None', but got {type(name)}."
-            )
-        if not isinstance(requires_grad, bool):
-            raise ArgumentTypeError("The argument `requires_grad` must be bool type")
+        self.is_named = bool(name)
+        self.name = name  # checked before memory is taken
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
         if isinstance(default_input, int) and not isinstance(default_input, bool):
             self._torch = torch.tensor(default_input, dtype=torch.int32)
         elif isinstance(default_input, Tensor) and default_input.has_init:
@@ -58,17 +96,7 @@ class Parameter(Tensor):
         else:
             self._torch = make(default_input).detach().clone()
         self._torch = place(self._torch)
-        number = next(_numbers)
-        self.is_named = bool(name)
-        self.name = name or f"Parameter#{number}"
-        self.requires_grad = requires_grad
-        self.layerwise_parallel = layerwise_parallel
-        self.parallel_optimizer = parallel_optimizer
         self.storage_format = storage_format
-        self.key = -1
-        self.unique = self.cache_enable = self.sliced = self.is_init = False
-        self.inited_param = None
-        self.comm_fusion = self.parallel_optimizer_comm_recompute = 1
 
     @property
     def requires_grad(self) -> bool:
@@ -77,8 +105,60 @@ class Parameter(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise ArgumentTypeError("The argument `requires_grad` must be bool type")
         self.__dict__["_requires_grad"] = wanted
         modes.changed()
+
+    @property
+    def name(self) -> str:
+        """The name; one is made up where none was given."""
+        return str(self.__dict__["_name"])
+
+    @name.setter
+    def name(self, wanted: str | None) -> None:
+        if wanted is not None and not isinstance(wanted, str):
+            raise ArgumentValueError(
+                f"The type of the Parameter's name should be 'string' or 'None', but got {type(wanted)}."
+            )
+        if wanted is not None and len(wanted) > _LONGEST:
+            raise ArgumentValueError(
+                f"The length of the '{wanted[:40]}...' name should be less than {_LONGEST}, but got {len(wanted)}."
+            )
+        self.__dict__["_name"] = wanted if wanted and wanted.strip() else f"Parameter#{next(_numbers)}"
+
+    @property
+    def inited_param(self) -> None:
+        """The parameter that took this one's place when it was initialised: none does, it keeps its own place."""
+        return None
+
+    @property
+    def param_info(self) -> Parameter:
+        """What MindSpore keeps of a parameter besides its values; here that is with the parameter itself."""
+        return self
+
+    def add_pipeline_stage(self, stage: int) -> None:
+        """Keep the stage of a pipeline over devices that uses this parameter."""
+        if not isinstance(stage, int) or isinstance(stage, bool) or stage < 0:
+            raise ArgumentTypeError("`stage` must be a positive number of int type")
+        self.__dict__.setdefault("pipeline_stages", []).append(stage)
+
+    def set_param_ps(self, init_in_server: bool = False) -> None:
+        """Have a parameter server keep it, which ``set_ps_context(enable_ps=True)`` must have allowed."""
+        if not get_ps_context("enable_ps") or not os.environ.get("MS_ROLE"):
+            raise OperationError(
+                "Must complete following two steps before calling set_param_ps: \n1. set_ps_context(enable_ps=True) \n"
+                "2. export MS_ROLE environment variable"
+            )
+        self.is_param_ps, self.init_in_server = True, init_in_server
+
+    def set_param_fl(
+        self, push_to_server: bool = False, pull_from_server: bool = False, requires_aggr: bool = True
+    ) -> None:
+        """Keep what federated learning would do with it, which is nothing here."""
+        self.__dict__.update(
+            push_to_server=push_to_server, pull_from_server=pull_from_server, requires_aggr=requires_aggr
+        )
 
     def graph_key(self) -> Any:
         """What a recording that uses it depends on: its storage, and whether it is trained."""

@@ -144,8 +144,11 @@ def _share(array: Array) -> torch.Tensor:
 
 def as_torch(tensor: Tensor) -> torch.Tensor:
     """PyTorch's form of a tensor that held an array, or only an initialiser, until now."""
-    lazy = tensor.__dict__.pop("_lazy", None)
+    lazy = tensor.__dict__.get("_lazy")
     if lazy is not None:
+        if min(lazy.shape, default=0) < 0:
+            raise lazy.refuse()
+        del tensor.__dict__["_lazy"]
         filled = _room(lazy.shape, lazy.dtype)
         tensor.init.fill(filled)
         tensor._torch = filled
