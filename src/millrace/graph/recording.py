@@ -141,6 +141,8 @@ class Recorder(TorchDispatchMode):
             func, args = self._with_tensor(func, *args)
         given = self._template(args), self._template(kwargs)
         results, form = self._results(made)
+        if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
+            return  # a fact about types, say: the same in every replay
         if form == "other":
             self.left(f"a result that is no tensor ({name})")
             return

@@ -152,6 +152,19 @@ from millrace.nn.normalization import (
     LayerNormExt,
     SyncBatchNorm,
 )
+from millrace.nn.optim.adam import (
+    Adam,
+    AdamOffload,
+    AdamWeightDecay,
+    LazyAdam,
+)
+from millrace.nn.optim.momentum import (
+    Momentum,
+    SGD,
+)
+from millrace.nn.optim.optimizer import (
+    Optimizer,
+)
 from millrace.nn.padding import (
     ConstantPad1d,
     ConstantPad2d,
@@ -200,6 +213,23 @@ from millrace.nn.recurrent import (
     RNN,
     RNNCell,
 )
+from millrace.nn.schedules.dynamic import (
+    CosineDecayLR,
+    ExponentialDecayLR,
+    InverseDecayLR,
+    NaturalExpDecayLR,
+    PolynomialDecayLR,
+    WarmUpLR,
+)
+from millrace.nn.schedules.static import (
+    cosine_decay_lr,
+    exponential_decay_lr,
+    inverse_decay_lr,
+    natural_exp_decay_lr,
+    piecewise_constant_lr,
+    polynomial_decay_lr,
+    warmup_lr,
+)
 from millrace.nn.shaping import (
     ClipByNorm,
     Flatten,
@@ -242,6 +272,9 @@ from millrace.nn.wrap import (
 )
 
 __all__ = [
+    "Adam",
+    "AdamOffload",
+    "AdamWeightDecay",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -278,6 +311,7 @@ __all__ = [
     "Conv2dTranspose",
     "Conv3d",
     "Conv3dTranspose",
+    "CosineDecayLR",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "Dense",
@@ -294,6 +328,7 @@ __all__ = [
     "Embedding",
     "EmbeddingExt",
     "EmbeddingLookup",
+    "ExponentialDecayLR",
     "FastGelu",
     "FixedLossScaleUpdateCell",
     "Flatten",
@@ -320,6 +355,7 @@ __all__ = [
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "InverseDecayLR",
     "Jvp",
     "KLDivLoss",
     "L1Loss",
@@ -334,6 +370,7 @@ __all__ = [
     "LSTMCell",
     "LayerNorm",
     "LayerNormExt",
+    "LazyAdam",
     "LeakyReLU",
     "Linear",
     "LogSigmoid",
@@ -360,6 +397,7 @@ __all__ = [
     "MicroBatchInterleaved",
     "Mish",
     "Moments",
+    "Momentum",
     "MultiClassDiceLoss",
     "MultiFieldEmbeddingLookup",
     "MultiLabelSoftMarginLoss",
@@ -367,8 +405,10 @@ __all__ = [
     "MultiheadAttention",
     "MultilabelMarginLoss",
     "NLLLoss",
+    "NaturalExpDecayLR",
     "Norm",
     "OneHot",
+    "Optimizer",
     "PReLU",
     "PReLUExt",
     "PSNR",
@@ -378,6 +418,7 @@ __all__ = [
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
+    "PolynomialDecayLR",
     "RMSELoss",
     "RNN",
     "RNNCell",
@@ -393,6 +434,7 @@ __all__ = [
     "ReplicationPad2d",
     "ReplicationPad3d",
     "Roll",
+    "SGD",
     "SSIM",
     "SeLU",
     "SequentialCell",
@@ -427,9 +469,17 @@ __all__ = [
     "Upsample",
     "VirtualDatasetCellTriple",
     "Vjp",
+    "WarmUpLR",
     "WithEvalCell",
     "WithGradCell",
     "WithLossCell",
     "ZeroPad2d",
+    "cosine_decay_lr",
+    "exponential_decay_lr",
     "get_activation",
+    "inverse_decay_lr",
+    "natural_exp_decay_lr",
+    "piecewise_constant_lr",
+    "polynomial_decay_lr",
+    "warmup_lr",
 ]

@@ -10,6 +10,8 @@ from millrace.core.tensor import Tensor
 __all__ = [
     "check_bool",
     "check_choice",
+    "check_float",
+    "check_fraction",
     "check_int",
     "check_kind",
     "check_number",
@@ -35,6 +37,32 @@ def check_number(value: Any, name: str, owner: str) -> Any:
     return check_kind(value, name, owner, float, int)
 
 
+def check_float(value: Any, name: str, owner: str, zero: bool = False) -> float:
+    """A float above 0, or also 0; an int is none."""
+    if not isinstance(value, float):
+        raise ArgumentTypeError(f"{_the(owner)} '{name}' must be float, but got '{type(value).__name__}'")
+    if value < 0 or (value == 0 and not zero) or value != value:
+        raise ArgumentValueError(
+            f"{_the(owner)} '{name}' must be float and must {'>=' if zero else '>'} 0, but got '{value}' with type "
+            "'float'."
+        )
+    return value
+
+
+def check_fraction(value: Any, name: str, owner: str) -> float:
+    """A float between 0 and 1, without both."""
+    check_kind(value, name, owner, float)
+    if not 0.0 < value < 1.0:
+        raise ArgumentValueError(
+            f"For '{owner}', the '{name}' must be in range of (0.0, 1.0), but got {value} with type 'float'."
+        )
+    return float(value)
+
+
+def _the(owner: str) -> str:
+    return f"For '{owner}', the" if owner else "The"
+
+
 def check_int(value: Any, name: str, owner: str, least: int) -> int:
     """An int, at least so large."""
     check_kind(value, name, owner, int)
@@ -48,10 +76,10 @@ def check_int(value: Any, name: str, owner: str, least: int) -> int:
 def check_positive_int(value: Any, name: str, owner: str) -> int:
     """An int above 0."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentTypeError(f"For '{owner}', the '{name}' must be int, but got '{type(value).__name__}'")
+        raise ArgumentTypeError(f"{_the(owner)} '{name}' must be int, but got '{type(value).__name__}'")
     if value <= 0:
         raise ArgumentValueError(
-            f"For '{owner}', the '{name}' must be int and must > 0, but got '{value}' with type 'int'."
+            f"{_the(owner)} '{name}' must be int and must > 0, but got '{value}' with type 'int'."
         )
     return value
 

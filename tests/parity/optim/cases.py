@@ -1,0 +1,131 @@
+"""Cases of optimizers: how each is made of a list of parameters, for how many steps it runs. They import no library."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[[Any, list[Any]], Any]
+
+# names and shapes of the parameters that every case changes
+SHAPES = {"fc.weight": (2, 3), "fc.bias": (3,), "bn.gamma": (3,), "bn.beta": (3,)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An optimizer, the type of its parameters and gradients, and why its numbers may differ."""
+
+    make: Make
+    steps: int = 4
+    dtype: str = "float32"
+    gradients: str = ""
+    # where MindSpore is wrong or has no kernel: what is right is tested elsewhere
+    better: str = ""
+    # the size of a difference that has a reason, and the reason
+    within: float = 2e-6
+    why: str = ""
+
+
+def plain(name: str, *args: Any, **kwargs: Any) -> Make:
+    return lambda ms, params: getattr(ms.nn, name)(params, *args, **kwargs)
+
+
+def split(params: list[Any], first: dict[str, Any], second: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"params": params[:2], **first}, {"params": params[2:], **second}]
+
+
+def half_life(ms: Any) -> Any:
+    """A weight decay that changes from step to step."""
+
+    class Halving(ms.nn.Cell):
+        def construct(self, step: Any) -> Any:
+            return ms.ops.pow(0.5, ms.ops.cast(step, ms.float32) + 1)
+
+    return Halving()
+
+
+def grouped(name: str, **kwargs: Any) -> dict[str, Case]:
+    """One optimizer with everything that groups and rates can be."""
+
+    def make(build: Callable[[Any, list[Any]], tuple[Any, dict[str, Any]]]) -> Make:
+        def made(ms: Any, params: list[Any]) -> Any:
+            given, more = build(ms, params)
+            return getattr(ms.nn, name)(given, **{**kwargs, **more})
+
+        return made
+
+    builds: dict[str, Callable[[Any, list[Any]], tuple[Any, dict[str, Any]]]] = {
+        "decay": lambda ms, p: (p, {"weight_decay": 0.1}),
+        "rates of groups": lambda ms, p: (split(p, {"lr": 0.05}, {"lr": 0.2}), {}),
+        "one rate of a group": lambda ms, p: (split(p, {"lr": 0.05}, {}), {}),
+        "decays of groups": lambda ms, p: (
+            split(p, {"weight_decay": 0.1}, {"weight_decay": 0.0}),
+            {"weight_decay": 0.5},
+        ),
+        "one decay of a group": lambda ms, p: (split(p, {}, {"weight_decay": 0.3}), {"weight_decay": 0.1}),
+        "order": lambda ms, p: (
+            [*split(p, {"lr": 0.05}, {"weight_decay": 0.1}), {"order_params": [p[1], p[0], p[3], p[2]]}],
+            {},
+        ),
+        "list": lambda ms, p: (p, {"learning_rate": [0.1, 0.05, 0.2, 0.1, 0.3]}),
+        "tuple": lambda ms, p: (p, {"learning_rate": (0.1, 0.05, 0.2, 0.1, 0.3)}),
+        "tensor": lambda ms, p: (p, {"learning_rate": ms.Tensor([0.1, 0.05, 0.2, 0.1, 0.3])}),
+        "one tensor": lambda ms, p: (p, {"learning_rate": ms.Tensor(0.3)}),
+        "iterator": lambda ms, p: (p, {"learning_rate": (n * 0.1 for n in range(1, 6))}),
+        "int": lambda ms, p: (p, {"learning_rate": 1}),
+        "schedule": lambda ms, p: (p, {"learning_rate": ms.nn.ExponentialDecayLR(0.2, 0.5, 2)}),
+        "warm up": lambda ms, p: (p, {"learning_rate": ms.nn.WarmUpLR(0.2, 3), "weight_decay": 0.1}),
+        "lists of groups": lambda ms, p: (split(p, {"lr": [0.1, 0.2, 0.3, 0.4]}, {"lr": [0.4, 0.3, 0.2, 0.1]}), {}),
+        "schedules of groups": lambda ms, p: (
+            split(p, {"lr": ms.nn.PolynomialDecayLR(0.3, 0.1, 3, 0.5)}, {"lr": ms.nn.CosineDecayLR(0.1, 0.3, 3)}),
+            {"weight_decay": 0.1},
+        ),
+        "a list and a number": lambda ms, p: (split(p, {"lr": [0.1, 0.2, 0.3, 0.4]}, {"lr": 0.25}), {}),
+        "changing decay": lambda ms, p: (p, {"weight_decay": half_life(ms)}),
+        "changing decay of a group": lambda ms, p: (split(p, {"weight_decay": half_life(ms)}, {}), {}),
+    }  # fmt: skip
+    return {f"{name}, {what}": Case(make(build)) for what, build in builds.items()}
+
+
+CASES: dict[str, Case] = {
+    "Momentum": Case(plain("Momentum", 0.1, 0.9)),
+    "Momentum, nesterov": Case(
+        plain("Momentum", 0.1, 0.9, use_nesterov=True),
+        better="MindSpore's CPU kernel leaves Nesterov's change out",
+    ),
+    "Momentum, scaled": Case(plain("Momentum", 0.1, 0.9, weight_decay=0.1, loss_scale=1024.0)),
+    "Momentum, float16": Case(plain("Momentum", 0.1, 0.9), dtype="float16", within=2e-3, why="rounded once"),
+    "Momentum, float16 gradients": Case(plain("Momentum", 0.1, 0.9), gradients="float16"),
+    **grouped("Momentum", learning_rate=0.1, momentum=0.9),
+    "SGD": Case(plain("SGD", 0.1)),
+    "SGD, decay": Case(plain("SGD", 0.1, weight_decay=0.1)),
+    "SGD, momentum": Case(plain("SGD", 0.1, momentum=0.9)),
+    "SGD, dampening": Case(plain("SGD", 0.1, momentum=0.9, dampening=0.3)),
+    "SGD, nesterov": Case(plain("SGD", 0.1, momentum=0.9, nesterov=True, weight_decay=0.1)),
+    "SGD, scaled": Case(plain("SGD", 0.1, momentum=0.9, weight_decay=0.1, loss_scale=128.0)),
+    "SGD, rates of groups": Case(
+        lambda ms, p: ms.nn.SGD(split(p, {"lr": 0.05}, {"weight_decay": 0.1}), 0.1, momentum=0.9)
+    ),
+    "SGD, float16": Case(plain("SGD", 0.1, momentum=0.9), dtype="float16", within=2e-3, why="rounded once"),
+    "Adam": Case(plain("Adam", 0.1)),
+    "Adam, betas": Case(plain("Adam", 0.1, beta1=0.5, beta2=0.9, eps=0.01)),
+    "Adam, nesterov": Case(plain("Adam", 0.1, use_nesterov=True)),
+    "Adam, amsgrad": Case(plain("Adam", 0.1, beta2=0.5, use_amsgrad=True, weight_decay=0.1)),
+    "Adam, offload": Case(plain("Adam", 0.1, use_offload=True)),
+    "Adam, lazy": Case(plain("Adam", 0.1, use_lazy=True)),
+    "Adam, scaled": Case(plain("Adam", 0.1, weight_decay=0.1, loss_scale=1024.0)),
+    "Adam, float16": Case(plain("Adam", 0.1), dtype="float16", within=2e-3, why="rounded once"),
+    "Adam, float16 gradients": Case(plain("Adam", 0.1), gradients="float16"),
+    **grouped("Adam", learning_rate=0.1),
+    "AdamOffload": Case(plain("AdamOffload", 0.1, weight_decay=0.1)),
+    "LazyAdam": Case(plain("LazyAdam", 0.1, weight_decay=0.1)),
+    "AdamWeightDecay": Case(plain("AdamWeightDecay", 0.1)),
+    "AdamWeightDecay, float16": Case(
+        plain("AdamWeightDecay", 0.1, weight_decay=0.1),
+        dtype="float16",
+        within=3e-2,
+        why="MindSpore's kernel takes 1 - beta2 in float16, where it is 0.00098; here it is float32 and rounded once",
+    ),
+    **grouped("AdamWeightDecay", learning_rate=0.1),
+}

@@ -1,0 +1,68 @@
+"""Runs cases of optimizers, under Millrace or MindSpore; `python -m tests.parity.optim.play done` is the latter."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import zlib
+from typing import Any
+
+import numpy as np
+
+from tests.parity.nn.play import LACKING, flush
+from tests.parity.optim.cases import CASES, SHAPES, Case
+
+
+def numbers(name: str, step: int) -> Any:
+    """What a parameter is at first (step 0), or its gradient in a step; it depends on the name and the step alone."""
+    draw = np.random.RandomState(zlib.crc32(f"{name} {step}".encode()))
+    return draw.uniform(-1, 1, SHAPES[name]).astype(np.float32)
+
+
+def play(ms: Any, case: Case) -> dict[str, Any]:
+    """What an optimizer holds, and where all that it holds is after some steps."""
+    params = [ms.Parameter(ms.Tensor(numbers(n, 0).astype(case.dtype)), name=n) for n in SHAPES]
+    optimizer = case.make(ms, params)
+    held = [[path, p.name, list(p.shape), str(p.dtype)] for path, p in optimizer.parameters_and_names()]
+    kind = case.gradients or case.dtype
+    for step in range(1, case.steps + 1):
+        # a loss that was scaled gives gradients that are
+        grads = (numbers(p.name, step) * optimizer.loss_scale for p in optimizer.parameters)
+        optimizer(tuple(ms.Tensor(grad.astype(kind)) for grad in grads))
+    assert list(optimizer.parameters_dict()) == [name for _, name, _, _ in held]
+    ends = b"".join(np.ascontiguousarray(p.asnumpy()).tobytes() for p in optimizer.get_parameters())
+    return {"held": held, "ends": base64.b64encode(ends).decode()}
+
+
+def ends_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Where each parameter was at the end."""
+    data, found, place = base64.b64decode(result["ends"]), {}, 0
+    for _, name, shape, dtype in result["held"]:
+        kind, count = np.dtype(dtype.lower()), int(np.prod(shape, dtype=int))
+        found[name] = np.frombuffer(data, kind, count, place).reshape(shape)
+        place += count * kind.itemsize
+    return found
+
+
+def main(done: str) -> None:
+    import mindspore
+
+    results: dict[str, Any] = {}
+    for name, case in CASES.items():
+        try:
+            results[name] = play(mindspore, case)
+        except Exception as error:
+            text = str(error)
+            lacking = any(words in text for words in LACKING)
+            results[name] = {
+                "lacking" if lacking else "e": type(error).__name__,
+                "m": text.split("\n---")[0].strip()[:160],
+            }
+            flush(mindspore)
+    with open(done, "w") as file:
+        json.dump(results, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
