@@ -53,6 +53,8 @@ class Channel:
     asking: float | None = None
     # seconds that steps waited for a batch, each of them, and what they took beside
     waited: float = 0.0
+    # what the first of them waited, while the rings filled: not part of the others
+    first_wait: float = 0.0
     waits: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=4096))
     stepping: float = 0.0
     # "", "the data ended", "stopped", or the first error
@@ -127,6 +129,7 @@ class Channel:
                     "moving": self.moving,
                     "device_full": self.full,
                     "step_waited": self.waited,
+                    "first_wait": self.first_wait,
                     "step": self.stepping,
                 },
                 "wait_share": self.wait_share,

@@ -128,7 +128,11 @@ class Feed:
             self._state = value.state
             return None
         assert isinstance(value, Batch)
-        self.channel.took(now - asked, asked - (self._since or asked))
+        if self._since is None:
+            self.channel.first_wait = now - asked  # the rings were empty, and libraries set themselves up
+            self.channel.took(0.0, 0.0)
+        else:
+            self.channel.took(now - asked, asked - self._since)
         self._since = now
         if value.state is not None:
             self._state = value.state
