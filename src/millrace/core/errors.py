@@ -14,6 +14,9 @@
     ├── SinkError          (RuntimeError)  a channel to a device has ended, and a step asked it for a batch
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
     ├── OperationError     (RuntimeError)  an operation on tensors failed for another reason than its arguments
+    ├── CheckpointError    (ValueError)    a checkpoint cannot be read: missing, damaged, sealed with another key
+    ├── SaveError          (OSError)       a checkpoint could not be written; what was there before is still there
+    ├── ParameterMismatch  (RuntimeError)  a saved value does not fit the parameter of its name
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
 
 Each is also the built-in error that MindSpore raises in its place, so both habits of catching work.
@@ -28,14 +31,17 @@ __all__ = [
     "ArgumentValueError",
     "BatchShapeError",
     "CacheError",
+    "CheckpointError",
     "CursorError",
     "DataError",
     "FormatError",
     "MillraceError",
     "MissingExtra",
     "OperationError",
+    "ParameterMismatch",
     "PlanError",
     "ResourceError",
+    "SaveError",
     "SinkError",
     "StallError",
     "WorkerDied",
@@ -133,6 +139,18 @@ class CursorError(MillraceError, ValueError):
 
 class OperationError(MillraceError, RuntimeError):
     """An operation on tensors failed; the text names it, what it got, and the user's line."""
+
+
+class CheckpointError(MillraceError, ValueError):
+    """A checkpoint cannot be read; the text names the file, the place in it, and a good one beside it if there is."""
+
+
+class SaveError(MillraceError, OSError):
+    """A checkpoint could not be written; the text names the file, and for a full disk what was wanted and is free."""
+
+
+class ParameterMismatch(MillraceError, RuntimeError):
+    """A saved value has another shape or type than the parameter of its name; the text gives both."""
 
 
 class MissingExtra(MillraceError, ImportError):

@@ -10,6 +10,13 @@ from millrace.core.lazy import lazy as _lazy
 # Module -> the names that come from it; `millrace` and the other faces hand these out too.
 _PLACES = {
     "millrace.train.callbacks.base": ("Callback", "RunContext"),
+    "millrace.train.checkpoint.fitting": ("load_param_into_net",),
+    "millrace.train.checkpoint.loading": ("check_checkpoint", "load_checkpoint", "load_checkpoint_async"),
+    "millrace.train.checkpoint.saving": (
+        "async_ckpt_thread_status",
+        "save_checkpoint",
+        "wait_for_checkpoints",
+    ),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = list(_LAZY)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.remote import RemotePath, is_remote, remote_exists
 from millrace.core.shuffle import Shuffle
 from millrace.data.fluent.pipeline_json import REBUILD
 from millrace.data.fluent.source import SourceDataset
-from millrace.data.formats.mindrecord.remote import RemotePath, is_remote, remote_exists
 
 from .arguments import check_shard_options
 from .file_order import FileSampler

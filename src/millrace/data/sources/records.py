@@ -12,6 +12,7 @@ import numpy.typing as npt
 from millrace.core.args import check_type, checked
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
@@ -20,7 +21,6 @@ from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord import Cipher, MindRecordReader
 from millrace.data.formats.mindrecord.naming import bad_character
-from millrace.data.formats.mindrecord.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace.data.samplers import (
     BuiltinSampler,
     DistributedSampler,

@@ -6,6 +6,7 @@ import fsspec
 import numpy as np
 import pytest
 
+from millrace.core import remote as core_remote
 from millrace.core.errors import DataError, FormatError
 from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader, remote, set_enc_key
 from millrace.data.formats.mindrecord.repair import repair
@@ -32,7 +33,9 @@ def bucket():
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch):
-    monkeypatch.setattr(remote, "RETRIES", remote.Retries(pause=0.001))
+    quick = core_remote.Retries(pause=0.001)
+    for place in (remote, core_remote):
+        monkeypatch.setattr(place, "RETRIES", quick)
 
 
 def test_written_read_appended_and_replaced(bucket, tmp_path):

@@ -6,12 +6,11 @@ The cipher is AES-GCM, or a user's function of (file to read, its size, file to 
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from millrace.core import sealed
 from millrace.core.errors import ArgumentValueError, FormatError
-from millrace.core.optional import require
 
 __all__ = [
     "AES",
@@ -27,10 +26,8 @@ __all__ = [
 AES = "AES-GCM"
 _UDF = "UDF-ENC"
 _END = b"ENCRYPT"
-_BLOCK = 64 << 20
-_MAGIC = 0x7F3A5ED8
+_BLOCK = sealed.BLOCK
 _MAX_CIPHER = _BLOCK + (1 << 20)
-_HEAD = struct.Struct("<I16sii16si")
 
 Mode = str | Callable[[BinaryIO, int, BinaryIO, str], Any]
 
@@ -61,35 +58,14 @@ class Cipher:
 
     def seal(self, plain: bytes) -> bytes:
         """One cipher block."""
-        nonce = os.urandom(16)  # sixteen are stored, twelve are used
-        sealed = _aes(self.key).encrypt(nonce[:12], plain, None)
-        body, tag = sealed[:-16], sealed[-16:]
-        return _HEAD.pack(_MAGIC, tag, 24 + len(body), 16, nonce, len(body)) + body
+        return sealed.seal(plain, self.key or b"", AES)
 
     def unseal(self, block: bytes, file: str) -> bytes:
         """The plain text of one cipher block."""
-        if len(block) < _HEAD.size:
-            raise FormatError("an encrypted block is cut short", file=file)
-        magic, tag, total, iv_size, nonce, count = _HEAD.unpack_from(block)
-        body = block[_HEAD.size :]
-        if magic != _MAGIC or iv_size != 16 or count != len(body) or total != 24 + count:
-            raise FormatError("an encrypted block is damaged", file=file)
-        invalid = require(
-            "cryptography.exceptions", "crypto", "reading encrypted MindRecord files"
-        ).InvalidTag
         try:
-            return bytes(_aes(self.key).decrypt(nonce[:12], body + tag, None))
-        except invalid:
-            raise FormatError(
-                "cannot decrypt: the key is not the right one, or the file was changed", file=file
-            ) from None
-
-
-def _aes(key: bytes | None) -> Any:
-    ciphers = require(
-        "cryptography.hazmat.primitives.ciphers.aead", extra="crypto", purpose="encrypted MindRecord files"
-    )
-    return ciphers.AESGCM(key)
+            return sealed.unseal(block, self.key or b"", AES)
+        except sealed.Unsealable as error:
+            raise FormatError(f"cannot decrypt: {error}", file=file) from None
 
 
 def is_encrypted(fd: int) -> str | None:

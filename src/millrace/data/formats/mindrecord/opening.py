@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.errors import ArgumentValueError, FormatError
+from millrace.core.remote import RemotePath, is_remote
 
 from . import crypto
 from .commit import finish_commit
-from .remote import RemotePath, is_remote
 from .shard import Shard, open_shard
 
 __all__ = ["open_all"]

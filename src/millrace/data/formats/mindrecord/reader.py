@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from millrace.core.log import warn_once
+from millrace.core.remote import RemotePath
 
 from . import crypto
 from .blobs import Pieces, blob_columns, join
 from .msgpack import decode_columns
 from .opening import open_all
 from .places import Places
-from .remote import RemotePath
 from .schema import RecordSchema
 from .shard import Shard
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.errors import DataError, FormatError
+from millrace.core.remote import RemotePath
 
 from . import crypto
 from .commit import sums_path
 from .draft import Draft
 from .header import Header
 from .naming import checked_name, refuse_existing, shard_names
-from .remote import RemotePath, RemoteSet
+from .remote import RemoteSet
 from .salvage import Salvage
 from .verify import Problem, all_files, ranges
 

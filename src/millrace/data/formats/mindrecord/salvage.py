@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from millrace.core.errors import FormatError
+from millrace.core.remote import RemotePath
 
 from . import crypto
 from .blobs import DUMMY_BLOB, Pieces, blob_columns, join
@@ -30,7 +31,7 @@ from .commit import index_path
 from .evidence import IndexEvidence
 from .header import BLOB, MAX_HEADER, RAW, Header, Page, parse_header_bytes
 from .msgpack import DUMMY_RAW, decode_columns
-from .remote import RemoteFile, RemotePath
+from .remote import RemoteFile
 from .shard import RemoteShard, Shard
 from .spans import Ints, Run, fixed_size, proven
 

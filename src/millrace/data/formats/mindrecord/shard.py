@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import FormatError
+from millrace.core.remote import RemotePath
 
 from . import crypto
 from .commit import index_path, new_token, replace_file, temporary
 from .header import MAX_HEADER, Group, Header, parse_header, parse_header_bytes
 from .index import check_index, index_rows, write_index
 from .msgpack import decode_columns, row_sign
-from .remote import RemoteFile, RemotePath
+from .remote import RemoteFile
 from .scan import chain
 
 __all__ = ["Shard", "open_shard"]

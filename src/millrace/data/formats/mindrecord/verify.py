@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.errors import FormatError
+from millrace.core.remote import RemotePath, is_remote
 
 from . import crypto
 from .checksums import write_checksums
@@ -16,7 +17,6 @@ from .commit import finish_commit
 from .header import Header
 from .index import compare_rows
 from .opening import open_all
-from .remote import RemotePath, is_remote
 from .salvage import Salvage
 from .shard import Shard, open_shard
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
+from millrace.core.remote import is_remote
 
 from . import crypto
 from .commit import sums_path
@@ -30,7 +31,7 @@ from .header import Header
 from .index import bad_index_fields
 from .naming import FileExists, checked_name, refuse_existing, shard_names
 from .reader import MindRecordReader
-from .remote import RemoteSet, is_remote
+from .remote import RemoteSet
 from .schema import RecordSchema
 from .values import encode_rows
 

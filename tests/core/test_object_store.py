@@ -17,8 +17,8 @@ import pytest
 import millrace.dataset as ds
 from millrace.core import settings
 from millrace.core.errors import MillraceError
-from millrace.data.formats.mindrecord.remote import remote_exists, remote_glob
-from millrace.data.formats.object_store import s3_file_system
+from millrace.core.object_store import s3_file_system
+from millrace.core.remote import remote_exists, remote_glob
 from millrace.mindrecord import FileWriter
 
 pytest.importorskip("obstore")
