@@ -17,7 +17,7 @@ from benchmarks.measure import ready
 from benchmarks.nets import NETS, numbers
 from benchmarks.workloads import Bar, Metric, Variants
 
-__all__ = ["EAGER", "METRICS", "NOTE", "bars", "variants"]
+__all__ = ["EAGER", "METRICS", "NOTE", "bars", "torch_train", "train_cell", "variants"]
 
 EAGER = Metric("of_eager_percent", "takes of plain PyTorch's CPU time", "%")
 METRICS = (
@@ -146,12 +146,18 @@ def _step(net: str, peer: str, mode: str, threads: int) -> Step:
     for part in ("nn", "ops"):
         importlib.import_module(f"{peer}.{part}")
     ms.set_context(mode=getattr(ms, MODES[mode]), runtime_num_threads=threads)
+    train = train_cell(ms, NETS[net].ours(ms))
+    x, y = (ms.Tensor(part) for part in NETS[net].batch())
+    return lambda: float(train(x, y).asnumpy())
+
+
+def train_cell(ms: Any, model: Any, draw: Callable[[int, tuple[int, ...]], Any] = numbers) -> Any:
+    """Forward, cross entropy, backward and the update as one Cell; its parameters are drawn."""
     nn, ops = ms.nn, ms.ops
-    model = NETS[net].ours(ms)
     model.set_train()
     weights = ms.ParameterTuple(model.trainable_params())
     for number, weight in enumerate(weights):
-        weight.set_data(ms.Tensor(numbers(number, weight.shape)))
+        weight.set_data(ms.Tensor(draw(number, weight.shape), weight.dtype))
 
     class Train(nn.Cell):
         def __init__(self) -> None:
@@ -173,27 +179,31 @@ def _step(net: str, peer: str, mode: str, threads: int) -> Step:
                 )
             return loss
 
-    train = Train()
-    x, y = (ms.Tensor(part) for part in NETS[net].batch())
-    return lambda: float(train(x, y).asnumpy())
+    return Train()
 
 
 def _torch_step(net: str, threads: int) -> Step:
     import torch
 
     torch.set_num_threads(threads)
-    model = NETS[net].torch()
-    for number, weight in enumerate(model.parameters()):
-        weight.data = torch.from_numpy(numbers(number, tuple(weight.shape)))
-    update = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
     x, y = (torch.from_numpy(part) for part in NETS[net].batch())
-    y = y.long()
+    step = torch_train(NETS[net].torch(), x, y.long())
+    return lambda: float(step())
 
-    def step() -> float:
+
+def torch_train(model: Any, x: Any, y: Any) -> Callable[[], Any]:
+    """The same step in plain PyTorch, with the same weights; gives the loss as a tensor."""
+    import torch
+
+    for number, weight in enumerate(model.parameters()):
+        weight.data.copy_(torch.from_numpy(numbers(number, tuple(weight.shape))))
+    update = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
+
+    def step() -> Any:
         loss = torch.nn.functional.cross_entropy(model(x), y)
         update.zero_grad()
         loss.backward()
         update.step()
-        return float(loss.detach())
+        return loss.detach()
 
     return step

@@ -259,6 +259,17 @@ def test_the_section_on_scaling_gives_parts_of_linear():
     assert "## Past one core count" in page
 
 
+def test_a_step_for_the_gpu_is_that_of_plain_pytorch():
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu_steps", "--device=cpu", "--seconds=0.01", "--only=mlp"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Graph" in done.stdout
+    assert "replayed" in done.stdout
+
+
 def test_scaling_measures_one_cell(tmp_path):
     for name, rows in (("a", 24), ("b", 24)):
         (tmp_path / name).mkdir()

@@ -130,3 +130,13 @@ def test_a_table_of_ones_own():
 def test_errors(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_a_pooling_with_padding_of_its_own_knows_where_the_channels_are():
+    x = np.random.default_rng(1).standard_normal((2, 3, 6, 7)).astype(np.float32)
+    for options in ({"padding": 1}, {"padding": 1, "dilation": 2, "ceil_mode": True}):
+        first = nn.MaxPool2d(3, 2, pad_mode="pad", **options)(Tensor(x)).asnumpy()
+        last = nn.MaxPool2d(3, 2, pad_mode="pad", data_format="NHWC", **options)(
+            Tensor(np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+        )
+        assert (last.asnumpy().transpose(0, 3, 1, 2) == first).all()

@@ -114,6 +114,7 @@ class Largest(Pooling):
                 self.dilation,
                 self.ceil_mode,
                 self.return_indices,
+                self.data_format,
             )
         return layers.most_of_windows(
             x, self.count, self.window, self.steps, self.mode, self.pads, False, self.data_format

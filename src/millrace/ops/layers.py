@@ -200,17 +200,20 @@ def max_places(
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
     places: bool = False,
+    data_format: str = "NCHW",
 ) -> Any:
     """The maximum in each window, and if wanted its place among the elements of the channel."""
     name = f"MaxPool{count}d"
-    wide, around = _windows(name, x, count, "pad", pads, kernel, stride)
+    given = channels_first(x, data_format)
+    wide, around = _windows(name, given, count, "pad", pads, kernel, stride)
     _short(name, kernel, around)
     function: Any = F.max_pool3d if count == 3 else F.max_pool2d
     even = tuple(before for before, _ in around)
     if not places:
-        return _as_before(x, function(wide, kernel, stride, even, dilation, ceil_mode), count)
+        made = _as_before(given, function(wide, kernel, stride, even, dilation, ceil_mode), count)
+        return channels_last(made, data_format)
     found = function(wide, kernel, stride, even, dilation, ceil_mode, return_indices=True)
-    return tuple(_as_before(x, part, count) for part in found)
+    return tuple(channels_last(_as_before(given, part, count), data_format) for part in found)
 
 
 # differentiable=False: by the running statistics, which the suite over the table would ask for, they are not.
