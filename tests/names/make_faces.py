@@ -44,6 +44,12 @@ PARENTS = {
 }
 # Sub-packages that a face hands out as attributes.
 CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",), "scipy": ("linalg",)}
+METRICS = (
+    "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
+    "HausdorffDistance", "Loss", "MAE", "MSE", "MeanSurfaceDistance", "Metric", "OcclusionSensitivity", "Perplexity",
+    "Precision", "ROC", "Recall", "RootMeanSquareDistance", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
+    "TopKCategoricalAccuracy", "auc", "get_metric_fn", "get_metrics", "names", "rearrange_inputs",
+)  # fmt: skip
 LAZY: dict[str, dict[str, str]] = {
     "ops": {
         "GradOperation": "millrace.grad.operation",
@@ -59,6 +65,7 @@ LAZY: dict[str, dict[str, str]] = {
         "vjp": "millrace.grad.products",
         "vmap": "millrace.grad.mapping",
     },
+    "nn": dict.fromkeys(METRICS, "millrace.train.metrics"),
 }
 NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."
 
