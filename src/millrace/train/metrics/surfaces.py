@@ -195,7 +195,7 @@ class RootMeanSquareDistance(_MeanDistance):
     ...     np.array([[3, 0, 1], [1, 3, 0], [1, 0, 2]]), np.array([[0, 2, 1], [1, 2, 1], [0, 0, 1]]), 0
     ... )
     >>> round(float(metric.eval()), 4)
-    1.0
+    0.9129
     """
 
     def eval(self) -> Any:
