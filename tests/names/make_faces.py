@@ -43,7 +43,11 @@ PARENTS = {
     "scipy/__init__.py": "Functions with SciPy's names and arguments.",
 }
 # Sub-packages that a face hands out as attributes.
-CHILDREN = {"mint": ("linalg", "nn", "special"), "mint.nn": ("functional",), "scipy": ("linalg",)}
+CHILDREN = {
+    "mint": ("distributed", "linalg", "nn", "special"),
+    "mint.nn": ("functional",),
+    "scipy": ("linalg",),
+}
 METRICS = (
     "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
     "HausdorffDistance", "Loss", "MAE", "MSE", "MeanSurfaceDistance", "Metric", "OcclusionSensitivity", "Perplexity",

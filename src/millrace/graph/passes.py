@@ -104,13 +104,16 @@ def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[
 
 
 def drop_unused(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
-    """Calls whose results nobody uses, unless they write somewhere or draw random numbers."""
+    """Calls whose results nobody uses, unless they write somewhere, draw random numbers or talk to other processes."""
     needed = set(kept)
     left: list[Recorded] = []
     for call in reversed(calls):
         schema = call.func._schema
         effect = (
-            schema.is_mutable or torch.Tag.nondeterministic_seeded in call.func.tags or call.form == "none"
+            schema.is_mutable
+            or torch.Tag.nondeterministic_seeded in call.func.tags
+            or call.form == "none"
+            or schema.name.startswith("millrace::")  # the other processes wait for it
         )
         if effect or any(slot in needed for slot in call.results):
             needed.update(slots_in((call.args, call.kwargs)))

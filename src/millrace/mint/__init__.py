@@ -266,7 +266,7 @@ from millrace.ops.statistics import (
     var_mean_mint as var_mean,
 )
 
-from . import linalg, nn, special
+from . import distributed, linalg, nn, special
 
 __all__ = [
     "abs",
@@ -325,6 +325,7 @@ __all__ = [
     "cumsum",
     "diag",
     "diff",
+    "distributed",
     "div",
     "divide",
     "dot",

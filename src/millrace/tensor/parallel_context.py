@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
 
 __all__ = [
@@ -15,6 +15,9 @@ __all__ = [
     "get_auto_parallel_context",
     "get_offload_context",
     "get_ps_context",
+    "joined",
+    "parted",
+    "reduces_gradients",
     "reset_auto_parallel_context",
     "reset_ps_context",
     "set_auto_parallel_context",
@@ -87,7 +90,14 @@ _PARALLEL: dict[str, Any] = {
     "auto_parallel_new_interface": False,
 }
 # Those that data-parallel training reads; the others belong to ways of splitting that are not here.
-_ACTS = {"device_num", "global_rank", "gradients_mean", "parallel_mode", "parameter_broadcast"}
+_ACTS = {
+    "device_num",
+    "enable_parallel_optimizer",
+    "global_rank",
+    "gradients_mean",
+    "parallel_mode",
+    "parameter_broadcast",
+}
 
 _PS: dict[str, Any] = {
     "enable_ps": False,
@@ -122,10 +132,31 @@ _OFFLOAD: dict[str, Any] = {
 
 _parallel, _ps, _offload = dict(_PARALLEL), dict(_PS), dict(_OFFLOAD)
 _said: set[str] = set()
+# rank and number of processes, from `init` to `release`
+_world: list[tuple[int, int]] = []
+
+
+def joined(rank: int, size: int) -> None:
+    """`init` has brought the processes together: the context knows rank and number, where nobody has said others."""
+    _world[:] = [(rank, size)]
+
+
+def parted() -> None:
+    """`release` was called."""
+    _world.clear()
+
+
+def reduces_gradients() -> bool:
+    """Whether gradients of several processes are put together in a step."""
+    return _parallel["parallel_mode"] in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Say how the work is split. Data-parallel training reads its part; what other ways would need is kept.
+    """Say how the work is split. ``stand_alone`` and ``data_parallel`` are here (``hybrid_parallel`` is the same, with
+    parameters that are `layerwise_parallel` left alone); the modes that cut operations over devices are refused.
+
+    Data-parallel training reads `gradients_mean`, `parameter_broadcast`, `enable_parallel_optimizer`, `device_num` and
+    `global_rank`; what other ways would need is kept.
 
     >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
     >>> get_auto_parallel_context("parallel_mode")
@@ -158,6 +189,13 @@ def _check(name: str, value: Any) -> None:
             "The context configuration parameter 'parallel_mode' only support 'stand_alone', 'data_parallel', "
             f"'hybrid_parallel', 'semi_auto_parallel' and 'auto_parallel', but got the value : {value}."
         )
+    if name == "parallel_mode" and value in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL):
+        raise OperationError(
+            f"parallel_mode='{value}' cuts every operation over the devices by a strategy, which needs a compiler that "
+            "sees the whole graph; Millrace has none. Use ParallelMode.DATA_PARALLEL, with "
+            "enable_parallel_optimizer=True where the optimizer's state is large, and "
+            "millrace.parallel.ShardedEmbedding where a table is."
+        )
     if name in ("search_mode", "auto_parallel_search_mode") and value not in _SEARCH:
         raise ArgumentValueError(
             "The context configuration parameter 'auto_parallel_search_mode' only support 'recursive_programming', "
@@ -183,6 +221,8 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     """
     if attr_key not in _PARALLEL:
         raise ArgumentValueError(f"Get context keyword {attr_key} is not recognized!")
+    if _world and attr_key in ("global_rank", "device_num") and _parallel[attr_key] == _PARALLEL[attr_key]:
+        return _world[0][attr_key == "device_num"]
     return _parallel[attr_key]
 
 
@@ -196,10 +236,18 @@ def reset_auto_parallel_context() -> None:
 
 
 def set_ps_context(**kwargs: Any) -> None:
-    """Settings of training with parameter servers; they are kept.
+    """Settings of training with parameter servers. They have to come before `communication.init`: roles are dealt out
+    there. Here no process is a server; what servers are for, tables that are larger than one device, is
+    `millrace.parallel.ShardedEmbedding`.
 
     >>> set_ps_context(enable_ps=False)
     """
+    if kwargs.get("enable_ps") and _world:
+        raise OperationError(
+            "set_ps_context(enable_ps=True) must be called before init(): who is a server and who a worker is decided "
+            "when the processes meet, and they have met already. Move it above communication.init(), or call "
+            "communication.release() first."
+        )
     for name in kwargs:
         if name not in _PS:
             raise ArgumentValueError(f"Set PS context keyword {name} is not recognized!")

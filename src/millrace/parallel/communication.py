@@ -1,0 +1,305 @@
+"""Bringing processes together: ``init``, ranks and groups, on torch.distributed (gloo on the CPU, NCCL on GPUs)."""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch.distributed as dist
+
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace.core.log import get_logger
+from millrace.tensor import groups, parallel_context
+from millrace.tensor.context import get_context, set_context
+from millrace.tensor.groups import WORLD, Group
+
+from .environment import Place, read_place
+
+__all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
+    "GlobalComm",
+    "create_group",
+    "destroy_group",
+    "get_comm_name",
+    "get_group_rank_from_world_rank",
+    "get_group_size",
+    "get_local_rank",
+    "get_local_rank_size",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_rank_from_group_rank",
+    "init",
+    "is_initialized",
+    "release",
+]
+
+logger = get_logger(__name__)
+
+HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = groups.WORLD_NAMES
+
+# MindSpore's names of libraries -> the device they are for
+_BACKENDS = {"hccl": "Ascend", "nccl": "GPU", "mccl": "CPU"}
+
+
+class GlobalComm:
+    """What holds for all processes: the library in use, and the name of the group of all of them.
+
+    >>> GlobalComm.INITED
+    False
+    """
+
+    BACKEND: ClassVar[str] = "hccl"
+    WORLD_COMM_GROUP: ClassVar[str] = WORLD
+    INITED: ClassVar[bool] = False
+    CHECK_ENVS: ClassVar[bool] = True
+
+
+# the place of this process on its machine, and where it met the others, from `init` on
+_here: list[tuple[Place, Any]] = []
+
+
+def is_initialized() -> bool:
+    """Whether `init` has brought the processes together."""
+    return GlobalComm.INITED
+
+
+def init(backend_name: str | None = None) -> None:
+    """Bring the processes of a training together. Each calls it once, before the first collective operation.
+
+    Who is who is read from the environment: `millrace run`, `torchrun`, `mpirun` and MindSpore's `msrun` are known. A
+    process that was started by none of them is alone, rank 0 of 1.
+
+    >>> init()
+    >>> get_rank(), get_group_size()
+    (0, 1)
+    >>> release()
+    """
+    device = str(get_context("device_target"))
+    if backend_name is not None and not isinstance(backend_name, str):
+        raise ArgumentTypeError(
+            f"For 'init', the argument 'backend_name' must be a string, but got the type : {type(backend_name)}"
+        )
+    if backend_name is not None and backend_name not in (*_BACKENDS, "gloo"):
+        raise OperationError(
+            "For 'init', the argument 'backend_name' must be one of 'hccl', 'nccl' and 'mccl', but got 'backend_name' "
+            f": {backend_name}"
+        )
+    fitting = {"CPU": "mccl", "GPU": "nccl"}.get(device, "mccl")
+    if backend_name is not None and backend_name not in (fitting, "gloo"):
+        raise OperationError(
+            f"For 'init', the argument 'backend_name' should be '{fitting}' to init '{device}', but got "
+            f"'{backend_name}'."
+        )
+    if GlobalComm.INITED:
+        return
+    place = read_place()
+    library = "nccl" if fitting == "nccl" and backend_name != "gloo" else "gloo"
+    _join(place, library, None)
+
+
+def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> None:
+    if library == "nccl" and not dist.is_nccl_available():
+        raise OperationError(
+            "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
+            "use gloo with init('gloo'). `millrace doctor` says what is missing."
+        )
+    if library == "nccl" and "DEVICE_ID" not in os.environ:
+        set_context(device_id=place.local_rank)
+    waiting = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
+    if place.role == "scheduler":
+        _schedule(place, waiting)
+    try:
+        rank, store = _meet(place, waiting)
+        dist.init_process_group(library, store=store, rank=rank, world_size=place.size, timeout=waiting)
+    except (RuntimeError, ValueError) as error:
+        raise OperationError(
+            f"For 'init', rank {place.rank} of {place.size} (started by {place.launcher}) did not meet the others at "
+            f"{place.file or f'{place.host}:{place.port}'}: {str(error).splitlines()[0]}. Are all of them running, and "
+            "may they reach that address?"
+        ) from error
+    _here[:] = [(place, store)]
+    groups.enter(Group(WORLD, tuple(range(place.size)), rank, dist.group.WORLD))
+    GlobalComm.INITED = True
+    GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"
+    GlobalComm.WORLD_COMM_GROUP = f"{GlobalComm.BACKEND}_world_group"
+    parallel_context.joined(rank, place.size)
+    logger.info("rank %d of %d is here, over %s", rank, place.size, library)
+
+
+def _meet(place: Place, waiting: datetime.timedelta) -> tuple[int, Any]:
+    """The rank of this process, and the store over which the ranks find each other."""
+    if place.size == 1:
+        return 0, dist.HashStore()
+    if place.file:
+        return place.rank, dist.FileStore(place.file, place.size)
+    opens = place.rank == 0 and not place.hosted
+    address = dist.TCPStore(place.host, place.port, None, opens, timeout=waiting, wait_for_workers=False)
+    # a launcher that starts its processes anew leaves what the former ones said at the meeting place
+    store = dist.PrefixStore(f"/millrace/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", address)
+    rank = place.rank if place.rank >= 0 else store.add("ranks", 1) - 1
+    return rank, store
+
+
+def _schedule(place: Place, waiting: datetime.timedelta) -> None:
+    """What MindSpore's scheduler does: be the meeting place until every worker has left."""
+    store = dist.TCPStore(place.host, place.port, None, True, timeout=waiting, wait_for_workers=False)
+    for number in range(place.size):
+        store.wait([f"/millrace/0/left/{number}"], datetime.timedelta(days=365))
+    sys.exit(0)
+
+
+def release() -> None:
+    """Part from the others: groups end, and `init` may be called again.
+
+    >>> release()
+    """
+    if not GlobalComm.INITED:
+        return
+    world = groups.world()
+    GlobalComm.INITED = False
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = "hccl", WORLD
+    groups.forget()
+    parallel_context.parted()
+    place, store = _here.pop()
+    if place.launcher == "msrun" and world is not None:
+        store.set(f"left/{world.rank}", "1")
+    dist.destroy_process_group()
+
+
+atexit.register(release)
+
+
+def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> None:
+    """Make a group of some ranks, under a name. Every process of the world calls it, members or not.
+
+    >>> init()
+    >>> create_group("pair", [0])
+    >>> get_group_size("pair"), get_world_rank_from_group_rank("pair", 0)
+    (1, 0)
+    >>> destroy_group("pair")
+    >>> release()
+    """
+    _text("create_group", group)
+    if not isinstance(rank_ids, (list, range)):
+        raise ArgumentTypeError(
+            f"For 'create_group', the argument 'rank_ids' must be type of list, but got 'rank_ids' type : "
+            f"{type(rank_ids)}."
+        )
+    world = groups.find(WORLD, "create_group")
+    ranks = tuple(rank_ids)
+    if not ranks:
+        raise ArgumentValueError(
+            "For 'create_group', the argument 'rank_ids' size should be greater than 1, but got 0."
+        )
+    if len(set(ranks)) != len(ranks):
+        raise ArgumentValueError(f"List rank_ids in Group {group} has duplicate data! {list(ranks)}")
+    wrong = [rank for rank in ranks if not isinstance(rank, int) or not 0 <= rank < world.size]
+    if wrong:
+        raise ArgumentValueError(
+            f"For 'create_group', ranks are in [0, {world.size}), but 'rank_ids' has {wrong[0]!r}."
+        )
+    if group in groups.WORLD_NAMES or group in groups.known():
+        raise ArgumentValueError(
+            f"For 'create_group', there is a group '{group}' already: choose another name, or destroy_group it first."
+        )
+    made = dist.new_group(list(ranks))
+    place = ranks.index(world.rank) if world.rank in ranks else -1
+    groups.enter(Group(group, ranks, place, made if place >= 0 else None))
+
+
+def destroy_group(group: str) -> None:
+    """End a group that `create_group` made."""
+    _text("destroy_group", group)
+    if group in groups.WORLD_NAMES:
+        groups.find(WORLD, "destroy_group")
+        raise ArgumentValueError("The world group does not support to be destroyed: call release().")
+    found = groups.find(group, "destroy_group")
+    groups.forget(group)
+    if found.handle is not None:
+        dist.destroy_process_group(found.handle)
+
+
+def get_rank(group: str = WORLD) -> int:
+    """The place of this process in a group; 0 before `init`.
+
+    >>> get_rank()
+    0
+    """
+    _text("get_rank", group)
+    if not GlobalComm.INITED:
+        return 0
+    return groups.members_only(group, "get_rank").rank
+
+
+def get_group_size(group: str = WORLD) -> int:
+    """How many processes a group has; 1 before `init`.
+
+    >>> get_group_size()
+    1
+    """
+    _text("get_group_size", group)
+    return groups.find(group, "get_group_size").size if GlobalComm.INITED else 1
+
+
+def get_local_rank(group: str = WORLD) -> int:
+    """The number of this process on its machine; 0 before `init`."""
+    _text("get_local_rank", group)
+    return _here[0][0].local_rank if GlobalComm.INITED else 0
+
+
+def get_local_rank_size(group: str = WORLD) -> int:
+    """How many processes are on this machine; 1 before `init`."""
+    _text("get_local_rank_size", group)
+    return _here[0][0].local_size if GlobalComm.INITED else 1
+
+
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
+    """The rank in the world of a place in a group."""
+    _text("get_world_rank_from_group_rank", group)
+    _whole("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
+    found = groups.find(group, "get_world_rank_from_group_rank")
+    if not 0 <= group_rank_id < found.size:
+        raise ArgumentValueError(
+            f"For 'get_world_rank_from_group_rank', 'group_rank_id' must be in [0, {found.size}), but got "
+            f"{group_rank_id}."
+        )
+    return found.ranks[group_rank_id]
+
+
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
+    """The place in a group of a rank of the world."""
+    _text("get_group_rank_from_world_rank", group)
+    _whole("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
+    return groups.find(group, "get_group_rank_from_world_rank").place_of(world_rank_id)
+
+
+def get_process_group_ranks(group: str = WORLD) -> list[int]:
+    """The ranks of the world that a group has, in its order."""
+    _text("get_process_group_ranks", group)
+    return list(groups.find(group, "get_process_group_ranks").ranks)
+
+
+def get_comm_name(group: str = WORLD) -> str:
+    """The name that the library has for a group."""
+    _text("get_comm_name", group)
+    return str(getattr(groups.members_only(group, "get_comm_name").handle, "group_name", group))
+
+
+def _text(owner: str, group: Any) -> None:
+    if not isinstance(group, str):
+        raise ArgumentTypeError(
+            f"For '{owner}', the argument 'group' must be type of string, but got 'group' type : {type(group)}."
+        )
+
+
+def _whole(owner: str, name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"For '{owner}', the argument '{name}' must be type of int, but got '{name}' type : {type(value)}."
+        )
