@@ -22,11 +22,13 @@ __all__ = [
     "Draws",
     "Permutation",
     "fresh_seed",
+    "global_state",
     "is_generator",
     "mix",
     "mix_into",
     "rng_place",
     "seed_globals",
+    "set_global_state",
     "unlike_others",
     "with_rng",
 ]
@@ -89,6 +91,31 @@ def seed_globals(seed: int) -> None:
     """Seed Python's and numpy's own generators, which we never draw from ourselves: a user's function may."""
     random.seed(seed)
     np.random.seed(seed)
+
+
+def global_state() -> dict[str, Any]:
+    """Where Python's and numpy's generators for everybody stand, for JSON: a user's code may draw from them.
+
+    >>> kept = global_state()
+    >>> drawn = random.random(), np.random.rand()
+    >>> set_global_state(kept)
+    >>> (random.random(), np.random.rand()) == drawn
+    True
+    """
+    version, words, gauss = random.getstate()
+    kind, keys, *rest = np.random.get_state()
+    return {
+        "python": [version, np.array(words, "<u4").tobytes().hex(), gauss],
+        "numpy": [str(kind), np.asarray(keys, "<u4").tobytes().hex(), *map(float, rest)],
+    }
+
+
+def set_global_state(state: dict[str, Any]) -> None:
+    """Go on from :func:`global_state`."""
+    version, words, gauss = state["python"]
+    random.setstate((version, tuple(np.frombuffer(bytes.fromhex(words), "<u4").tolist()), gauss))
+    kind, keys, at, has_gauss, cached = state["numpy"]
+    np.random.set_state((kind, np.frombuffer(bytes.fromhex(keys), "<u4"), int(at), int(has_gauss), cached))
 
 
 def unlike_others() -> None:

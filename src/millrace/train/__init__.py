@@ -12,6 +12,7 @@ _PLACES = {
     "millrace.train.callbacks.base": ("Callback", "RunContext"),
     "millrace.train.checkpoint.fitting": ("load_param_into_net",),
     "millrace.train.checkpoint.loading": ("check_checkpoint", "load_checkpoint", "load_checkpoint_async"),
+    "millrace.train.checkpoint.resume": ("TrainingState", "load_training", "save_training"),
     "millrace.train.checkpoint.saving": (
         "async_ckpt_thread_status",
         "save_checkpoint",

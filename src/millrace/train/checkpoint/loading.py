@@ -24,7 +24,15 @@ from .places import local_copy, name_to_load
 from .saving import check_cipher
 from .wire import Damage
 
-__all__ = ["ParamDictFuture", "check_checkpoint", "load_checkpoint", "load_checkpoint_async", "parameter"]
+__all__ = [
+    "ParamDictFuture",
+    "check_checkpoint",
+    "load_checkpoint",
+    "load_checkpoint_async",
+    "parameter",
+    "read",
+    "refused",
+]
 
 log = get_logger(__name__)
 
@@ -96,7 +104,7 @@ def read(
                 return _read_safe(path, choice, check)
             return dict(_read_ckpt(path, choice, key, mode, check))
         except (CheckpointError, Damage, OSError) as error:
-            raise _refused(name, path, format, error) from error
+            raise refused(name, path, format, error) from error
 
 
 def _read_ckpt(
@@ -134,7 +142,7 @@ def parameter(name: str, made: torch.Tensor) -> Parameter:
     return found
 
 
-def _refused(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
+def refused(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
     """Why a file was refused, and which one to take instead."""
     other = None if is_remote(name) else _good_beside(path, format)
     instead = f" The newest good checkpoint in that folder is {other}." if other else ""
