@@ -1,6 +1,6 @@
 """Write the list of MindSpore's training names that are still missing: `python -m tests.names.update_runtime`.
 
-tests/names/runtime_not_yet.json may only shrink: a name that is gone stops this script.
+tests/names/runtime_not_yet.json and paths_not_yet.json may only shrink: a name that is gone stops this script.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.names import update_paths
+from tests.names.shrinking import write
 
 HERE = Path(__file__).parent
 NOT_YET = HERE / "runtime_not_yet.json"
@@ -57,15 +60,9 @@ def find(path: str) -> Any:
 
 
 def main() -> None:
-    now = missing()
-    if NOT_YET.exists() and "--allow-growth" not in sys.argv:
-        before = json.loads(NOT_YET.read_text())
-        lost = [f"{m}.{n}" for m, names in now.items() for n in names if n not in before.get(m, ())]
-        if lost:
-            sys.exit("runtime_not_yet.json may only shrink, and these are gone:\n  " + "\n  ".join(lost))
-    lines = [f"  {json.dumps(module)}: {json.dumps(names)}" for module, names in now.items()]
-    NOT_YET.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    sys.stdout.write(f"{sum(map(len, now.values()))} names are missing\n")
+    grow = "--allow-growth" in sys.argv
+    write(NOT_YET, missing(), grow)
+    update_paths.main(grow)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from typing import Any
 
 from millrace.data.engine.executors.kit import prelude
 
-from .names import TABLE, VERSION
+from .names import TABLE, VERSION, WHY
 
-__all__ = ["Face", "MindSporeLoaded", "NotInMillrace", "install", "installed"]
+__all__ = ["NOTHING", "Face", "MindSporeLoaded", "NotInMillrace", "exists", "install", "installed", "offered"]
 
 ROOT = "mindspore"
 
@@ -39,21 +39,26 @@ class Face(types.ModuleType):
         self._targets = targets
 
     def __getattr__(self, name: str) -> Any:
+        found = offered(vars(self)["_targets"], name)
+        if not isinstance(found, types.ModuleType):
+            return found
         child = f"{self.__name__}.{name}"
         if child in TABLE:
             try:
                 return importlib.import_module(child)
             except NotInMillrace as error:
                 raise AttributeError(str(error), name=name, obj=self) from None
-        for target in vars(self)["_targets"]:
-            try:
-                found = getattr(target, name)
-            except AttributeError:
-                continue
-            # "json" or "np" that a module of ours happens to import is no name of MindSpore's
-            if not isinstance(found, types.ModuleType) or name in getattr(target, "__all__", ()):
-                return found
+        if found is not NOTHING:
+            return found
         raise AttributeError(_lacks(self.__name__, name), name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # the import system hangs a sub-module on its package; where a function has its name, that is what stays
+        hides = isinstance(value, Face) and not isinstance(
+            offered(vars(self)["_targets"], name), types.ModuleType
+        )
+        if not hides:
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         children = [name.rpartition(".")[2] for name in TABLE if name.rpartition(".")[0] == self.__name__]
@@ -68,10 +73,30 @@ class Face(types.ModuleType):
         return f"<module {self.__name__!r}: Millrace ({behind})>"
 
 
+NOTHING = types.ModuleType("nothing")
+
+
+def offered(targets: Sequence[types.ModuleType], name: str) -> Any:
+    """What the first of some modules has under a name; ``NOTHING``, a module, where none has it.
+
+    A module's ``__all__`` counts: what it only imports, such as "json", "np" or PyTorch's Tensor, is no name of
+    MindSpore's. Names that begin with ``_`` are in no such list.
+    """
+    for target in targets:
+        listed = getattr(target, "__all__", None)
+        if listed is not None and name not in listed and not name.startswith("_"):
+            continue
+        found = getattr(target, name, NOTHING)
+        if found is not NOTHING and (not isinstance(found, types.ModuleType) or name in (listed or ())):
+            return found
+    return NOTHING
+
+
 def _lacks(module: str, name: str) -> str:
+    why = WHY.get(f"{module}.{name}")
     return (
-        f"module {module!r} has no attribute {name!r}: Millrace stands in for MindSpore here "
-        f"(millrace.as_mindspore), and {name!r} is not in Millrace yet"
+        f"module {module!r} has no attribute {name!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), "
+        f"and {name!r} is not in Millrace" + (f": {why}" if why else " yet")
     )
 
 
@@ -84,21 +109,22 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
         behind = TABLE.get(fullname)
-        if behind is None or not _exists(behind[0]):
+        if behind is None or not exists(behind[0]):
             # The name given here is Millrace's: with MindSpore's, "from mindspore import nn" would swallow this text.
             missing = behind[0] if behind else fullname.replace(ROOT, "millrace", 1)
+            why = WHY.get(fullname)
             raise NotInMillrace(
                 f"No module named {fullname!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), and "
-                f"{fullname!r} is not in Millrace yet",
+                f"{fullname!r} is not in Millrace" + (f": {why}" if why else " yet"),
                 name=missing,
             )
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        targets = [importlib.import_module(name) for name in TABLE[spec.name] if _exists(name)]
+        targets = [importlib.import_module(name) for name in TABLE[spec.name] if exists(name)]
         face = Face(spec.name, targets)
         if spec.name == ROOT:
-            face.__version__ = VERSION  # type: ignore[attr-defined]
+            face.__version__ = VERSION
         face.__file__ = targets[0].__file__
         return face
 
@@ -109,7 +135,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 _finder = Finder()
 
 
-def _exists(name: str) -> bool:
+def exists(name: str) -> bool:
     """Whether a module of ours exists; a folder without ``__init__.py`` does not count."""
     try:
         spec = importlib.util.find_spec(name)

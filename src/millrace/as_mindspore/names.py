@@ -6,7 +6,9 @@ module that is still to come costs nothing: the name appears with the module.
 
 from __future__ import annotations
 
-__all__ = ["TABLE", "VERSION"]
+from .paths import PATHS
+
+__all__ = ["TABLE", "VERSION", "WHY"]
 
 # What scripts compare is the part before the plus.
 VERSION = "2.7.0+millrace"
@@ -14,90 +16,84 @@ VERSION = "2.7.0+millrace"
 _DATASETS = ("millrace.dataset", "millrace.data.fluent.dataset", "millrace.data.fluent.source")
 _SAMPLERS = ("millrace.data.samplers",)
 
-TABLE: dict[str, tuple[str, ...]] = {
-    "mindspore": ("millrace", "millrace.common.dtype", "millrace.mindrecord", "millrace.as_mindspore.top"),
-    "mindspore.common": ("millrace.common", "millrace.common.dtype", "millrace.as_mindspore.top"),
-    "mindspore.common.dtype": ("millrace.common.dtype",),
-    "mindspore.common.tensor": ("millrace.common.tensor",),
-    "mindspore.common.seed": ("millrace.as_mindspore.top",),
-    "mindspore.common.initializer": ("millrace.common.initializer",),
-    "mindspore.common.parameter": ("millrace.common.parameter",),
-    "mindspore.common.api": ("millrace", "millrace.as_mindspore.top"),
-    "mindspore.context": ("millrace.context",),
-    "mindspore.runtime": ("millrace.runtime",),
-    **{f"mindspore.runtime.{part}": ("millrace.runtime",) for part in ("event", "memory", "stream")},
-    "mindspore.hal": ("millrace.hal",),
-    **{f"mindspore.hal.{part}": ("millrace.hal",) for part in ("device", "event", "memory", "stream")},
-    "mindspore.common.generator": ("millrace.tensor.generator",),
-    # training; a face asks the same modules under each of the paths that scripts know
-    "mindspore.nn": ("millrace.nn",),
-    "mindspore.nn.cell": ("millrace.nn",),
-    **{
-        f"mindspore.nn.layer{part}": ("millrace.nn",)
-        for part in (
-            "",
-            ".activation",
-            ".basic",
-            ".channel_shuffle",
-            ".combined",
-            ".container",
-            ".conv",
-            ".dense",
-            ".embedding",
-            ".image",
-            ".math",
-            ".normalization",
-            ".padding",
-            ".pooling",
-            ".rnn_cells",
-            ".rnns",
-            ".timedistributed",
-            ".transformer",
-        )
-    },
-    **{f"mindspore.nn.{part}": ("millrace.nn",) for part in ("grad", "loss", "optim", "wrap")},
-    "mindspore.ops": ("millrace.ops",),
-    **{
-        f"mindspore.ops.{part}": ("millrace.ops",)
-        for part in (
-            "auto_generate",
-            "composite",
-            "function",
-            "functional",
-            "operations",
-            "primitive",
-            "operations.array_ops",
-            "operations.comm_ops",
-            "operations.image_ops",
-            "operations.math_ops",
-            "operations.nn_ops",
-            "operations.other_ops",
-            "operations.random_ops",
-            "operations.sparse_ops",
-            "function.array_func",
-            "function.math_func",
-            "function.nn_func",
-            "function.random_func",
-            "function.clip_func",
-            "function.grad",
-        )
-    },
-    "mindspore.mint": ("millrace.mint",),
-    "mindspore.mint.nn": ("millrace.mint.nn",),
-    "mindspore.mint.nn.functional": ("millrace.mint.nn.functional",),
-    "mindspore.mint.special": ("millrace.mint.special",),
-    "mindspore.mint.linalg": ("millrace.mint.linalg",),
-    "mindspore.mint.distributed": ("millrace.mint.distributed",),
-    "mindspore.communication": ("millrace.communication",),
+# Names that modules of MindSpore have because they import them, and that scripts take from there.
+_WING = (
+    "millrace.ops",
+    "millrace",
+    "millrace.common.initializer",
+    "millrace.common.dtype",
+    "millrace.context",
+    "millrace.as_mindspore.innards",
+)
+
+# A package of MindSpore -> ours. A path at its top has the first module only; a path below has all of them: in
+# MindSpore a name has many paths, and which of them a script takes is chance.
+BELOW: dict[str, tuple[str, ...]] = {
+    "mindspore.amp": ("millrace.amp",),
+    "mindspore.boost": ("millrace.boost", "millrace.nn", *_WING),
+    "mindspore.common": ("millrace.common", "millrace.nn", *_WING),
+    "mindspore.communication": ("millrace.communication", *_WING),
     "mindspore.communication.comm_func": ("millrace.communication.comm_func",),
-    "mindspore.communication.management": ("millrace.communication.management",),
-    "mindspore.communication._comm_helper": ("millrace.communication",),
-    "mindspore.parallel": ("millrace.parallel",),
-    "mindspore.parallel._utils": ("millrace.parallel.settings",),
-    "mindspore.numpy": ("millrace.numpy",),
+    "mindspore.device_context": ("millrace.device_context",),
+    "mindspore.device_manager": ("millrace",),
+    "mindspore.experimental": ("millrace.experimental",),
+    "mindspore.experimental.optim": ("millrace.experimental.optim", *_WING),
+    "mindspore.experimental.optim.lr_scheduler": ("millrace.experimental.optim.lr_scheduler",),
+    "mindspore.hal": ("millrace.hal",),
+    "mindspore.mint": ("millrace.mint",),
+    "mindspore.mint.distributed": ("millrace.mint.distributed",),
+    "mindspore.mint.linalg": ("millrace.mint.linalg",),
+    "mindspore.mint.nn": ("millrace.mint.nn", "millrace.nn", *_WING),
+    "mindspore.mint.nn.functional": ("millrace.mint.nn.functional",),
+    "mindspore.mint.optim": ("millrace.mint.optim", *_WING),
+    "mindspore.mint.special": ("millrace.mint.special",),
+    "mindspore.nn": ("millrace.nn", *_WING, "millrace.train"),
+    "mindspore.nn.probability": ("millrace.nn.probability",),
+    **{
+        f"mindspore.nn.probability.{part}": (f"millrace.nn.probability.{part}", "millrace.nn", *_WING)
+        for part in ("bijector", "bnn_layers", "distribution")
+    },
+    "mindspore.numpy": ("millrace.numpy", "millrace.nn", *_WING),
+    "mindspore.numpy.fft": ("millrace.numpy.fft",),
+    "mindspore.ops": ("millrace.ops", *_WING),
+    "mindspore.parallel": ("millrace.parallel", "millrace.nn", *_WING, "millrace.train"),
+    "mindspore.profiler": ("millrace.profiler", *_WING),
+    "mindspore.runtime": ("millrace.runtime",),
     "mindspore.scipy": ("millrace.scipy",),
-    "mindspore.scipy.linalg": ("millrace.scipy.linalg",),
+    **{
+        f"mindspore.scipy.{part}": (f"millrace.scipy.{part}", *_WING)
+        for part in ("fft", "linalg", "optimize")
+    },
+    "mindspore.train": ("millrace.train", "millrace.nn", *_WING),
+    "mindspore.utils": ("millrace.utils", *_WING),
+}
+
+
+def behind(path: str) -> tuple[str, ...]:
+    """Our modules behind a path of MindSpore's training half: by the longest package that it lies in."""
+    package = path
+    while package not in BELOW:
+        package = package.rpartition(".")[0]
+        if not package:
+            return ()
+    return BELOW[package][:1] if package == path else BELOW[package]
+
+
+TABLE: dict[str, tuple[str, ...]] = {
+    **{path: behind(path) for path in (*BELOW, *PATHS)},
+    "mindspore": ("millrace", "millrace.common.dtype", "millrace.mindrecord", "millrace.as_mindspore.top"),
+    "mindspore._checkparam": ("millrace.as_mindspore.checkparam",),
+    "mindspore.common": ("millrace.common", "millrace.common.dtype", "millrace.as_mindspore.top", "millrace"),
+    "mindspore.common.dtype": ("millrace.common.dtype",),
+    "mindspore.common.seed": ("millrace.as_mindspore.top", "millrace"),
+    "mindspore.communication._comm_helper": ("millrace.communication",),
+    "mindspore.context": ("millrace.context",),
     "mindspore.log": ("millrace.as_mindspore.log",),
+    # a whole namespace in MindSpore, too
+    **{f"mindspore.ops.{part}": BELOW["mindspore.ops"] for part in ("functional", "operations", "composite")},
+    "mindspore.ops.P": ("millrace.ops",),
+    "mindspore.ops.functional.P": ("millrace.ops",),
+    "mindspore.parallel._utils": ("millrace.parallel.settings", *_WING),
     "mindspore.version": ("millrace.as_mindspore.version",),
     # records
     "mindspore.mindrecord": ("millrace.mindrecord",),
@@ -153,4 +149,16 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.vision": ("millrace.dataset.vision",),
     "mindspore.vision.c_transforms": ("millrace.dataset.vision.c_transforms",),
     "mindspore.vision.py_transforms": ("millrace.dataset.vision.py_transforms",),
+}
+
+# Why a module or name is not here, where there is more to say than "not yet".
+WHY = {
+    "mindspore.rewrite": "it edits the source text of nets for MindSpore's compiler; a Cell is plain Python here, so "
+    "change the Cell's attributes or subclass it",
+    "mindspore.dataset.engine.offload": "pictures are changed on the host",
+    "mindspore._c_expression": "it is MindSpore's compiled half",
+}
+WHY |= {
+    f"mindspore.{name}": WHY["mindspore.rewrite"]
+    for name in ("SymbolTree", "Node", "NodeType", "ScopedValue")
 }

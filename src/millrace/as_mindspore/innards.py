@@ -1,0 +1,25 @@
+"""Names of MindSpore's inner modules that scripts import, over what Millrace has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from millrace.core.log import get_logger
+from millrace.tensor.handle import Handle as HookHandle
+
+__all__ = ["HookHandle", "cell_attr_register", "logger", "opt_init_args_register"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+logger = get_logger("millrace.script")
+
+
+def opt_init_args_register(fn: F) -> F:
+    """Written above the constructor of an optimizer of one's own: nothing has to be noted here."""
+    return fn
+
+
+def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
+    """Written above the constructor of a Cell of one's own: nothing has to be noted here."""
+    return (lambda given: given) if fn is None else fn

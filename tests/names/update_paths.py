@@ -1,0 +1,46 @@
+"""Write the list of names that MindSpore has under one of its module paths and we do not; ``update_runtime`` calls it.
+
+tests/names/paths_not_yet.json may only shrink, as runtime_not_yet.json does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import types
+from pathlib import Path
+
+from tests.names.shrinking import write
+
+HERE = Path(__file__).parent
+PATHS_NOT_YET = HERE / "paths_not_yet.json"
+
+
+def recorded() -> dict[str, list[str]]:
+    return json.loads((HERE / "module_paths_2.7.0.json").read_text())
+
+
+def missing_paths() -> dict[str, list[str]]:
+    """Path of MindSpore -> public names there that no module of ours behind it has; "*" where there is no module."""
+    from millrace.as_mindspore.faces import NOTHING, exists, offered
+    from millrace.as_mindspore.names import TABLE
+
+    modules: dict[str, types.ModuleType | None] = {}
+    found = {}
+    for path, names in recorded().items():
+        behind = TABLE.get(path, ())
+        for each in behind:
+            if each not in modules:
+                modules[each] = importlib.import_module(each) if exists(each) else None
+        targets = [module for each in behind if (module := modules[each]) is not None]
+        if not behind or modules[behind[0]] is None:
+            found[path] = ["*"]
+            continue
+        left = [name for name in names if offered(targets, name) is NOTHING and f"{path}.{name}" not in TABLE]
+        if left:
+            found[path] = left
+    return found
+
+
+def main(grow: bool = False) -> None:
+    write(PATHS_NOT_YET, missing_paths(), grow)
