@@ -21,6 +21,7 @@ from millrace.ops.custom import filled
 from millrace.ops.watch import through
 from millrace.tensor import modes
 from millrace.tensor.failures import explain
+from millrace.tensor.private import run_backward
 from millrace.tensor.storage import wrap
 
 __all__ = ["Differentiated", "detached", "differentiate", "flatten", "leaf", "mapping", "nested", "watched"]
@@ -196,12 +197,11 @@ def _gradients(
     made: dict[int, torch.Tensor | None] = {}
     if pairs and live:
         try:
-            found = torch.autograd.grad(
-                [output for output, _ in pairs],
-                [wanted[index] for index in live],
-                [start.to(output.dtype) for output, start in pairs],
-                create_graph=keep,
-                allow_unused=True,
+            found = run_backward(
+                tuple(output for output, _ in pairs),
+                tuple(wanted[index] for index in live),
+                tuple(start.to(output.dtype) for output, start in pairs),
+                keep,
             )
         except RuntimeError as error:
             raise explain("grad", error, [wrap(data) for data in wanted]) from None

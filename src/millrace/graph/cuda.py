@@ -24,6 +24,8 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
     graph = torch.cuda.CUDAGraph()
     try:
         torch.cuda.synchronize()
+        # what the recorded step has let go of stays with its stream, and the side stream would take as much again
+        torch.cuda.empty_cache()
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):

@@ -15,6 +15,7 @@ __all__ = [
     "methods",
     "nn_functions",
     "out_of_memory",
+    "run_backward",
     "standard_gamma",
 ]
 
@@ -52,6 +53,31 @@ def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> to
     else:
         made = torch.distributions.Gamma(alpha, 1.0).rsample()
     return made
+
+
+def _public_grad(
+    outputs: tuple[torch.Tensor, ...],
+    inputs: tuple[torch.Tensor, ...],
+    starts: tuple[torch.Tensor, ...],
+    keep: bool,
+) -> tuple[torch.Tensor | None, ...]:
+    return torch.autograd.grad(outputs, inputs, starts, create_graph=keep, allow_unused=True)
+
+
+def _backward() -> Callable[..., tuple[torch.Tensor | None, ...]]:
+    engine = getattr(torch.autograd.graph, "_engine_run_backward", None)
+    if engine is None:
+        return _public_grad
+
+    def run_backward(outputs: Any, inputs: Any, starts: Any, keep: bool) -> Any:
+        return engine(outputs, starts, keep, keep, inputs, True, accumulate_grad=False)
+
+    return run_backward
+
+
+# Gradients of outputs, weighted by `starts`, for inputs; None for one that had no part. torch.autograd.grad does this
+# after checks of its own, for which its first call imports sympy and what leans on it: a second or more.
+run_backward = _backward()
 
 
 class _Foreach:
