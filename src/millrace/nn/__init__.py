@@ -153,11 +153,18 @@ from millrace.nn.normalization import (
     LayerNormExt,
     SyncBatchNorm,
 )
+from millrace.nn.optim.adafactor import (
+    AdaFactor,
+)
 from millrace.nn.optim.adam import (
     Adam,
     AdamOffload,
     AdamWeightDecay,
     LazyAdam,
+)
+from millrace.nn.optim.layerwise import (
+    LARS,
+    Lamb,
 )
 from millrace.nn.optim.momentum import (
     Momentum,
@@ -165,6 +172,18 @@ from millrace.nn.optim.momentum import (
 )
 from millrace.nn.optim.optimizer import (
     Optimizer,
+)
+from millrace.nn.optim.signs import (
+    ASGD,
+    Rprop,
+)
+from millrace.nn.optim.squares import (
+    AdaMax,
+    Adadelta,
+    Adagrad,
+    FTRL,
+    ProximalAdagrad,
+    RMSProp,
 )
 from millrace.nn.padding import (
     ConstantPad1d,
@@ -273,7 +292,12 @@ from millrace.nn.wrap import (
 )
 
 __all__ = [
+    "ASGD",
     "Accuracy",
+    "AdaFactor",
+    "AdaMax",
+    "Adadelta",
+    "Adagrad",
     "Adam",
     "AdamOffload",
     "AdamWeightDecay",
@@ -337,6 +361,7 @@ __all__ = [
     "EmbeddingLookup",
     "ExponentialDecayLR",
     "F1",
+    "FTRL",
     "FastGelu",
     "Fbeta",
     "FixedLossScaleUpdateCell",
@@ -371,6 +396,7 @@ __all__ = [
     "L1Loss",
     "L1LossExt",
     "L1Regularizer",
+    "LARS",
     "LBeta",
     "LGamma",
     "LPPool1d",
@@ -378,6 +404,7 @@ __all__ = [
     "LRN",
     "LSTM",
     "LSTMCell",
+    "Lamb",
     "LayerNorm",
     "LayerNormExt",
     "LazyAdam",
@@ -437,7 +464,9 @@ __all__ = [
     "PoissonNLLLoss",
     "PolynomialDecayLR",
     "Precision",
+    "ProximalAdagrad",
     "RMSELoss",
+    "RMSProp",
     "RNN",
     "RNNCell",
     "ROC",
@@ -455,6 +484,7 @@ __all__ = [
     "ReplicationPad3d",
     "Roll",
     "RootMeanSquareDistance",
+    "Rprop",
     "SGD",
     "SSIM",
     "SeLU",

@@ -27,7 +27,7 @@ def check_kind(value: Any, name: str, owner: str, *kinds: type) -> Any:
         names = [kind.__name__ for kind in kinds]
         wanted = f"'{names[0]}'" if len(names) == 1 else f"one of '{names}'"
         raise ArgumentTypeError(
-            f"For '{owner}', the type of '{name}' should be {wanted}, but got type '{type(value).__name__}'."
+            f"{_the(owner)} type of '{name}' should be {wanted}, but got type '{type(value).__name__}'."
         )
     return value
 

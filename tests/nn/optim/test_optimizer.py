@@ -77,6 +77,14 @@ REFUSED = {
     "unknown target": (lambda: setattr(nn.Adam(two()), "target", "x"), ValueError, "must be one of"),
     "no target": (lambda: setattr(nn.SGD(two()), "target", "CPU"), NotImplementedError, "where they are"),
     "unique": (lambda: setattr(nn.SGD(two()), "unique", 3), TypeError, "must be bool"),
+    "FTRL's rate": (lambda: nn.FTRL(two(), learning_rate=[0.1, 0.2]), ValueError, "currently not supported in FTRL"),
+    "FTRL's power": (lambda: nn.FTRL(two(), lr_power=0.5), ValueError, "lr_power"),
+    "etas": (lambda: nn.Rprop(two(), etas=(0.5, 0.9)), ValueError, "etaplus must be greater than 1.0"),
+    "etas of another type": (lambda: nn.Rprop(two(), etas=[0.5, 1.2]), TypeError, "etas must be a tuple"),
+    "step sizes": (lambda: nn.Rprop(two(), step_sizes=(2.0, 1.0)), ValueError, "but got 2.0 > 1.0"),
+    "two rates": (lambda: nn.AdaFactor(two(), 0.1), ValueError, "Cannot combine manual lr"),
+    "neither": (lambda: nn.AdaFactor(two(), relative_step=False), ValueError, "Cannot learning_rate is None"),
+    "rho": (lambda: nn.Adadelta(two(), rho=1.5), ValueError, "in range of"),
     "the base": (lambda: nn.Optimizer(0.1, two())(ones()), NotImplementedError, "construct"),
 }  # fmt: skip
 
@@ -184,6 +192,59 @@ def test_an_optimizer_of_ones_own(mode):
     assert (optimizer.unique, optimizer.target) == (True, "CPU")
 
 
+def after(make, weights, gradients):
+    """Where an optimizer takes one parameter."""
+    param = Parameter(Tensor(np.array(weights, np.float32)), name="fc.weight")
+    optimizer = make([param])
+    for each in gradients:
+        optimizer((Tensor(np.array(each, np.float32)),))
+    return param.asnumpy().astype(float)
+
+
+def test_lamb_is_the_papers():
+    p, m, v = np.array([3.0, 4.0]), np.zeros(2), np.zeros(2)
+    gradients = [[1.0, -1.0], [0.5, 2.0], [0.1, -0.3]]
+    for step, g in enumerate(np.array(gradients), 1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        r = m / (1 - 0.9**step) / (np.sqrt(v / (1 - 0.999**step)) + 1e-6) + 0.1 * p
+        p = p - 0.1 * np.linalg.norm(p) / np.linalg.norm(r) * r
+    assert after(lambda q: nn.Lamb(q, 0.1, weight_decay=0.1), [3.0, 4.0], gradients) == pytest.approx(
+        p, rel=1e-5
+    )
+    zero = after(lambda q: nn.Lamb(q, 0.1), [0.0, 0.0], [[1.0, 1.0]])
+    assert zero == pytest.approx([-0.1, -0.1], rel=1e-4)  # the ratio is 1
+
+
+def test_lars_brings_gradients_to_the_scale_of_weights():
+    p, moment = np.array([3.0, 4.0]), np.zeros(2)
+    for g in np.array([[1.0, -1.0], [0.5, 2.0]]):
+        size = np.linalg.norm(p)
+        ratio = 0.5 * size / (np.linalg.norm(g) + 0.1 * size + 1e-5)
+        moment = 0.9 * moment + min(ratio / 0.2, 1.0) * (g + 0.1 * p)
+        p = p - 0.2 * moment
+    make = lambda q: nn.LARS(  # noqa: E731
+        nn.Momentum(q, 0.2, 0.9, weight_decay=0.1, loss_scale=8.0), coefficient=0.5, use_clip=True
+    )
+    assert after(make, [3.0, 4.0], [[8.0, -8.0], [4.0, 16.0]]) == pytest.approx(p, rel=1e-5)
+    left_out = after(
+        lambda q: nn.LARS(nn.SGD(q, 1.0), lars_filter=lambda x: "weight" not in x.name), [3.0], [[1.0]]
+    )
+    assert left_out.tolist() == [2.0]
+    with pytest.raises(TypeError, match="should be 'Optimizer'"):
+        nn.LARS(3)
+
+
+def test_ftrl_goes_towards_0_from_both_sides():
+    """MindSpore's CPU kernel does it on one side only."""
+    ends = after(lambda q: nn.FTRL(q, learning_rate=0.1, l1=0.3), [0.5, -0.5], [[1.0, -1.0], [0.2, -0.2]])
+    assert ends[0] == -ends[1] != 0
+
+
+def test_adagrad_may_leave_its_sum_alone():
+    ends = after(lambda q: nn.Adagrad(q, 4.0, 1.0, update_slots=False), [1.0], [[1.0], [1.0]])
+    assert ends.tolist() == [0.0]
+
+
 def rows():
     return RowTensor(Tensor([1, 3, 1]), Tensor([[1.0], [2.0], [3.0]]), (5, 1))
 
@@ -205,6 +266,20 @@ def test_gradients_of_some_rows_are_as_the_whole(make):
         optimizer((gradient,))
         ends.append(weights.asnumpy())
     assert ends[0] == pytest.approx(ends[1])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda p: nn.FTRL(p, learning_rate=0.1), lambda p: nn.ProximalAdagrad(p, learning_rate=0.1, l1=0.1)],
+)
+def test_ftrl_and_proximal_adagrad_leave_other_rows_alone(make, mode):
+    weights, whole = table(), table()
+    lazy, dense = make([weights]), make([whole])
+    lazy((rows(),))
+    dense((Tensor(np.array([[0], [4], [0], [2], [0]], np.float32)),))
+    ends, others = weights.asnumpy(), whole.asnumpy()
+    assert ends[[1, 3]].tolist() == others[[1, 3]].tolist()
+    assert ends[[0, 2, 4]].tolist() == table().asnumpy()[[0, 2, 4]].tolist()
 
 
 @pytest.mark.parametrize("make", [lambda p: nn.LazyAdam(p, 0.1), lambda p: nn.Adam(p, 0.1, use_lazy=True)])

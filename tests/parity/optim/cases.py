@@ -11,6 +11,8 @@ Make = Callable[[Any, list[Any]], Any]
 # names and shapes of the parameters that every case changes
 SHAPES = {"fc.weight": (2, 3), "fc.bias": (3,), "bn.gamma": (3,), "bn.beta": (3,)}
 
+NO_KERNEL = "MindSpore has no kernel for it on a CPU"
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -128,4 +130,131 @@ CASES: dict[str, Case] = {
         why="MindSpore's kernel takes 1 - beta2 in float16, where it is 0.00098; here it is float32 and rounded once",
     ),
     **grouped("AdamWeightDecay", learning_rate=0.1),
+    "Adagrad": Case(plain("Adagrad", learning_rate=0.1)),
+    "Adagrad, all": Case(plain("Adagrad", 0.5, 0.1, loss_scale=16.0, weight_decay=0.1)),
+    "Adagrad, frozen": Case(
+        plain("Adagrad", 0.5, 0.1, update_slots=False), better="MindSpore's CPU kernel adds up all the same"
+    ),
+    "Adagrad, groups": Case(
+        lambda ms, p: ms.nn.Adagrad(split(p, {"lr": 0.05}, {"weight_decay": 0.1}), learning_rate=0.1)
+    ),
+    "Adagrad, float16": Case(
+        plain("Adagrad", learning_rate=0.1), dtype="float16", within=2e-3, why="rounded once"
+    ),
+    "RMSProp": Case(plain("RMSProp", 0.1)),
+    "RMSProp, momentum": Case(plain("RMSProp", 0.1, 0.8, 0.5, 1e-3, weight_decay=0.1, loss_scale=16.0)),
+    "RMSProp, centered": Case(
+        plain("RMSProp", 0.1, centered=True, momentum=0.5), within=5e-6, why="rounding"
+    ),
+    "RMSProp, groups": Case(
+        lambda ms, p: ms.nn.RMSProp(split(p, {"lr": [0.1, 0.2, 0.3, 0.4]}, {"weight_decay": 0.1}), 0.25)
+    ),
+    "Adadelta": Case(plain("Adadelta", 0.5)),
+    "Adadelta, all": Case(plain("Adadelta", 0.5, 0.8, 1e-3, 16.0, 0.1)),
+    "Adadelta, groups": Case(lambda ms, p: ms.nn.Adadelta(split(p, {"lr": 0.05}, {"weight_decay": 0.1}))),
+    "AdaMax": Case(plain("AdaMax", 0.1)),
+    "AdaMax, all": Case(plain("AdaMax", 0.1, 0.8, 0.9, 1e-3, 0.1, 16.0)),
+    "AdaMax, groups": Case(lambda ms, p: ms.nn.AdaMax(split(p, {"lr": 0.05}, {"weight_decay": 0.1}), 0.1)),
+    "ProximalAdagrad": Case(plain("ProximalAdagrad", learning_rate=0.1)),
+    "ProximalAdagrad, all": Case(
+        plain("ProximalAdagrad", 0.5, 0.1, l1=0.1, l2=0.2, loss_scale=16.0, weight_decay=0.1)
+    ),
+    "ProximalAdagrad, groups": Case(
+        lambda ms, p: ms.nn.ProximalAdagrad(split(p, {"lr": 0.05}, {"lr": 0.2}), l1=0.05)
+    ),
+    "FTRL": Case(plain("FTRL", learning_rate=0.1)),
+    "FTRL, all": Case(plain("FTRL", 0.2, 0.1, -0.4, 0.0, 0.2, loss_scale=16.0, weight_decay=0.1)),
+    "FTRL, l1": Case(
+        plain("FTRL", learning_rate=0.1, l1=0.1),
+        better="MindSpore's CPU kernel adds l1 with the wrong sign where the sum of gradients is below 0",
+    ),
+    "FTRL, groups": Case(lambda ms, p: ms.nn.FTRL(split(p, {"weight_decay": 0.1}, {}), learning_rate=0.1)),
+    "ASGD": Case(plain("ASGD", 0.1)),
+    "ASGD, all": Case(plain("ASGD", 0.1, 0.01, 0.5, 1.0, 0.1), steps=5),
+    "ASGD, groups": Case(lambda ms, p: ms.nn.ASGD(split(p, {"lr": 0.05}, {"weight_decay": 0.1}))),
+    "Rprop": Case(plain("Rprop", 0.1)),
+    "Rprop, all": Case(plain("Rprop", 0.1, (0.3, 1.5), (0.05, 0.2), 0.1), steps=6),
+    "Rprop, groups": Case(lambda ms, p: ms.nn.Rprop(split(p, {"lr": 0.05}, {"weight_decay": 0.1}))),
+    "Rprop, float16": Case(plain("Rprop", 0.1), dtype="float16", within=2e-3, why="rounded once"),
+    "Lamb": Case(plain("Lamb", 0.1), better=NO_KERNEL),
+    "AdaFactor": Case(plain("AdaFactor")),
+    "AdaFactor, rate": Case(plain("AdaFactor", 0.1, scale_parameter=False, relative_step=False, beta1=0.0)),
+    "AdaFactor, all": Case(
+        plain("AdaFactor", 0.1, (1e-8, 1e-2), 0.5, 0.7, 0.8, 0.1, True, False, False, False), steps=5
+    ),
+    "AdaFactor, warm": Case(plain("AdaFactor", warmup_init=True)),
+    "AdaFactor, schedule": Case(
+        lambda ms, p: ms.nn.AdaFactor(
+            p, ms.nn.WarmUpLR(0.2, 3), relative_step=False, scale_parameter=False, weight_decay=0.1
+        )
+    ),
+    "LARS": Case(lambda ms, p: ms.nn.LARS(ms.nn.Momentum(p, 0.1, 0.9)), better=NO_KERNEL),
+    "LARS, all": Case(
+        lambda ms, p: ms.nn.LARS(
+            ms.nn.Momentum(p, 0.1, 0.9, weight_decay=0.1, loss_scale=16.0), 1e-3, 0.5, True, lambda x: True
+        ),
+        better=NO_KERNEL,
+    ),
+    "LARS, groups": Case(
+        lambda ms, p: ms.nn.LARS(
+            ms.nn.SGD(split(p, {"lr": 0.05, "weight_decay": 0.2}, {"lr": 0.2}), 0.1, weight_decay=0.1),
+            coefficient=0.1,
+        ),
+        better=NO_KERNEL,
+    ),
+    "LARS, schedule": Case(
+        lambda ms, p: ms.nn.LARS(ms.nn.SGD(p, [0.1, 0.2, 0.3, 0.4], weight_decay=0.1), use_clip=True),
+        better=NO_KERNEL,
+    ),
 }
+
+RATES = """nn.ExponentialDecayLR(0.1, 0.9, 4)
+nn.ExponentialDecayLR(0.1, 0.9, 2, True)
+nn.NaturalExpDecayLR(0.1, 0.9, 4)
+nn.NaturalExpDecayLR(0.1, 0.9, 2, True)
+nn.InverseDecayLR(0.1, 0.9, 4)
+nn.InverseDecayLR(0.1, 0.9, 2, is_stair=True)
+nn.CosineDecayLR(0.01, 0.1, 4)
+nn.PolynomialDecayLR(0.1, 0.01, 4, 0.5)
+nn.PolynomialDecayLR(0.1, 0.01, 4, 2.0, True)
+nn.WarmUpLR(0.1, 3)
+nn.CosineDecayLR(0.1, 0.01, 4)
+nn.CosineDecayLR(-0.1, 0.01, 4)
+nn.CosineDecayLR(0.01, 0.1, 4.0)
+nn.CosineDecayLR(0.01, 0.1, 0)
+nn.ExponentialDecayLR(-0.1, 0.9, 4)
+nn.ExponentialDecayLR(1, 0.9, 4)
+nn.ExponentialDecayLR(0.1, -0.9, 4)
+nn.ExponentialDecayLR(0.1, 0.9, 4, 3)
+nn.PolynomialDecayLR(0.1, 0.01, 4, -0.5)
+nn.PolynomialDecayLR(0.1, 0.01, 4, 1)
+nn.PolynomialDecayLR(0.1, -0.01, 4, 0.5)
+nn.WarmUpLR(0.1, 0)
+nn.WarmUpLR(0, 2)
+nn.piecewise_constant_lr([2, 5, 10], [0.1, 0.05, 0.01])
+nn.piecewise_constant_lr((2, 5), (0.1, 0.2))
+nn.exponential_decay_lr(0.1, 0.9, 9, 2, 2)
+nn.exponential_decay_lr(0.1, 0.9, 9, 2, 2, True)
+nn.natural_exp_decay_lr(0.1, 0.9, 9, 2, 2)
+nn.natural_exp_decay_lr(0.1, 0.9, 9, 2, 2, True)
+nn.inverse_decay_lr(0.1, 0.9, 9, 2, 2)
+nn.inverse_decay_lr(0.1, 0.9, 9, 2, 2, True)
+nn.cosine_decay_lr(0.01, 0.1, 9, 2, 2)
+nn.cosine_decay_lr(0.01, 0.1, 9, 2, 3)
+nn.polynomial_decay_lr(0.1, 0.01, 9, 2, 2, 0.5)
+nn.polynomial_decay_lr(0.1, 0.01, 9, 2, 2, 0.5, True)
+nn.warmup_lr(0.1, 9, 2, 3)
+nn.piecewise_constant_lr([2, 5], [0.1, 0.2, 0.3])
+nn.piecewise_constant_lr([2, 5], [0.1, 2])
+nn.piecewise_constant_lr([5, 2], [0.1, 0.2])
+nn.piecewise_constant_lr([0, 2], [0.1, 0.2])
+nn.piecewise_constant_lr(2, 0.1)
+nn.exponential_decay_lr(0.1, 0.9, 6, 2, 0)
+nn.exponential_decay_lr(0, 0.9, 6, 2, 1)
+nn.exponential_decay_lr(0.1, 0.9, 6, 2, 1, 3)
+nn.cosine_decay_lr(0.1, 0.01, 6, 2, 1)
+nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 1, -1.0)
+nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 1, 1)
+nn.warmup_lr(-1.0, 6, 2, 1)
+nn.warmup_lr(0.1, 6, 2, 0)
+nn.warmup_lr(1, 6, 2, 1)""".splitlines()

@@ -9,15 +9,18 @@ torch = pytest.importorskip("torch")
 
 import millrace  # noqa: E402
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context  # noqa: E402
-from tests.parity.optim.cases import CASES  # noqa: E402
-from tests.parity.optim.play import ends_of, play  # noqa: E402
+from tests.parity.optim.cases import CASES, RATES  # noqa: E402
+from tests.parity.optim.play import ends_of, play, rates  # noqa: E402
 from tests.parity.optim.record_optim import GOLDENS  # noqa: E402
 
 RECORDED = json.loads(GOLDENS.read_text())
+SCHEDULES = RECORDED.pop("rates")
 
 
 def test_every_case_is_recorded():
-    assert list(RECORDED) == list(CASES), "run `python -m tests.parity.optim.record_optim`"
+    assert (list(RECORDED), list(SCHEDULES)) == (list(CASES), RATES), (
+        "run `python -m tests.parity.optim.record_optim`"
+    )
     broken = {name for name, result in RECORDED.items() if "m" in result}
     assert broken <= {name for name, case in CASES.items() if case.better}
 
@@ -26,8 +29,8 @@ def test_every_case_is_recorded():
 def test_an_optimizer_goes_where_mindspores_goes(name):
     case, theirs = CASES[name], RECORDED[name]
     ours = play(millrace, case)
+    assert ours["held"] == theirs["held"]
     if "m" not in theirs:
-        assert ours["held"] == theirs["held"]
         made = ends_of(ours)
         for held, wanted in ends_of(theirs).items():
             if not case.better:
@@ -38,6 +41,16 @@ def test_an_optimizer_goes_where_mindspores_goes(name):
     finally:
         set_context(mode=PYNATIVE_MODE)
     assert graph == ours
+
+
+@pytest.mark.parametrize("text", list(SCHEDULES))
+def test_learning_rates_are_mindspores(text):
+    theirs, ours = SCHEDULES[text], rates(millrace, text)
+    if isinstance(theirs, dict):
+        assert ours["e"].removeprefix("Argument") == theirs["e"]
+        assert ours["m"] == theirs["m"]
+    else:
+        assert ours == pytest.approx(theirs, rel=2e-6, abs=1e-9)
 
 
 def test_the_numbers_are_finite():

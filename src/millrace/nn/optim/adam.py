@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 
 from millrace.core.dtype import float32
@@ -16,12 +15,11 @@ from millrace.tensor.private import foreach
 
 from .groups import WrongKey
 from .lists import ListOptimizer, Tensors
-from .rows import Rows
 
 __all__ = ["Adam", "AdamOffload", "AdamWeightDecay", "LazyAdam"]
 
 
-class _Moments(ListOptimizer):
+class Moments(ListOptimizer):
     """A running mean of the gradients and of their squares."""
 
     def _take(self, beta1: Any, beta2: Any, eps: Any) -> None:
@@ -36,8 +34,7 @@ class _Moments(ListOptimizer):
             Tensor(beta2, float32),
             Tensor(eps, float32),
         )
-        # as numbers too, with which lists of tensors are multiplied; rounded as those, since 1 - beta2 shows it
-        self._beta1, self._beta2, self._eps = (float(np.float32(each)) for each in (beta1, beta2, eps))
+        self._rounded(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
 
     def _average(self, grads: Tensors, first: Tensors, second: Tensors) -> None:
         foreach.lerp_(first, grads, 1 - self._beta1)
@@ -52,10 +49,11 @@ class _Moments(ListOptimizer):
         foreach.addcdiv_(params, steps, below)
 
 
-class _Corrected(_Moments):
+class _Corrected(Moments):
     """Adam: the moments are corrected for their beginning at 0."""
 
     slots: tuple[str, ...] = ("moment1", "moment2")
+    _sets_target = True
     # the shape of the powers of the betas, as MindSpore saves them
     powers: tuple[int, ...] = ()
 
@@ -89,28 +87,8 @@ class _Corrected(_Moments):
             second = largest
         self._walk(params, steps, second, self._rate(lr))
 
-    @property
-    def target(self) -> str:
-        """Where the parameters are changed: there where they are."""
-        return str(self._target)
 
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)
-
-
-class _Lazy(_Corrected):
-    """Adam that leaves rows alone, and their moments, of which the gradient says nothing."""
-
-    def update_rows(self, lr: torch.Tensor, param: torch.Tensor, rows: Rows, *slots: torch.Tensor) -> None:
-        places = rows.touched()
-        fresh = [each.clone() for each in (param, *slots)]
-        self.update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))
-        for old, new in zip((param, *slots), fresh, strict=True):
-            old.copy_(torch.where(places, new, old))
-
-
-class Adam(_Lazy):
+class Adam(_Corrected):
     """Adam: ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.
 
     `use_amsgrad` divides by the largest `v` so far. `use_lazy` leaves rows alone of which a sparse gradient says
@@ -197,7 +175,7 @@ class AdamOffload(_Corrected):
         self._start(use_locking, use_nesterov)
 
 
-class LazyAdam(_Lazy):
+class LazyAdam(_Corrected):
     """Adam that leaves rows alone, and their moments, of which a sparse gradient says nothing.
 
     >>> from millrace import RowTensor
@@ -228,7 +206,7 @@ class LazyAdam(_Lazy):
         self._start(use_locking, use_nesterov)
 
 
-class AdamWeightDecay(_Moments):
+class AdamWeightDecay(Moments):
     """Adam without correction of the moments, and with weight decay apart from the gradient.
 
     ``p -= lr * (m / (sqrt(v) + eps) + weight_decay * p)``
@@ -242,7 +220,7 @@ class AdamWeightDecay(_Moments):
 
     slots = ("moments1", "moments2")
     decays_gradients = False
-    _support_parallel_optimizer = True
+    _sets_target = _support_parallel_optimizer = True
 
     def __init__(
         self,
@@ -261,15 +239,6 @@ class AdamWeightDecay(_Moments):
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
         first, second = slots
         self._average(grads, first, second)
-        if self.decay is not None:
-            foreach.mul_(params, 1 - lr * self.decay)
+        if self._shrink is not None:
+            foreach.mul_(params, 1 - lr * self._shrink)
         self._walk(params, first, second, lr)
-
-    @property
-    def target(self) -> str:
-        """Where the parameters are changed: there where they are."""
-        return str(self._target)
-
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 from millrace.core.errors import ArgumentValueError
@@ -24,13 +25,13 @@ _SMALL = (torch.float16, torch.bfloat16)
 class ListOptimizer(Optimizer):
     """Changes parameters list by list: all that have one learning rate, and one weight decay, go together.
 
-    A class says which attributes hold what it keeps for each parameter (`slots`) and writes ``update``. One that has a
-    rule for gradients of some rows writes ``update_rows`` too; others get such gradients whole.
+    A class says which attributes hold what it keeps for each parameter (`slots`) and writes ``update``. Gradients of
+    some rows come to it whole, or, where it says `takes_rows`, change those rows only.
     """
 
     slots: tuple[str, ...] = ()
     takes_rows = False
-    # weight decay is part of the gradient; where it is not, `update` gets it as the attribute `decay`
+    # weight decay is part of the gradient; where it is not, `update` gets it as the attribute `_shrink`
     decays_gradients = True
 
     def construct(self, gradients: Any) -> Any:
@@ -44,7 +45,7 @@ class ListOptimizer(Optimizer):
                 rate = unwrap(rates[places[0]] if self.is_group_lr else rates)
                 if decays is not None:
                     decay = decays[places[0]] if self.is_group else decays
-                    self.__dict__["decay"] = (
+                    self.__dict__["_shrink"] = (
                         unwrap(decay).reshape(()) if self.decay_flags[places[0]] else None
                     )
                 kept = [getattr(self, name) for name in self.slots]
@@ -85,8 +86,17 @@ class ListOptimizer(Optimizer):
         raise NotImplementedError
 
     def update_rows(self, lr: torch.Tensor, param: torch.Tensor, rows: Rows, *slots: torch.Tensor) -> None:
-        """Change a parameter by some rows of its gradient."""
-        raise NotImplementedError
+        """Change the rows of a parameter of which its gradient has some; the others, and what is kept, stay."""
+        fresh = [each.clone() for each in (param, *slots)]
+        self._update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))
+        places = rows.touched()
+        for old, new in zip((param, *slots), fresh, strict=True):
+            old.copy_(torch.where(places, new, old))
+
+    def _rounded(self, **numbers: float) -> None:
+        """Keep numbers under their names, and as lists of float32 are multiplied with them: ``_name``."""
+        for name, value in numbers.items():
+            setattr(self, f"_{name}", float(np.float32(value)))
 
     def _prepared(self, gradients: Any) -> list[Gradient]:
         grads = [raw(each) for each in gradients]

@@ -48,6 +48,8 @@ class Optimizer(Cell):
     """
 
     _support_parallel_optimizer = False
+    # whether `target` may be set, which changes nothing here
+    _sets_target = False
 
     def __init__(
         self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
@@ -281,11 +283,10 @@ class Optimizer(Cell):
 
     @target.setter
     def target(self, value: str) -> None:
-        raise NotImplementedError(
-            "this optimizer has no 'target' to set: parameters are changed where they are"
-        )
-
-    def _set_base_target(self, value: Any) -> None:
+        if not self._sets_target:
+            raise NotImplementedError(
+                "this optimizer has no 'target' to set: parameters change where they are"
+            )
         if not isinstance(value, str):
             raise ArgumentTypeError(
                 f"For 'Optimizer', the property 'target' must be string, but got {type(value)}"

@@ -10,7 +10,7 @@ from millrace.core.dtype import float32
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.nn.cell import Cell
-from millrace.nn.checks import check_bool, check_float, check_positive_int
+from millrace.nn.checks import check_float, check_kind, check_positive_int
 
 __all__ = [
     "CosineDecayLR",
@@ -54,7 +54,7 @@ class _Decay(LearningRateSchedule):
         self.decay_steps = check_positive_int(decay_steps, "decay_steps", owner)
         self.learning_rate = check_float(learning_rate, "learning_rate", owner)
         self.decay_rate = check_float(decay_rate, "decay_rate", owner)
-        self.is_stair = check_bool(is_stair, "is_stair", owner)
+        self.is_stair = check_kind(is_stair, "is_stair", owner, bool)
 
     def _passed(self, step: Any) -> Any:
         """How many times `decay_steps` have passed; whole ones only, where it goes by stairs."""
@@ -148,7 +148,7 @@ class PolynomialDecayLR(LearningRateSchedule):
             )
         self.end_learning_rate = check_float(end_learning_rate, "end_learning_rate", owner, zero=True)
         self.decay_steps = check_positive_int(decay_steps, "decay_steps", owner)
-        self.update_decay_steps = check_bool(update_decay_steps, "update_decay_steps", owner)
+        self.update_decay_steps = check_kind(update_decay_steps, "update_decay_steps", owner, bool)
         self.power = check_float(power, "power", owner)
 
     def construct(self, global_step: Any) -> Any:

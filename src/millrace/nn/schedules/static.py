@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.nn.checks import check_bool, check_float, check_kind, check_positive_int
+from millrace.nn.checks import check_float, check_kind, check_positive_int
 
 from .dynamic import check_rising
 
@@ -74,7 +74,7 @@ def _decayed(
     steps = _steps(total_step, step_per_epoch, decay_epoch)
     check_float(learning_rate, "learning_rate", "")
     check_float(decay_rate, "decay_rate", "")
-    check_bool(is_stair, "is_stair", "decay_lr")
+    check_kind(is_stair, "is_stair", "", bool)
     return [learning_rate * formula(math.floor(step / step_per_epoch)) for step in steps]
 
 
