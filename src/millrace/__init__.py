@@ -161,6 +161,7 @@ _PLACES = {
         "ushort",
     ),
     "millrace.communication": ("communication",),
+    "millrace.amp": ("amp",),
     "millrace.context": ("context",),
     "millrace.grad": ("grad",),
     "millrace.grad.again": ("recompute",),

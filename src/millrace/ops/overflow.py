@@ -10,7 +10,7 @@ from torch import Tensor
 from .kinds import OTHER
 from .table import op
 
-__all__ = ["any_overflow", "next_scale"]
+__all__ = ["any_overflow", "followed_scale", "next_scale"]
 
 
 @op(dtype=OTHER, differentiable=False)
@@ -29,3 +29,15 @@ def next_scale(
     smaller = torch.clamp_min(scale / factor, least)
     made = torch.where(over, smaller, torch.where(grows, scale * factor, scale))
     return made, torch.where(over | grows, step, last), step + 1
+
+
+@op(dtype=OTHER, differentiable=False)
+def followed_scale(
+    scale: Tensor, count: Tensor, finite: Any, factor: int, window: int
+) -> tuple[Tensor, Tensor]:
+    """The scale after gradients that were finite or not, and how many steps in a row have been."""
+    fine = torch.as_tensor(finite, device=scale.device)
+    grows = fine & (count == window - 1)
+    smaller = torch.clamp_min(scale / factor, 1.0)
+    made = torch.where(fine, torch.where(grows, scale * factor, scale), smaller)
+    return made, torch.where(fine & ~grows, count + 1, torch.zeros_like(count))

@@ -10,6 +10,10 @@ from millrace.core.lazy import lazy as _lazy
 # Module -> the names that come from it; `millrace` and the other faces hand these out too.
 _PLACES = {
     "millrace.train.callbacks.base": ("Callback", "RunContext"),
+    "millrace.train.callbacks.monitors": ("LossMonitor", "TimeMonitor"),
+    "millrace.train.callbacks.refused": ("TrainFaultTolerance",),
+    "millrace.train.callbacks.simple": ("History", "LambdaCallback", "LearningRateScheduler"),
+    "millrace.train.callbacks.watching": ("EarlyStopping", "ReduceLROnPlateau"),
     "millrace.train.checkpoint.fitting": ("load_param_into_net",),
     "millrace.train.checkpoint.loading": ("check_checkpoint", "load_checkpoint", "load_checkpoint_async"),
     "millrace.train.checkpoint.resume": ("TrainingState", "load_training", "save_training"),
@@ -47,6 +51,14 @@ _PLACES = {
         "names",
         "rearrange_inputs",
     ),
+    "millrace.train.dataset_helper": ("DatasetHelper", "connect_network_with_dataset", "data_sink"),
+    "millrace.train.mixed_precision.managers": (
+        "DynamicLossScaleManager",
+        "FixedLossScaleManager",
+        "LossScaleManager",
+    ),
+    "millrace.train.mixed_precision.networks": ("build_train_network",),
+    "millrace.train.model": ("Model",),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = list(_LAZY)

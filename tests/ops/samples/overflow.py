@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace.ops.overflow import any_overflow, next_scale
+from millrace.ops.overflow import any_overflow, followed_scale, next_scale
 
 from . import Call, samples
 
@@ -18,3 +18,9 @@ def _(make):
     numbers = np.float32(8.0), np.int32(1), np.int32(3)
     for overflow in (True, False):
         yield Call(*(np.array(each) for each in numbers), np.array(overflow), 2.0, 2)
+
+
+@samples(followed_scale)
+def _(make):
+    for finite in (True, False):
+        yield Call(np.array(8.0, np.float32), np.array(1, np.int32), np.array(finite), 2, 2)

@@ -180,22 +180,25 @@ class CallbackList:
 
     def __init__(self, callbacks: Any = None) -> None:
         self.callbacks = as_list(callbacks)
-        self._told: dict[str, tuple[Callable[[RunContext], Any], ...]] = {}
+        self._told: dict[str, tuple[Callable[[RunContext], Any], ...]] = {
+            f"on_{what}_{moment}": () for what in ("train", "eval") for moment in MOMENTS
+        }
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.callbacks = [stack.enter_context(each) for each in self.callbacks]
             self._stack = stack.pop_all()
-        self._told = {
-            f"on_{what}_{moment}": tuple(
-                getattr(each, f"on_{what}_{moment}")
-                for each in self.callbacks
-                if _writes(each, f"on_{what}_{moment}", moment)
-            )
-            for what in ("train", "eval")
-            for moment in MOMENTS
-        }
+        for each in self.callbacks:
+            self.add(each)
         return self
+
+    def add(self, callback: Callback) -> None:
+        """Tell one more, which is not among those that a user gave."""
+        for what in ("train", "eval"):
+            for moment in MOMENTS:
+                name = f"on_{what}_{moment}"
+                if _writes(callback, name, moment):
+                    self._told[name] = (*self._told[name], getattr(callback, name))
 
     def __exit__(self, *err: Any) -> bool | None:
         return self._stack.__exit__(*err)

@@ -1,0 +1,124 @@
+"""How a training meets its batches: the one place that knows where they come from and how they reach the device.
+
+A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. Today
+a batch comes from the dataset's iterator, which reads ahead by itself, and is moved to the device when it is asked
+for; a queue on the device takes the place of `_to_device` and of nothing else.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.tensor import Tensor
+from millrace.tensor.context import get_device
+
+__all__ = ["Feed", "Position", "batches_in", "sinks_here"]
+
+
+class Position(NamedTuple):
+    """Where a training stands: what must be known to go on with exactly the next batch.
+
+    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
+    the state of the dataset's iterator, None where the data cannot tell.
+    """
+
+    epoch: int
+    step: int
+    step_in_epoch: int
+    data: dict[str, Any] | None
+
+
+def sinks_here() -> bool:
+    """Whether a queue on the device is used where one is asked for. MindSpore has none on a CPU, and says so."""
+    return get_device() != "cpu"
+
+
+def batches_in(dataset: Any, name: str = "train_dataset") -> int:
+    """The batches in one epoch of a dataset, or of any collection of batches."""
+    if hasattr(dataset, "get_dataset_size"):
+        size = int(dataset.get_dataset_size())
+    elif isinstance(dataset, Collection):
+        size = len(dataset)
+    else:
+        raise ArgumentTypeError(
+            f"The argument '{name}' must be a dataset, or a list of batches, but got {type(dataset).__name__}."
+        )
+    if not size:
+        raise ArgumentValueError(
+            f"There is no valid data in '{name}', please check the dataset: an epoch of it has no batch."
+        )
+    return size
+
+
+class Feed:
+    """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
+
+    >>> feed = Feed([(1, 2), (3, 4)], epochs=2)
+    >>> [batch for batch in feed.epoch()], feed.batches
+    ([(1, 2), (3, 4)], 2)
+    >>> feed.close()
+    """
+
+    def __init__(self, dataset: Any, epochs: int = 1, at: dict[str, Any] | None = None) -> None:
+        self.dataset = dataset
+        self.batches = self.rows = 0
+        # seconds in which the training waited for data
+        self.waited = 0.0
+        self._iterator: Any = None
+        if hasattr(dataset, "create_tuple_iterator"):
+            resume = {} if at is None else {"state": at}
+            self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
+        elif at is not None:
+            raise ArgumentValueError(
+                f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
+            )
+        self._cuda = get_device() != "cpu"
+        self._flow: Iterator[Any] | None = None
+
+    def epoch(self) -> Iterator[Any]:
+        """The batches up to the end of an epoch."""
+        source = iter(self.dataset if self._iterator is None else self._iterator)
+        clock = time.perf_counter
+        while True:
+            began = clock()
+            batch = next(source, None)
+            self.waited += clock() - began
+            if batch is None:
+                return
+            self.batches += 1
+            yield self._to_device(batch) if self._cuda else batch
+
+    def take(self, count: int) -> Iterator[Any]:
+        """So many batches, over the ends of epochs."""
+        if self._flow is None:
+            self._flow = itertools.chain.from_iterable(self.epoch() for _ in itertools.count())
+        return itertools.islice(self._flow, count)
+
+    def state(self) -> dict[str, Any] | None:
+        """Where the data stand after the last batch handed out, or None where they cannot tell."""
+        return self._iterator.state() if hasattr(self._iterator, "state") else None
+
+    def report(self) -> Any:
+        """The pipeline's own report, or None where the data are no pipeline."""
+        return self._iterator.report() if hasattr(self._iterator, "report") else None
+
+    def _to_device(self, batch: Any) -> Any:
+        device = get_device()
+        return [_moved(each, device) for each in batch]
+
+    def close(self) -> None:
+        """End the iterator, and release what it holds."""
+        if hasattr(self._iterator, "release"):
+            self._iterator.release()
+
+
+def _moved(value: Any, device: str) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    from millrace.tensor.storage import wrap
+
+    return wrap(value._torch.to(device, non_blocking=True))
