@@ -69,7 +69,7 @@ LAZY: dict[str, dict[str, str]] = {
         "vjp": "millrace.grad.products",
         "vmap": "millrace.grad.mapping",
     },
-    "nn": dict.fromkeys(METRICS, "millrace.train.metrics"),
+    "nn": {**dict.fromkeys(METRICS, "millrace.train.metrics"), "probability": "millrace.nn.probability"},
 }
 NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."
 

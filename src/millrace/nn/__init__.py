@@ -539,6 +539,7 @@ __all__ = [
     "natural_exp_decay_lr",
     "piecewise_constant_lr",
     "polynomial_decay_lr",
+    "probability",
     "rearrange_inputs",
     "warmup_lr",
 ]
@@ -574,6 +575,7 @@ __getattr__ = lazy(
         "get_metric_fn": "millrace.train.metrics",
         "get_metrics": "millrace.train.metrics",
         "names": "millrace.train.metrics",
+        "probability": "millrace.nn.probability",
         "rearrange_inputs": "millrace.train.metrics",
     },
 )

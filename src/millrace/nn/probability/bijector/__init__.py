@@ -1,0 +1,8 @@
+"""Bijectors: transforms of random numbers, there and back, with the log of their stretch."""
+
+from __future__ import annotations
+
+from .base import Bijector
+from .kinds import Exp, GumbelCDF, Invert, PowerTransform, ScalarAffine, Softplus
+
+__all__ = ["Bijector", "Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Softplus"]
