@@ -17,7 +17,7 @@ def test_what_is_missing_is_listed_and_the_list_only_shrinks():
 
 
 # Modules and classes that are finished: what is missing there is left out for a reason.
-FINISHED = ("class Tensor", "class Parameter", "class nn.Cell")
+FINISHED = ("class Tensor", "class Parameter", "class nn.Cell", "utils")
 
 
 def test_what_is_left_out_for_good_has_a_reason():

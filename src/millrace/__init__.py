@@ -122,8 +122,9 @@ _PLACES = {
         "set_rng_state",
     ),
     "millrace.tensor.parameter": ("Parameter", "ParameterTuple"),
+    "millrace.tensor.type_classes": ("Int", "QuantDtype", "TensorType"),
     "millrace.tensor.unknown": ("Symbol",),
-    "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor"),
+    "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor", "SparseTensor"),
     "millrace.as_mindspore.log": ("get_level", "get_log_config"),
     "millrace.common.dtype": (
         "Type",
@@ -169,6 +170,7 @@ _PLACES = {
     "millrace.grad.jacobian": ("jacfwd", "jacrev"),
     "millrace.grad.mapping": ("vmap",),
     "millrace.grad.products": ("get_grad", "jvp", "vjp"),
+    "millrace.graph.dynamic": ("enable_dynamic", "ms_memory_recycle"),
     "millrace.graph.report": ("graph_report",),
     "millrace.graph.jit": (
         "JitConfig",
@@ -181,6 +183,7 @@ _PLACES = {
     ),
     "millrace.mint": ("mint",),
     "millrace.nn": ("nn",),
+    "millrace.nn.dumping": ("set_dump",),
     "millrace.ops": ("ops",),
     "millrace.parallel": ("parallel",),
     "millrace.parallel.parameters": ("merge_sliced_parameter", "parameter_broadcast"),
@@ -207,8 +210,15 @@ _PLACES = {
 # MindSpore has every name of its `train` here too
 _LAZY = {**_OF_TRAIN, **{name: place for place, names in _PLACES.items() for name in names}}
 __all__ += list(_LAZY)
+# MindSpore has these here too, and means nobody to lean on them.
+_HIDDEN = {
+    "_Function": "millrace.grad.own",
+    "_NullType": "millrace.tensor.type_classes",
+    "_no_grad": "millrace.grad.own",
+    "_null": "millrace.tensor.type_classes",
+}
 
-__getattr__ = _lazy(__name__, _LAZY)
+__getattr__ = _lazy(__name__, {**_LAZY, **_HIDDEN})
 
 _configure_log()
 

@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 
+def flat(listed: dict[str, list[str]]) -> set[str]:
+    """All names, whatever module they are of."""
+    return {name for names in listed.values() for name in names}
+
+
 def write(path: Path, now: dict[str, list[str]], grow: bool = False) -> None:
     """Write a list, unless it has a name that the file did not have."""
     if path.exists() and not grow:
@@ -15,7 +20,7 @@ def write(path: Path, now: dict[str, list[str]], grow: bool = False) -> None:
             f"{module}.{name}"
             for module, names in now.items()
             for name in names
-            if name not in before.get(module, ()) and before.get(module) != ["*"]
+            if name not in before.get(module, ())
         ]
         if lost:
             sys.exit(f"{path.name} may only shrink, and these are gone:\n  " + "\n  ".join(lost))

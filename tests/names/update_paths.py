@@ -10,7 +10,7 @@ import json
 import types
 from pathlib import Path
 
-from tests.names.shrinking import write
+from tests.names.shrinking import flat, write
 
 HERE = Path(__file__).parent
 PATHS_NOT_YET = HERE / "paths_not_yet.json"
@@ -20,8 +20,12 @@ def recorded() -> dict[str, list[str]]:
     return json.loads((HERE / "module_paths_2.7.0.json").read_text())
 
 
-def missing_paths() -> dict[str, list[str]]:
-    """Path of MindSpore -> public names there that no module of ours behind it has; "*" where there is no module."""
+def missing_paths(known: set[str]) -> dict[str, list[str]]:
+    """Path of MindSpore -> public names there that no module of ours behind it has.
+
+    Names that are known to be missing under their first path (runtime_not_yet.json) are missing everywhere: they are
+    not said again.
+    """
     from millrace.as_mindspore.faces import NOTHING, exists, offered
     from millrace.as_mindspore.names import TABLE
 
@@ -32,15 +36,19 @@ def missing_paths() -> dict[str, list[str]]:
         for each in behind:
             if each not in modules:
                 modules[each] = importlib.import_module(each) if exists(each) else None
-        targets = [module for each in behind if (module := modules[each]) is not None]
-        if not behind or modules[behind[0]] is None:
-            found[path] = ["*"]
-            continue
-        left = [name for name in names if offered(targets, name) is NOTHING and f"{path}.{name}" not in TABLE]
+        here = bool(behind) and modules[behind[0]] is not None
+        targets = [module for each in behind if here and (module := modules[each]) is not None]
+        left = [
+            name
+            for name in names
+            if name not in known
+            and offered(targets, name) is NOTHING
+            and not (here and f"{path}.{name}" in TABLE)
+        ]
         if left:
             found[path] = left
     return found
 
 
-def main(grow: bool = False) -> None:
-    write(PATHS_NOT_YET, missing_paths(), grow)
+def main(known: dict[str, list[str]], grow: bool = False) -> None:
+    write(PATHS_NOT_YET, missing_paths(flat(known)), grow)

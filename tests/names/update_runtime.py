@@ -61,8 +61,9 @@ def find(path: str) -> Any:
 
 def main() -> None:
     grow = "--allow-growth" in sys.argv
-    write(NOT_YET, missing(), grow)
-    update_paths.main(grow)
+    now = missing()
+    write(NOT_YET, now, grow)
+    update_paths.main(now, grow)
 
 
 if __name__ == "__main__":

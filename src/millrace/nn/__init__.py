@@ -41,6 +41,12 @@ from millrace.nn.activation_shaped import (
     Softmin,
     Threshold,
 )
+from millrace.nn.arrays import (
+    GetNextSingleOp,
+    SparseTensorDenseMatmul,
+    SparseToDense,
+    TensorArray,
+)
 from millrace.nn.basic import (
     BiDense,
     Dense,
@@ -267,6 +273,9 @@ from millrace.nn.shaping import (
     Unflatten,
     Unfold,
 )
+from millrace.nn.starting import (
+    no_init_parameters,
+)
 from millrace.nn.transformer import (
     MultiheadAttention,
     Transformer,
@@ -375,6 +384,7 @@ __all__ = [
     "GRU",
     "GRUCell",
     "GaussianNLLLoss",
+    "GetNextSingleOp",
     "GradAccumulationCell",
     "GroupNorm",
     "HShrink",
@@ -499,9 +509,12 @@ __all__ = [
     "SoftmaxCrossEntropyWithLogits",
     "Softmin",
     "Softsign",
+    "SparseTensorDenseMatmul",
+    "SparseToDense",
     "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
+    "TensorArray",
     "Threshold",
     "TimeDistributed",
     "Top1CategoricalAccuracy",
@@ -537,6 +550,7 @@ __all__ = [
     "inverse_decay_lr",
     "names",
     "natural_exp_decay_lr",
+    "no_init_parameters",
     "piecewise_constant_lr",
     "polynomial_decay_lr",
     "probability",

@@ -13,6 +13,7 @@ from millrace.core.errors import ArgumentTypeError, OperationError
 from millrace.core.tensor import Tensor
 from millrace.tensor import modes
 from millrace.tensor.handle import Handle, add_hook
+from millrace.tensor.parameter import Parameter
 
 if TYPE_CHECKING:
     from .cell import Cell
@@ -310,6 +311,9 @@ def _write(key: str, place: Tensor, given: Any) -> str:
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
             f"the shape in current model is {place.shape}."
         )
+    if isinstance(place, Parameter):
+        place.set_data(given)
+        return ""
     with torch.no_grad():
         place._torch.copy_(given._torch)
     return ""

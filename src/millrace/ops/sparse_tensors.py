@@ -12,7 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.tensor.storage import unwrap, wrap
 
-__all__ = ["COOTensor", "CSRTensor", "RowTensor"]
+__all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
 
 
 def _tensor(kind: str, name: str, value: Any, whole: bool) -> Tensor:
@@ -154,6 +154,13 @@ class COOTensor(_Sparse):
     def __repr__(self) -> str:
         start = f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}"
         return f"{start}, indices={self.indices!r}, values={self.values!r})"
+
+
+class SparseTensor(COOTensor):
+    """The old name of :class:`COOTensor`."""
+
+    def __init__(self, indices: Any, values: Any, shape: Any) -> None:
+        super().__init__(indices, values, shape)
 
 
 class CSRTensor(_Sparse):

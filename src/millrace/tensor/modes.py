@@ -28,6 +28,8 @@ class State(threading.local):
     recording = False
     # the floating type (PyTorch's) that the Cell computes in which is running, where it was told one
     precision: Any = None
+    # parameters take their values when they are asked for
+    later = False
 
 
 state = State()

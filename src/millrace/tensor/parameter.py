@@ -18,7 +18,7 @@ from .attach import attach
 from .device import place
 from .initializer import find
 from .parallel_context import get_ps_context
-from .storage import FROM_TORCH, make, wrap
+from .storage import FROM_TORCH, make, settle, wrap
 
 __all__ = ["Parameter", "ParameterTuple"]
 
@@ -91,11 +91,15 @@ class Parameter(Tensor):
         self.parallel_optimizer = parallel_optimizer
         if isinstance(default_input, int) and not isinstance(default_input, bool):
             self._torch = torch.tensor(default_input, dtype=torch.int32)
+        elif isinstance(default_input, Tensor) and default_input.has_init and modes.state.later:
+            self._dtype = default_input._dtype
+            self.__dict__.update(_lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=place)
         elif isinstance(default_input, Tensor) and default_input.has_init:
             self._torch = default_input._torch  # made a moment ago, for this parameter alone
         else:
             self._torch = make(default_input).detach().clone()
-        self._torch = place(self._torch)
+        if not self.has_init:
+            self._torch = place(self._torch)
         self.storage_format = storage_format
 
     @property
@@ -180,6 +184,8 @@ class Parameter(Tensor):
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write values, in the parameter's element type. Another shape gives another storage, which graphs notice."""
         new = make(data)
+        if self.has_init and new.shape == self.shape:
+            settle(self)  # no initialiser has to run for values that are written over
         with torch.no_grad():
             if new.shape == self._torch.shape:
                 self._torch.copy_(new)

@@ -21,6 +21,7 @@ __all__ = [
     "dtype_of",
     "from_array",
     "host",
+    "settle",
     "to_torch_dtype",
     "unwrap",
     "unwrap_all",
@@ -148,15 +149,23 @@ def as_torch(tensor: Tensor) -> torch.Tensor:
     if lazy is not None:
         if min(lazy.shape, default=0) < 0:
             raise lazy.refuse()
-        del tensor.__dict__["_lazy"]
         filled = _room(lazy.shape, lazy.dtype)
         tensor.init.fill(filled)
-        tensor._torch = filled
-        return filled
+        return settle(tensor, filled)
     made = from_array(tensor._array, tensor._dtype)
     tensor._torch = made
     del tensor._array  # one storage: what the two forms said could differ from here on
     return made
+
+
+def settle(tensor: Tensor, made: torch.Tensor | None = None) -> torch.Tensor:
+    """Give memory to a tensor that held only an initialiser: with these values, or with whatever was there before."""
+    lazy = tensor.__dict__.pop("_lazy")
+    if made is None:
+        made = _room(lazy.shape, lazy.dtype)
+    place = tensor.__dict__.pop("_place", None)  # where a parameter belongs
+    tensor._torch = made if place is None else place(made)
+    return tensor._torch
 
 
 def _room(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
