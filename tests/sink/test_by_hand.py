@@ -104,6 +104,23 @@ def test_its_state_goes_on_exactly():
         assert [batch["y"].asnumpy().tolist() for batch in again] == [[2, 3], [4, 5]]
 
 
+def test_its_state_goes_on_in_a_later_epoch_and_ends_with_the_last():
+    batches = numbers().create_device_iterator(num_epochs=3)
+    for _ in range(3):
+        next(batches)
+    assert list(batches) == []
+    next(batches)  # of the second epoch
+    state = batches.state()
+    batches.close()
+    with numbers().create_device_iterator(num_epochs=3, state=state) as again:
+        assert [[b["y"].asnumpy().tolist() for b in again] for _ in range(2)] == [
+            [[2, 3], [4, 5]],
+            [[0, 1], [2, 3], [4, 5]],
+        ]
+        with pytest.raises(SinkError, match="the data ended after 5 batches"):
+            next(again)
+
+
 def test_torch_and_jax_arrays_on_the_same_memory():
     data = numbers()
     with data.create_device_iterator(num_epochs=1, as_dict=False, output="torch") as batches:

@@ -145,7 +145,8 @@ class DeviceIterator:
         self._names = list(dataset.get_col_names()) if as_dict else None
         self._leaf = _leaf(output)
         source = dataset.create_tuple_iterator(num_epochs=num_epochs, state=state)
-        self._feed = Feed(source, epochs=num_epochs, device=_device(device_target), states=True)
+        left = num_epochs if state is None or num_epochs < 0 else num_epochs - int(state["epoch"])
+        self._feed = Feed(source, epochs=left, device=_device(device_target), states=True)
         self._given = state
 
     def __iter__(self) -> Self:

@@ -1,8 +1,8 @@
 """How a training meets its batches: the one place that knows where they come from and how they reach the device.
 
-A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. Today
-a batch comes from the dataset's iterator, which reads ahead by itself, and is moved to the device when it is asked
-for; a queue on the device takes the place of `_to_device` and of nothing else.
+A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. On a CPU
+they come from the dataset's iterator, which reads ahead by itself. On a device they come through the sink, which moves
+them there while the step before runs; batches of a plain collection are moved when they are asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
+from millrace.sink import Feed as Sink
 from millrace.tensor.context import get_device
 
 __all__ = ["Feed", "Position", "batches_in", "sinks_here"]
@@ -63,25 +64,38 @@ class Feed:
     >>> feed.close()
     """
 
-    def __init__(self, dataset: Any, epochs: int = 1, at: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        epochs: int = 1,
+        at: dict[str, Any] | None = None,
+        through_sink: bool | None = None,
+    ) -> None:
         self.dataset = dataset
         self.batches = self.rows = 0
         # seconds in which the training waited for data
         self.waited = 0.0
         self._iterator: Any = None
+        self.sink: Sink | None = None
+        device = get_device()
         if hasattr(dataset, "create_tuple_iterator"):
             resume = {} if at is None else {"state": at}
             self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
+            if through_sink or (through_sink is None and device != "cpu"):
+                left = epochs if at is None or epochs < 0 else epochs - int(at["epoch"])
+                self.sink = Sink(self._iterator, epochs=left, device=device, states=True)
         elif at is not None:
             raise ArgumentValueError(
                 f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
             )
-        self._cuda = get_device() != "cpu"
+        self._at = at
+        # batches that nobody moves before they are asked for
+        self._moves = device != "cpu" and self.sink is None
         self._flow: Iterator[Any] | None = None
 
     def epoch(self) -> Iterator[Any]:
         """The batches up to the end of an epoch."""
-        source = iter(self.dataset if self._iterator is None else self._iterator)
+        source = iter(self._source())
         clock = time.perf_counter
         while True:
             began = clock()
@@ -90,7 +104,12 @@ class Feed:
             if batch is None:
                 return
             self.batches += 1
-            yield self._to_device(batch) if self._cuda else batch
+            yield self._to_device(batch) if self._moves else batch
+
+    def _source(self) -> Any:
+        if self.sink is not None:
+            return self.sink
+        return self.dataset if self._iterator is None else self._iterator
 
     def take(self, count: int) -> Iterator[Any]:
         """So many batches, over the ends of epochs."""
@@ -100,6 +119,8 @@ class Feed:
 
     def state(self) -> dict[str, Any] | None:
         """Where the data stand after the last batch handed out, or None where they cannot tell."""
+        if self.sink is not None:  # the iterator itself is ahead of what was handed out
+            return self.sink.state() or self._at
         return self._iterator.state() if hasattr(self._iterator, "state") else None
 
     def report(self) -> Any:
@@ -112,6 +133,8 @@ class Feed:
 
     def close(self) -> None:
         """End the iterator, and release what it holds."""
+        if self.sink is not None:
+            self.sink.close()
         if hasattr(self._iterator, "release"):
             self._iterator.release()
 

@@ -25,6 +25,9 @@ class TrainReport:
         self.seconds = training.seconds
         self.waited = min(training.feed.waited, training.seconds)
         self.pipeline: Any = training.feed.report()
+        sink = training.feed.sink
+        # on a device: what the sink says of the way there
+        self.sink: Any = None if sink is None else sink.verdict()
 
     @property
     def waited_share(self) -> float:
@@ -63,6 +66,8 @@ class TrainReport:
             f"{self.step_seconds * 1e3:.2f} ms a step, {waiting:.2f} ms of waiting before it."
         )
         lines = [steps, self.verdict()]
+        if self.sink is not None:
+            lines.append(f"On the way to the device: {self.sink}")
         if self.pipeline is not None:
             lines += ["", str(self.pipeline)]
         return "\n".join(lines)
