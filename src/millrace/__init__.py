@@ -27,6 +27,7 @@ from millrace.core.seeds import get_seed, set_seed
 from millrace.core.sinks import when_asked as _when_asked
 from millrace.core.tensor import Tensor
 from millrace.core.tensor import when_needed as _when_needed
+from millrace.core.waiting import wait_briefly as _wait_briefly
 from millrace.train import _LAZY as _OF_TRAIN
 
 __version__ = "0.1.0"
@@ -221,6 +222,7 @@ _HIDDEN = {
 __getattr__ = _lazy(__name__, {**_LAZY, **_HIDDEN})
 
 _configure_log()
+_wait_briefly()
 
 
 def _load_training_wing() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 
+from millrace.core.cores import available_cores
 from millrace.core.tensor import Tensor
 
 from . import modes
@@ -86,6 +88,13 @@ def _changed(name: str, value: Any) -> None:
         torch.set_num_threads(int(value))
 
 
+def _own_cores(environment: Mapping[str, str] = os.environ) -> None:
+    """No more threads than a container's share of the cores; PyTorch counts those of the machine."""
+    if "OMP_NUM_THREADS" not in environment and available_cores() < torch.get_num_threads():
+        torch.set_num_threads(available_cores())
+
+
+_own_cores()
 listeners.append(_changed)
 for _name in ("deterministic", "runtime_num_threads"):
     if get_context(_name) not in ("OFF", 0):
