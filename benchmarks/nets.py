@@ -242,9 +242,43 @@ def _sentences() -> tuple[Array, Array]:
     return ids, rng.integers(0, 2, 8).astype(np.int32)
 
 
+# --- an LSTM over 32 steps -------------------------------------------------------------------------------------
+
+STEPS, FEATURES, HIDDEN = 32, 64, 128
+
+
+def _lstm(ms: Any) -> Any:
+    nn = ms.nn
+
+    class Reader(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(FEATURES, HIDDEN, batch_first=True), nn.Dense(HIDDEN, 10)
+
+        def construct(self, x: Any) -> Any:
+            return self.head(self.lstm(x)[0][:, -1])
+
+    return Reader()
+
+
+def _lstm_torch() -> Any:
+    from torch import nn
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(FEATURES, HIDDEN, batch_first=True), nn.Linear(HIDDEN, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.lstm(x)[0][:, -1])
+
+    return Reader()
+
+
 NETS = {
     "mlp": Net(_mlp, _mlp_torch, lambda: _labelled((16, 64), 10)),
     "lenet": Net(_lenet, _lenet_torch, lambda: _labelled((32, 1, 32, 32), 10)),
     "resnet18": Net(_resnet18, _resnet18_torch, lambda: _labelled((32, 3, 32, 32), 10)),
     "bert": Net(_bert, _bert_torch, _sentences),
+    "lstm": Net(_lstm, _lstm_torch, lambda: _labelled((16, STEPS, FEATURES), 10)),
 }

@@ -1,7 +1,8 @@
 """Whole training steps: forward, backward, and a momentum update, in Millrace, MindSpore and PyTorch.
 
-Threads are given for each variant, and waiting threads sleep (OMP_WAIT_POLICY=PASSIVE): on cores that are shared,
-threads that spin while they wait take the time of those that compute.
+Threads are given for each variant, and for all of them waiting threads stay awake for microseconds, as Millrace asks by
+default (`millrace.core.waiting`): on cores that are shared, threads that spin for longer take the time of those that
+compute, and threads that sleep at once have to be woken for every operation.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from benchmarks.measure import ready
 from benchmarks.nets import NETS, numbers
 from benchmarks.workloads import Bar, Metric, Variants
 
-__all__ = ["EAGER", "METRICS", "NOTE", "bars", "torch_train", "train_cell", "variants"]
+__all__ = ["EAGER", "METRICS", "NOTE", "bars", "step_of", "torch_train", "train_cell", "variants"]
 
 EAGER = Metric("of_eager_percent", "takes of plain PyTorch's CPU time", "%")
 METRICS = (
@@ -27,11 +28,12 @@ METRICS = (
     EAGER,
 )
 NOTE = (
-    "One batch that stays in memory; a step is forward, cross entropy, backward, and momentum (`ops.ApplyMomentum` for "
-    "each parameter: `nn.Momentum` is not there yet; PyTorch has `torch.optim.SGD`). The best of several blocks of "
+    "One batch that stays in memory; a step is forward, cross entropy, backward, and momentum (`nn.Momentum`; PyTorch "
+    "has `torch.optim.SGD`). The best of several blocks of "
     "steps counts. Millrace and MindSpore run the same lines with the same weights, and give the same loss. Millrace "
     "beside plain PyTorch is taken in one process, in turns, with the same release of PyTorch, in CPU time of all "
-    "threads: without what other programs took from the cores. Waiting threads sleep (OMP_WAIT_POLICY=PASSIVE)."
+    "threads: without what other programs took from the cores. For all of them waiting threads stay awake for "
+    "microseconds (GOMP_SPINCOUNT=1000, which is Millrace's default)."
 )
 RATE, MOMENTUM = 0.001, 0.9
 MODES = {"Graph": "GRAPH_MODE", "PyNative": "PYNATIVE_MODE"}
@@ -87,10 +89,10 @@ def _measured(net: str, peer: str, mode: str, threads: int, quick: bool) -> dict
     # before the libraries are loaded: they look once
     os.environ |= {
         "OMP_NUM_THREADS": str(threads),
-        "OMP_WAIT_POLICY": "PASSIVE",
+        "GOMP_SPINCOUNT": "1000",
         "MKL_NUM_THREADS": str(threads),
     }
-    step = _torch_step(net, threads) if peer == "torch" else _step(net, peer, mode, threads)
+    step = _torch_step(net, threads) if peer == "torch" else step_of(net, peer, mode, threads)
     began = time.perf_counter()
     loss = step()
     measured: dict[str, Any] = {
@@ -140,7 +142,7 @@ def _timed(step: Step, count: int) -> Times:
     return (time.perf_counter() - wall) / count, (time.process_time() - cpu) / count
 
 
-def _step(net: str, peer: str, mode: str, threads: int) -> Step:
+def step_of(net: str, peer: str, mode: str, threads: int) -> Step:
     """A step in Millrace or MindSpore: the same lines."""
     ms = importlib.import_module(peer)
     for part in ("nn", "ops"):
@@ -163,9 +165,7 @@ def train_cell(ms: Any, model: Any, draw: Callable[[int, tuple[int, ...]], Any] 
         def __init__(self) -> None:
             super().__init__()
             self.model, self.weights = model, weights
-            self.moments = weights.clone("moments", "zeros")
-            self.rate, self.momentum = ms.Tensor(RATE, ms.float32), ms.Tensor(MOMENTUM, ms.float32)
-            self.update = ops.ApplyMomentum()
+            self.update = nn.Momentum(weights, RATE, MOMENTUM)
             self.gradients = ms.value_and_grad(self.loss, None, weights)
 
         def loss(self, x: Any, y: Any) -> Any:
@@ -173,10 +173,7 @@ def train_cell(ms: Any, model: Any, draw: Callable[[int, tuple[int, ...]], Any] 
 
         def construct(self, x: Any, y: Any) -> Any:
             loss, gradients = self.gradients(x, y)
-            for place in range(len(self.weights)):
-                self.update(
-                    self.weights[place], self.moments[place], self.rate, gradients[place], self.momentum
-                )
+            self.update(gradients)
             return loss
 
     return Train()

@@ -53,6 +53,8 @@ NAMES = (
     "train_lenet",
     "train_resnet18",
     "train_bert",
+    "train_lstm",
+    "train_costs",
 )
 
 

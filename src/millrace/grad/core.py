@@ -186,6 +186,13 @@ def _gradients(
     outputs: list[torch.Tensor], wanted: list[torch.Tensor], sens: Any, keep: bool
 ) -> list[torch.Tensor]:
     """Gradients of all outputs together; zeros for what had no part in them."""
+    if (
+        sens is None
+        and len(outputs) == 1
+        and outputs[0].requires_grad
+        and all(data.requires_grad for data in wanted)
+    ):
+        return _of_one(outputs[0], wanted, keep)  # a loss and its weights: the usual case
     starts = list(flatten(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
     if sens is not None and [s.shape for s in starts] != [o.shape for o in outputs]:
         shapes = [tuple(o.shape) for o in outputs], [tuple(s.shape) for s in starts]
@@ -207,6 +214,19 @@ def _gradients(
             raise explain("grad", error, [wrap(data) for data in wanted]) from None
         made = dict(zip(live, found, strict=True))
     return [torch.zeros_like(data) if made.get(i) is None else made[i] for i, data in enumerate(wanted)]  # type: ignore[misc]
+
+
+def _of_one(output: torch.Tensor, wanted: list[torch.Tensor], keep: bool) -> list[torch.Tensor]:
+    """Gradients of one output by tensors that are all watched."""
+    if not wanted:
+        return []
+    try:
+        found = run_backward((output,), tuple(wanted), (torch.ones_like(output),), keep)
+    except RuntimeError as error:
+        raise explain("grad", error, [wrap(data) for data in wanted]) from None
+    return [
+        torch.zeros_like(data) if made is None else made for made, data in zip(found, wanted, strict=True)
+    ]
 
 
 def detached(value: Any) -> Any:

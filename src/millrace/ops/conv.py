@@ -20,9 +20,9 @@ from .windows import (
     each,
     modes,
     pad_sides,
-    placed,
     same_type,
     sides,
+    split,
 )
 
 __all__ = [
@@ -63,22 +63,44 @@ def convolved(
     groups: int,
 ) -> Tensor:
     """The convolution over as many axes as the weight has."""
-    count = weight.ndim - 2
-    if x.ndim != weight.ndim:
-        raise ArgumentValueError(
-            f"For '{name}', the input must have {count + 2} axes like the weight, but its shape is {list(x.shape)}."
-        )
+    if stride.__class__ is list:
+        stride = tuple(stride)
+    if dilation.__class__ is list:
+        dilation = tuple(dilation)
     same_type(name, x, weight)
-    if x.shape[1] != weight.shape[1] * groups:
+    mode = modes(name, pad_mode)
+    function, steps, left, uneven, dilated = _planned(
+        name, x.shape, weight.shape, stride, mode, given, dilation, groups
+    )
+    return function(x if uneven is None else F.pad(x, uneven), weight, bias, steps, left, dilated, groups)
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _planned(
+    name: str,
+    shape: tuple[int, ...],
+    weight: tuple[int, ...],
+    stride: Any,
+    pad_mode: str,
+    given: Sides,
+    dilation: Any,
+    groups: int,
+) -> tuple[Any, ...]:
+    """What to call for tensors of these shapes, with strides, padding and dilation as PyTorch takes them; checked and
+    worked out once."""
+    count = len(weight) - 2
+    if len(shape) != len(weight):
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {count + 2} axes like the weight, but its shape is {list(shape)}."
+        )
+    if shape[1] != weight[1] * groups:
         raise OperationError(
             f"For '{name}', the channels of the input divided by 'group' must be those of the weight: "
-            f"{weight.shape[1]}, but got {x.shape[1]} channels and group {groups}."
+            f"{weight[1]}, but got {shape[1]} channels and group {groups}."
         )
     steps, dilated = each(name, "stride", stride, count), each(name, "dilation", dilation, count)
-    kernel = tuple(weight.shape[2:])
-    pads = sides(name, modes(name, pad_mode), given, tuple(x.shape[2:]), kernel, steps, dilated)
-    x, left = placed(x, pads)
-    return _PLAIN[count](x, weight, bias, steps, left, dilated, groups)
+    pads = sides(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)
+    return (_PLAIN[count], steps, *split(pads), dilated)
 
 
 def _around(name: str, padding: Any, count: int) -> Sides:

@@ -36,14 +36,15 @@ __all__ = [
     "max_pool_of",
 ]
 
-_MAX = {2: F.max_pool2d, 3: F.max_pool3d}
+_MAX = {2: torch.max_pool2d, 3: torch.max_pool3d}
+_MAX_WITH_PLACES = {2: F.max_pool2d, 3: F.max_pool3d}
 MEAN = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
-def _rank(name: str, x: Tensor, ndim: int) -> None:
-    if x.ndim != ndim:
+def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
+    if len(shape) != ndim:
         raise ArgumentValueError(
-            f"For '{name}', the input must have {ndim} axes, but its shape is {list(x.shape)}."
+            f"For '{name}', the input must have {ndim} axes, but its shape is {list(shape)}."
         )
 
 
@@ -54,11 +55,11 @@ def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> bool:
     )
 
 
-def _fit(name: str, x: Tensor, kernel: tuple[int, ...], pads: Sides) -> None:
-    if not _fits(x.shape[2:], kernel, pads):
+def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> None:
+    if not _fits(shape[2:], kernel, pads):
         raise ArgumentValueError(
             f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
-            f"{list(x.shape)}."
+            f"{list(shape)}."
         )
 
 
@@ -73,17 +74,30 @@ def _overhang(pads: Sides, stride: tuple[int, ...]) -> tuple[int, ...] | None:
     return None
 
 
+@functools.lru_cache(maxsize=4096)
+def _hanging(
+    name: str,
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Sides,
+    ceil: bool,
+) -> tuple[tuple[int, ...] | None, bool]:
+    """The padding that PyTorch needs, if it can place it, and whether its ceil mode is used; checked once."""
+    _rank(name, shape, len(kernel) + 2)
+    _fit(name, shape, kernel, pads)
+    over = _overhang(pads, stride)
+    return over, over is not None and (ceil or any(before != after for before, after in pads))
+
+
 def largest(
     name: str, x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Sides, ceil: bool = False
 ) -> Tensor:
     """The maximum in each window; padding never wins."""
     count = len(kernel)
-    _rank(name, x, count + 2)
-    _fit(name, x, kernel, pads)
-    over = _overhang(pads, stride)
+    over, hangs = _hanging(name, x.shape, kernel, stride, pads, ceil)
     if over is not None:
-        ceil = ceil or any(before != after for before, after in pads)
-        return _MAX[count](x, kernel, stride, over, 1, ceil)
+        return _MAX[count](x, kernel, stride, over, 1, hangs)
     least = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
     x, left = placed(x, pads, least)
     return _MAX[count](x, kernel, stride, left, 1, ceil)
@@ -100,8 +114,8 @@ def means(
 ) -> Tensor:
     """The mean of each window; `counted` says whether padding counts as elements."""
     count = len(kernel)
-    _rank(name, x, count + 2)
-    _fit(name, x, kernel, pads)
+    _rank(name, x.shape, count + 2)
+    _fit(name, x.shape, kernel, pads)
     if all(before == after for before, after in pads):
         return MEAN[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
     over = None if counted else _overhang(pads, stride)
@@ -131,7 +145,7 @@ def max_pool_of(
     input: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Tensor:
     """The maximum in each window of (N, C, H, W)."""
-    _rank("MaxPool", input, 4)
+    _rank("MaxPool", input.shape, 4)
     x = channels_first(input, data_format)
     return channels_last(
         largest("MaxPool", x, *_by_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)), data_format
@@ -143,7 +157,7 @@ def avg_pool_of(
     x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCHW"
 ) -> Tensor:
     """The mean of each window of (N, C, H, W); padding is left out of it."""
-    _rank("AvgPool", x, 4)
+    _rank("AvgPool", x.shape, 4)
     x = channels_first(x, data_format)
     window = _by_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
     return channels_last(means("AvgPool", x, *window, False, False), data_format)
@@ -160,7 +174,7 @@ def max_pool3d_of(
     data_format: str = "NCDHW",
 ) -> Tensor:
     """The maximum in each window of (N, C, D, H, W)."""
-    _rank("MaxPool3D", x, 5)
+    _rank("MaxPool3D", x.shape, 5)
     if ceil_mode is not None and modes("MaxPool3D", pad_mode, fold=True) != "pad":
         raise ArgumentValueError(
             "For 'MaxPool3D', when the 'pad_mode' is 'same' or 'valid', 'ceil_mode' must be None."
@@ -182,7 +196,7 @@ def avg_pool3d_of(
     data_format: str = "NCDHW",
 ) -> Tensor:
     """The mean of each window of (N, C, D, H, W)."""
-    _rank("AvgPool3D", x, 5)
+    _rank("AvgPool3D", x.shape, 5)
     kernel, stride, pads = _by_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
     return divided(
         means(
@@ -208,10 +222,10 @@ def max_pool_argmax(
     x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> tuple[Tensor, Tensor]:
     """The maximum in each window, and its place among the elements of the sample."""
-    _rank("MaxPoolWithArgmax", x, 4)
+    _rank("MaxPoolWithArgmax", x.shape, 4)
     x = channels_first(x, data_format)
     kernel, stride, pads = _by_mode("MaxPoolWithArgmax", x, kernel_size, strides, pad_mode, 2)
-    _fit("MaxPoolWithArgmax", x, kernel, pads)
+    _fit("MaxPoolWithArgmax", x.shape, kernel, pads)
     filled, left = placed(x, pads, float("-inf"))
     values, where = F.max_pool2d(filled, kernel, stride, left, return_indices=True)
     width = x.shape[3]
@@ -242,18 +256,18 @@ def _max_with_places(
     ceil_mode: bool,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    _rank(name, x, count + 2)
+    _rank(name, x.shape, count + 2)
     kernel = each(name, "kernel_size", kernel_size, count)
     steps = kernel if stride is None else each(name, "stride", stride, count)
     around = each(name, "padding", padding, count, 0)
     within_half(name, kernel, around)
     dilated = each(name, "dilation", dilation, count)
     if not x.is_floating_point():  # PyTorch finds the places in floating types only
-        values, where = _MAX[count](
+        values, where = _MAX_WITH_PLACES[count](
             x.double(), kernel, steps, around, dilated, ceil_mode, return_indices=True
         )
         return values.to(x.dtype), where
-    found: tuple[Tensor, Tensor] = _MAX[count](
+    found: tuple[Tensor, Tensor] = _MAX_WITH_PLACES[count](
         x, kernel, steps, around, dilated, ceil_mode, return_indices=True
     )
     return found

@@ -50,6 +50,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Values that need no look inside.
 _PLAIN = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
+# Tuples in which there were only such: strides, axes and shapes come again and again.
+_seen_plain: set[Any] = set()
+_MOST_SEEN = 4096
 _TorchTensor = torch.Tensor
 
 
@@ -187,7 +190,7 @@ def _caller(spec: Op) -> Callable[..., Any]:
                     if accepts is not None and value.dtype not in accepts:
                         raise spec.refuse(value.dtype)
                 elif value.__class__ not in _PLAIN:
-                    value = unwrap_all(value)
+                    value = _unwrapped(value)
                 elif value.__class__ is _TorchTensor and accepts is not None and value.dtype not in accepts:
                     raise spec.refuse(value.dtype)
                 raw.append(value)
@@ -215,6 +218,28 @@ def _caller(spec: Op) -> Callable[..., Any]:
         return given
 
     return call
+
+
+def _unwrapped(value: Any) -> Any:
+    """What a body gets for an argument that is no tensor and no number."""
+    if value.__class__ is not tuple:
+        return unwrap_all(value)
+    try:
+        if value in _seen_plain:
+            return value
+    except TypeError:  # a list is inside
+        return unwrap_all(value)
+    made = unwrap_all(value)
+    if _is_plain(value) and len(_seen_plain) < _MOST_SEEN:
+        _seen_plain.add(value)
+    return made
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether there are only numbers and text in it, however deep."""
+    if value.__class__ is tuple:
+        return all(_is_plain(part) for part in value)
+    return value.__class__ in (int, float, bool, str, type(None))
 
 
 def _failed(spec: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:

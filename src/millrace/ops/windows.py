@@ -11,7 +11,17 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["channels_first", "channels_last", "each", "modes", "pad_sides", "placed", "same_type", "sides"]
+__all__ = [
+    "channels_first",
+    "channels_last",
+    "each",
+    "modes",
+    "pad_sides",
+    "placed",
+    "same_type",
+    "sides",
+    "split",
+]
 
 Sides = tuple[tuple[int, int], ...]
 
@@ -99,7 +109,8 @@ def sides(
 
 
 @functools.lru_cache(maxsize=4096)
-def _split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The padding that PyTorch can place, and the uneven one that has to be put around the tensor itself."""
     if all(before == after for before, after in pads):
         return tuple(before for before, _ in pads), None
     flat: list[int] = []
@@ -110,7 +121,7 @@ def _split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
 
 def placed(x: Tensor, pads: Sides, value: float = 0.0) -> tuple[Tensor, tuple[int, ...]]:
     """The tensor and the padding that is left for PyTorch: uneven padding is put around the tensor itself."""
-    even, uneven = _split(pads)
+    even, uneven = split(pads)
     return (x if uneven is None else F.pad(x, uneven, value=value)), even
 
 

@@ -65,12 +65,12 @@ def _public_grad(
 
 
 def _backward() -> Callable[..., tuple[torch.Tensor | None, ...]]:
-    engine = getattr(torch.autograd.graph, "_engine_run_backward", None)
+    engine = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
     if engine is None:
         return _public_grad
 
     def run_backward(outputs: Any, inputs: Any, starts: Any, keep: bool) -> Any:
-        return engine(outputs, starts, keep, keep, inputs, True, accumulate_grad=False)
+        return engine(outputs, starts, keep, keep, inputs, True, False)
 
     return run_backward
 
