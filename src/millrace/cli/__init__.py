@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "main", "parser_of"]
 COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
     "bench": "measure how fast your own data loads, and say what holds it back",
+    "run": "run a training script in several processes, on one machine or several",
     "doctor": "look at this machine, and say what to mend and how",
     "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
@@ -38,6 +39,7 @@ options:
 examples:
   millrace quickstart           a first pipeline, in less than half a minute
   millrace bench photos/        how fast these images load, and why not faster
+  millrace run -n 4 train.py    a training in four processes
   millrace doctor               what to mend on this machine
 
 A script written for MindSpore runs with:

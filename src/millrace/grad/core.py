@@ -7,6 +7,7 @@ is asked.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,10 @@ from millrace.tensor.private import run_backward
 from millrace.tensor.storage import wrap
 
 __all__ = ["Differentiated", "detached", "differentiate", "flatten", "leaf", "mapping", "nested", "watched"]
+
+
+# What is told of a weight's place and its gradient.
+Arrived = Callable[[int, torch.Tensor], None]
 
 
 class _Depth(threading.local):
@@ -105,8 +110,12 @@ def differentiate(
     kwargs: dict[str, Any],
     has_aux: bool = False,
     sens: Any = None,
+    arrived: Arrived | None = None,
 ) -> Differentiated:
-    """Call a function and differentiate the sum of its results; with `has_aux` only of the first."""
+    """Call a function and differentiate the sum of its results; with `has_aux` only of the first.
+
+    `arrived(place, gradient)` is called as soon as the gradient of a weight is known, while others are still computed.
+    """
     for position in positions:
         if not -len(args) <= position < len(args):
             raise OperationError(f"Position index {position} is exceed input size.")
@@ -128,13 +137,32 @@ def differentiate(
             raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
         outputs = list(flatten(value[0] if has_aux else value))
         wanted = [data for data in chosen if data is not None] + raw_weights
-        found = iter(_gradients(outputs, wanted, sens, inner))
+        with _telling(raw_weights, arrived):
+            found = iter(_gradients(outputs, wanted, sens, inner))
         inputs = [
             None if data is None else _hooked(args[position], next(found))
             for position, data in zip(positions, chosen, strict=True)
         ]
         by_weight = [_hooked(weight, next(found)) for weight in weights]
     return Differentiated(value if inner else detached(value), inputs, by_weight)
+
+
+@contextmanager
+def _telling(weights: Sequence[torch.Tensor], arrived: Arrived | None) -> Iterator[None]:
+    """In here `arrived` is told of each weight's gradient."""
+    if arrived is None:
+        yield
+        return
+    hooks = [
+        weight.register_hook(functools.partial(arrived, place))
+        for place, weight in enumerate(weights)
+        if weight.requires_grad
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _hooked(tensor: Tensor, gradient: torch.Tensor) -> Tensor:

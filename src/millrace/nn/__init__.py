@@ -239,6 +239,10 @@ from millrace.nn.recurrent import (
     RNN,
     RNNCell,
 )
+from millrace.nn.reducers import (
+    DistributedGradReducer,
+    PipelineGradReducer,
+)
 from millrace.nn.schedules.dynamic import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -358,6 +362,7 @@ __all__ = [
     "DiGamma",
     "Dice",
     "DiceLoss",
+    "DistributedGradReducer",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -469,6 +474,7 @@ __all__ = [
     "ParameterUpdate",
     "Perplexity",
     "PipelineCell",
+    "PipelineGradReducer",
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",

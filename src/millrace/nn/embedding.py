@@ -7,14 +7,16 @@ from typing import Any
 from millrace import ops
 from millrace.core import dtype as mstype
 from millrace.core.dtype import DType
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.tensor import Tensor
 from millrace.ops import layers_more
+from millrace.tensor import groups
 from millrace.tensor.initializer import Normal, initializer
 from millrace.tensor.parameter import Parameter
 
 from .cell import Cell
 from .checks import check_choice, check_int, check_kind, check_positive_int
+from .sharded import ShardedEmbedding
 
 __all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
 
@@ -128,8 +130,8 @@ class EmbeddingExt(Cell):
 class EmbeddingLookup(Cell):
     """The rows of a trained table that whole numbers name; zeros for numbers that no row has.
 
-    `target`, `slice_mode`, `sparse` and `vocab_cache_size` say where MindSpore keeps and splits the table; one process
-    keeps it whole.
+    With ``slice_mode="table_row_slice"`` the rows are divided among the processes that `init` brought together, as in
+    `parallel.ShardedEmbedding`. `target`, other ways of slicing, `sparse` and `vocab_cache_size` change nothing here.
     """
 
     BATCH_SLICE, FIELD_SLICE = "batch_slice", "field_slice"
@@ -156,14 +158,22 @@ class EmbeddingLookup(Cell):
         self.vocab_cache_size = check_int(vocab_cache_size, "vocab_cache_size", owner, 0)
         self.target = check_choice(target, "target", owner, ["CPU", "DEVICE"])
         self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
-        self.embedding_table = Parameter(
-            initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table"
-        )
+        together = groups.world()
+        self._rows: ShardedEmbedding | None = None
+        if slice_mode == self.TABLE_ROW_SLICE and together is not None and together.size > 1:
+            rows = ShardedEmbedding(vocab_size, embedding_size, param_init, max_norm, dtype)
+            self.__dict__["_rows"], self.embedding_table = rows, rows.embedding_table
+        else:
+            self.embedding_table = Parameter(
+                initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table"
+            )
         if max_norm is not None and max_norm <= 0:
             raise ArgumentValueError(f"For '{owner}', the 'max_norm' must be above 0, but got {max_norm}.")
         self.max_norm = max_norm
 
     def construct(self, indices: Any) -> Any:
+        if self._rows is not None:
+            return self._rows.construct(indices)
         return layers_more.looked_up(self.embedding_table, indices, self.max_norm)
 
 
@@ -190,6 +200,11 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
             vocab_size, embedding_size, param_init, target, slice_mode, feature_num_list, max_norm, sparse,
             dtype=dtype,
         )  # fmt: skip
+        if self._rows is not None:
+            raise OperationError(
+                "For 'MultiFieldEmbeddingLookup', rows are not divided among processes: use EmbeddingLookup with "
+                "slice_mode='table_row_slice', and add the fields up after it."
+            )
         self.field_size = check_positive_int(field_size, "field_size", "MultiFieldEmbeddingLookup")
         self.operator = check_choice(
             operator, "operator", "MultiFieldEmbeddingLookup", ["SUM", "MAX", "MEAN"]

@@ -12,6 +12,7 @@ from millrace.ops.overflow import any_overflow, next_scale
 from millrace.tensor.parameter import Parameter
 
 from .cell import Cell
+from .reducers import DistributedGradReducer
 from .wrap import TrainOneStepCell
 
 __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell"]
@@ -100,8 +101,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def construct(self, *inputs: Any) -> Any:
         weights = self.weights
         scaling = ops.deepcopy(self.scale_sense)
+        self.__dict__["_unscaling"] = scaling
         loss, grads = self._differentiated(inputs, scaling)
-        grads = self.grad_reducer(tuple(ops.div(grad, scaling).astype(grad.dtype) for grad in grads))
+        grads = self._reduced(grads, scaling)
         overflow = self.process_loss_scale(self.get_overflow_status(None, grads))
         kept = [*weights, *(p for p in self.optimizer.get_parameters() if all(p is not w for w in weights))]
         before = [ops.deepcopy(each) for each in kept]
@@ -109,6 +111,19 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         for parameter, value in zip(kept, before, strict=True):
             ops.assign(parameter, ops.where(overflow, value, parameter))
         return loss, overflow, scaling
+
+    def _begin(self) -> Any:
+        """Gradients go out divided by the scale, as they come; after a hook has seen them, at the end."""
+        if not isinstance(self.grad_reducer, DistributedGradReducer):
+            return None
+        arrived = self.grad_reducer.begin(self.__dict__["_unscaling"])
+        self.__dict__["_on_their_way"] = arrived is not None
+        return arrived
+
+    def _reduced(self, grads: Any, scaling: Any) -> Any:
+        if self.__dict__.get("_on_their_way"):
+            return self.grad_reducer(grads)
+        return self.grad_reducer(tuple(ops.div(grad, scaling).astype(grad.dtype) for grad in grads))
 
     def set_sense_scale(self, sens: Any) -> None:
         """Another scale."""

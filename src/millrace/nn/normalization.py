@@ -9,8 +9,13 @@ from millrace.core import dtype as mstype
 from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.ops import layers
+from millrace.ops.collective_norm import normalised_over
+from millrace.parallel.communication import create_group
+from millrace.tensor import groups
+from millrace.tensor.groups import WORLD
 from millrace.tensor.initializer import initializer
 from millrace.tensor.parameter import Parameter
+from millrace.tensor.storage import wrap
 
 from .cell import Cell
 from .checks import check_bool, check_choice, check_kind, check_number, check_positive_int
@@ -133,7 +138,14 @@ class BatchNorm2d(Batch):
 
 
 class SyncBatchNorm(Batch):
-    """BatchNorm2d over the batches of all processes; with one process, over its own."""
+    """BatchNorm2d over the batches of all processes; with one process, over its own.
+
+    `process_groups` are lists of ranks, each of which normalises for itself: ``[[0, 1], [2, 3]]``. All processes make
+    the layer, since they make the groups together.
+
+    >>> SyncBatchNorm(3)(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
 
     ndims = (2, 4)
 
@@ -156,6 +168,52 @@ class SyncBatchNorm(Batch):
             use_batch_statistics, "NCHW", dtype,
         )  # fmt: skip
         self.process_groups = process_groups
+        self._group = WORLD if process_groups is None else _group_of(process_groups)
+
+    def construct(self, x: Any) -> Any:
+        by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        alone = groups.world() is None or groups.find(self._group).size == 1
+        if alone or not by_batch or x.ndim not in self.ndims:
+            return super().construct(x)
+        return wrap(
+            normalised_over(
+                x._torch,
+                self.gamma._torch,
+                self.beta._torch,
+                self.moving_mean._torch,
+                self.moving_variance._torch,
+                self.share,
+                self.eps,
+                self._group,
+            )
+        )
+
+
+def _group_of(process_groups: Any) -> str:
+    """The group of this process among lists of ranks; the groups are made where they are not there yet."""
+    rows = process_groups
+    if not isinstance(rows, (list, tuple)) or not all(isinstance(each, (list, tuple)) for each in rows):
+        raise ArgumentTypeError(
+            f"For 'SyncBatchNorm', 'process_groups' must be a list of lists of ranks, but got {rows!r}."
+        )
+    ranks = [rank for each in rows for rank in each]
+    if len(set(ranks)) != len(ranks):
+        raise ArgumentValueError(
+            f"For 'SyncBatchNorm', a rank may be in one of 'process_groups' only, but got {rows!r}."
+        )
+    world = groups.find(WORLD, "SyncBatchNorm")
+    mine = ""
+    for each in rows:
+        name = "sync_bn_" + "_".join(map(str, each))
+        if name not in groups.known():
+            create_group(name, list(each))
+        if world.rank in each:
+            mine = name
+    if not mine:
+        raise ArgumentValueError(
+            f"For 'SyncBatchNorm', rank {world.rank} is in none of 'process_groups' {rows!r}."
+        )
+    return mine
 
 
 class BatchNorm3d(Cell):

@@ -12,10 +12,13 @@ from millrace.core.tensor import Tensor
 from millrace.grad.core import differentiate
 from millrace.grad.operation import GradOperation
 from millrace.grad.products import jvp, vjp
+from millrace.parallel.parameters import broadcast_parameters
+from millrace.tensor import modes, parallel_context
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
 from .cell import Cell
 from .checks import check_positive_int
+from .reducers import DistributedGradReducer
 from .shaping import Identity
 
 __all__ = [
@@ -177,8 +180,16 @@ class TrainOneStepCell(Cell):
         self.sens = 1.0 if sens is None else sens
         self.sense_flag = sens is not None
         self.return_grad = return_grad
-        # gradients of other processes would be added here
-        self.reducer_flag, self.grad_reducer = False, Identity()
+        self.reducer_flag = parallel_context.reduces_gradients()
+        # the gradients of other processes are added here
+        self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
+        self._alike = not parallel_context.get_auto_parallel_context("parameter_broadcast")
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if not self._alike and not modes.state.recording:
+            self.__dict__["_alike"] = True
+            broadcast_parameters(self.get_parameters())
+        return super().__call__(*inputs, **kwargs)
 
     def construct(self, *inputs: Any) -> Any:
         loss, grads = self._differentiated(inputs, self._sens() if self.sense_flag else None)
@@ -192,12 +203,19 @@ class TrainOneStepCell(Cell):
         return self.sens
 
     def _differentiated(self, inputs: tuple[Any, ...], sens: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The loss, and gradients of it times `sens`."""
+        """The loss, and gradients of it times `sens`; where there are others, they go out as they come."""
+        arrived = self._begin()
         if sens is None:
-            made = differentiate(self.network, (), list(self.weights), inputs, {})
+            made = differentiate(self.network, (), list(self.weights), inputs, {}, arrived=arrived)
             return made.value, tuple(made.weights)
-        made = differentiate(_scaled(self.network, sens), (), list(self.weights), inputs, {}, has_aux=True)
+        made = differentiate(
+            _scaled(self.network, sens), (), list(self.weights), inputs, {}, has_aux=True, arrived=arrived
+        )
         return made.value[1], tuple(made.weights)
+
+    def _begin(self) -> Any:
+        """What is told of gradients as they come, where they go to other processes."""
+        return self.grad_reducer.begin() if isinstance(self.grad_reducer, DistributedGradReducer) else None
 
 
 def _scaled(network: Callable[..., Any], sens: Any) -> Callable[..., Any]:

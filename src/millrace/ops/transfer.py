@@ -6,6 +6,7 @@ make the same calls in the same order. Each begins, and gives what to wait for; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +46,7 @@ class Pending:
             for each in self.work:
                 each.wait()
         except (RuntimeError, ValueError) as error:
-            raise _lost(self.name, error) from error
+            raise _lost(self.name, error) from None
         self.work = []
         if self.last is not None:
             self.last()
@@ -70,7 +71,7 @@ def _operator(schema: str) -> Callable[[Begin], Begin]:
             except MillraceError:
                 raise
             except (RuntimeError, ValueError) as error:
-                raise _lost(name, error) from error
+                raise _lost(name, error) from None
 
         BEGIN[name] = begin
         _library.define(schema)
@@ -82,6 +83,8 @@ def _operator(schema: str) -> Callable[[Begin], Begin]:
 
 def _lost(name: str, error: Exception) -> OperationError:
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    # gloo begins with a line of its source and ends with advice
+    text = re.sub(r"^\[[^\]]*\.\w+:\d+\] ", "", text).partition(". This is typically")[0]
     here = world()
     who = f"rank {here.rank} of {here.size}" if here else "this process"
     return OperationError(

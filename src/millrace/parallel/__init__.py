@@ -5,6 +5,8 @@ from __future__ import annotations
 from millrace.core.lazy import lazy
 
 _PLACES = {
+    "millrace.nn.sharded": ("ShardedEmbedding",),
+    "millrace.parallel.states": ("gather_states", "load_states"),
     "millrace.parallel.parameters": (
         "broadcast_parameters",
         "merge_sliced_parameter",

@@ -17,6 +17,7 @@ from millrace.tensor import groups, parallel_context
 from millrace.tensor.context import get_context, set_context
 from millrace.tensor.groups import WORLD, Group
 
+from .ending import watch_for_end
 from .environment import Place, read_place
 
 __all__ = [
@@ -124,6 +125,7 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
             "may they reach that address?"
         ) from error
     _here[:] = [(place, store)]
+    watch_for_end(store, rank, place.size)
     groups.enter(Group(WORLD, tuple(range(place.size)), rank, dist.group.WORLD))
     GlobalComm.INITED = True
     GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"

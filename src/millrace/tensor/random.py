@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from millrace.core.seeds import current, on_seed
 
-__all__ = ["generator", "seeded", "set_states", "states"]
+__all__ = ["drawing_from", "generator", "seeded", "set_states", "states"]
 
 _initial: list[torch.Generator] = []
 # The generators of operations that were given a seed of their own: each goes on from call to call.
@@ -21,6 +24,17 @@ def generator() -> torch.Generator:
         made.manual_seed(torch.seed() % 2**63 if seed is None else seed)
         _initial.append(made)
     return _initial[0]
+
+
+@contextmanager
+def drawing_from(other: torch.Generator) -> Iterator[None]:
+    """In here initialisers draw from another generator."""
+    own = generator()
+    _initial[0] = other
+    try:
+        yield
+    finally:
+        _initial[:] = [own]
 
 
 def seeded(seed: int | None, seed2: int = 0, device: torch.device | None = None) -> torch.Generator | None:

@@ -10,6 +10,7 @@ import torch
 
 from millrace.core.errors import ArgumentValueError
 from millrace.ops.sparse_tensors import RowTensor
+from millrace.parallel.states import DividedParameters
 from millrace.tensor.private import foreach
 from millrace.tensor.storage import unwrap
 
@@ -29,6 +30,7 @@ class ListOptimizer(Optimizer):
     some rows come to it whole, or, where it says `takes_rows`, change those rows only.
     """
 
+    _support_parallel_optimizer = True
     slots: tuple[str, ...] = ()
     takes_rows = False
     # weight decay is part of the gradient; where it is not, `update` gets it as the attribute `_shrink`
@@ -65,6 +67,8 @@ class ListOptimizer(Optimizer):
                             as_rows(grads[place]),
                             *(slot[place]._torch for slot in kept),
                         )
+            if isinstance(self._parameters, DividedParameters):
+                self._parameters.share()
         return (True,) * self.param_length
 
     def _update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:

@@ -15,6 +15,7 @@ from millrace.nn.cell import Cell
 from millrace.nn.checks import check_float, check_kind
 from millrace.nn.containers import CellList
 from millrace.ops.sparse_tensors import RowTensor
+from millrace.parallel.states import DividedParameters, divided
 from millrace.tensor.context import get_context
 from millrace.tensor.parameter import Parameter, ParameterTuple
 from millrace.tensor.private import foreach
@@ -78,8 +79,11 @@ class Optimizer(Cell):
         self._unique = not any(param.unique for param in self._parameters)
         self.param_length = len(self._parameters)
         self.cache_enable = tuple(param.cache_enable for param in self._parameters)
-        self.use_parallel, self.param_rank = False, None
+        self.use_parallel = False
+        self.param_rank: tuple[int, ...] | None = None  # whose each is
         self.optim_filter = (True,) * self.param_length
+        if self._support_parallel_optimizer:
+            self._divide()
         self.add_flags(skip_auto_parallel_compile=True)
 
     def _read(self, rate: Any, given: list[Any], weight_decay: Any, grouped: bool) -> None:
@@ -125,6 +129,13 @@ class Optimizer(Cell):
         else:
             self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in given)
             self.weight_decay, self.dynamic_decay_flags = tensors[0], changing[0]
+
+    def _divide(self) -> None:
+        """Where the context asks for it, this process keeps the state of some parameters and changes those."""
+        mine = divided(self._parameters)
+        if isinstance(mine, DividedParameters):
+            self._parameters = mine
+            self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.mine
 
     def construct(self, *hyper_params: Any) -> Any:
         """Change the parameters; every optimizer writes its own."""
