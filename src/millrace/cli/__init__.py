@@ -21,6 +21,8 @@ COMMANDS = {
     "doctor": "look at this machine, and say what to mend and how",
     "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
+    "inspect": "count the parameters of a checkpoint, by layer, without loading it",
+    "convert": "turn weights of PyTorch into a checkpoint, and back",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
 

@@ -24,6 +24,7 @@ __all__ = [
     "is_remote",
     "remote_exists",
     "remote_glob",
+    "remove",
     "upload",
 ]
 
@@ -176,3 +177,9 @@ def upload(local: Path, address: str | RemotePath) -> None:
             raise OSError(f"{sent} bytes were sent, {size} arrived")
 
     RETRIES("uploading", str(address), put)
+
+
+def remove(address: str | RemotePath) -> None:
+    """Remove a file."""
+    fs, path = file_system(address)
+    RETRIES("removing", str(address), lambda: fs.rm_file(path))

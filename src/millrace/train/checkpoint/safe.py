@@ -101,3 +101,28 @@ def _summed(tensor: torch.Tensor) -> bytes | memoryview:
         if 0 <= count <= 1 << 28 and not tensor.is_complex():
             return bytes(count)
     return raw(tensor)
+
+
+def listing(path: Path) -> list[tuple[str, str, tuple[int, ...], int]]:
+    """(name, type, shape, bytes) of each tensor, as the head of the file says."""
+    import json
+
+    read(path, lambda name: False)  # the library checks the head against the file
+    with path.open("rb") as file:
+        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return [
+        (
+            name,
+            _TYPES.get(one["dtype"], one["dtype"]),
+            tuple(one["shape"]),
+            one["data_offsets"][1] - one["data_offsets"][0],
+        )
+        for name, one in head.items()
+        if name != "__metadata__"
+    ]
+
+
+_TYPES = {
+    "BOOL": "Bool", "U8": "UInt8", "I8": "Int8", "U16": "UInt16", "I16": "Int16", "U32": "UInt32", "I32": "Int32",
+    "U64": "UInt64", "I64": "Int64", "F16": "Float16", "BF16": "BFloat16", "F32": "Float32", "F64": "Float64",
+}  # fmt: skip

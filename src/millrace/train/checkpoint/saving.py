@@ -14,7 +14,13 @@ from .entries import Entry, appended, entries_of, on_host
 from .files import atomic
 from .places import FORMATS, name_to_save, placed
 
-__all__ = ["async_ckpt_thread_status", "save_checkpoint", "wait_for_checkpoints"]
+__all__ = [
+    "async_ckpt_thread_status",
+    "check_cipher",
+    "check_options",
+    "save_checkpoint",
+    "wait_for_checkpoints",
+]
 
 
 def save_checkpoint(
@@ -48,7 +54,12 @@ def save_checkpoint(
         )
     entries = entries_of(save_obj, choice_func)
     name = name_to_save(ckpt_file_name, format)
-    _check(integrated_save, async_save, enc_key, enc_mode, crc_check, format, kwargs)
+    check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, format)
+    redundancy = kwargs.get("remove_redundancy")
+    if not isinstance(redundancy, (bool, type(None))):
+        raise ArgumentValueError(
+            f"The parameter 'remove_redundancy' must be isinstance of {(type(None), bool)}, but got {redundancy}."
+        )
     later = {entry.name: entry for entry in appended(append_dict)}
     entries = [later.pop(entry.name, entry) for entry in entries] + list(later.values())
     write = functools.partial(
@@ -59,7 +70,7 @@ def save_checkpoint(
         mode=enc_mode,
         crc=crc_check,
         format=format,
-        redundancy=kwargs.get("remove_redundancy"),
+        redundancy=redundancy,
     )
     background.wait()
     if async_save:
@@ -89,9 +100,8 @@ def _write(
             ckpt.write(draft, entries, by_rows, key, mode, crc)
 
 
-def _check(
-    integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: Any, format: str, others: dict[str, Any]
-) -> None:
+def check_options(integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: Any, format: str) -> None:
+    """Refuse options that cannot be, each or together."""
     if not isinstance(integrated, bool):
         raise ArgumentTypeError(f"The input value must be a bool, but got {type(integrated).__name__}.")
     if not isinstance(asynchronous, (bool, str)):
@@ -107,11 +117,6 @@ def _check(
     check_cipher(key, mode, "enc")
     if not isinstance(crc, bool):
         raise ArgumentValueError(f"The parameter 'crc_check' must be isinstance of {bool}, but got {crc}.")
-    redundancy = others.get("remove_redundancy")
-    if not isinstance(redundancy, (bool, type(None))):
-        raise ArgumentValueError(
-            f"The parameter 'remove_redundancy' must be isinstance of {(type(None), bool)}, but got {redundancy}."
-        )
     if format == "safetensors":
         for word, value, default in (("enc_key", key, None), ("enc_mode", mode, "AES-GCM")):
             if value != default:
