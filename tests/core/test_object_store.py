@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -20,45 +11,12 @@ from millrace.core.errors import MillraceError
 from millrace.core.object_store import s3_file_system
 from millrace.core.remote import remote_exists, remote_glob
 from millrace.mindrecord import FileWriter
+from tests.s3 import server, store
+
+__all__ = ["server", "store"]  # fixtures
 
 pytest.importorskip("obstore")
 pytest.importorskip("moto")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:
-        try:
-            _make_bucket(address, process)
-            yield address
-        finally:
-            process.kill()
-
-
-def _make_bucket(address: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        assert process.poll() is None, "moto's server ended"
-        try:
-            request = urllib.request.Request(f"{address}/bucket", method="PUT")
-            with urllib.request.urlopen(request, timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)  # it is not up yet
-    raise AssertionError("moto's server did not answer")
-
-
-@pytest.fixture
-def store(server: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL", server)
-    monkeypatch.setitem(os.environ, "AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", "secret")
-    return server
 
 
 def write(address: str, rows: int, shards: int = 1) -> None:

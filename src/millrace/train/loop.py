@@ -25,13 +25,17 @@ class Training:
         self.context = RunContext(params)
         # finished epochs, and steps of the one under way
         self.epoch = self.step_in_epoch = 0
+        # whether the data of that epoch have come to their end, which the next position lies behind
+        self._between = False
         self.seconds = 0.0
         # batches in a sunk epoch; None: an epoch is what the dataset says
         self.sink: int | None = None
 
     def position(self) -> Position:
         """Where the training stands after the last step."""
-        return Position(self.epoch, self.params.cur_step_num, self.step_in_epoch, self.feed.state())
+        full = self.sink is not None and self.step_in_epoch >= self.sink
+        epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
+        return Position(epoch, self.params.cur_step_num, steps, self.feed.state())
 
     def run(
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
@@ -42,6 +46,7 @@ class Training:
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
             self.epoch, self.step_in_epoch, done = epoch, done, 0
+            self._between = False
             tell("on_train_epoch_begin", context)
             self._epoch()
             if after_epoch is not None:
@@ -66,6 +71,8 @@ class Training:
                 self._step((inputs,), 1)
                 if self.context.get_stop_requested():
                     break
+            else:
+                self._between = True
         self.seconds += time.perf_counter() - began
 
     def _step(self, batches: Iterable[Any], count: int) -> None:

@@ -15,6 +15,7 @@ from millrace.nn.wrap import WithEvalCell, WithLossCell
 from millrace.tensor.parallel_context import get_auto_parallel_context
 
 from .callbacks.base import CallbackList, CallbackParams
+from .checkpoint.continuing import position_in
 from .feeding import Feed, Position, batches_in, sinks_here
 from .loop import Training, evaluate
 from .mixed_precision.networks import build_train_network, check_level
@@ -106,6 +107,7 @@ class Model:
         # whether the net trains; another Model, or the user, may have said otherwise since
         self._trains: bool | None = None
         self._continue_at: Position | None = None
+        self._resumed_from: str | None = None
         # the shape of inputs that the net was trained with, its number of rows left open
         self._shape_seen: tuple[Any, ...] | None = None
         self._training: Training | None = None
@@ -183,6 +185,8 @@ class Model:
         dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        *,
+        resume: str | None = None,
     ) -> None:
         """Train for `epoch` epochs.
 
@@ -190,9 +194,12 @@ class Model:
         batches wherever the dataset's own epochs end, and in graph mode callbacks are called once for all of them.
         `initial_epoch` is the number of epochs that lie behind: those from it to `epoch` are trained.
 
-        `train_dataset` is a dataset, or any collection of batches.
+        `train_dataset` is a dataset, or any collection of batches. `resume` is a file that ``ModelCheckpoint`` wrote,
+        or the folder they lie in: the run goes on from it, from the newest good one, to the same bits as a run that was
+        never stopped; a folder without any begins anew.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "train", "argument")
+        self._go_on_from(resume)
         self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
     def fit(
@@ -206,6 +213,8 @@ class Model:
         valid_dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        *,
+        resume: str | None = None,
     ) -> None:
         """Train, with an evaluation on `valid_dataset` after every `valid_frequency` epochs, or after those listed.
 
@@ -234,9 +243,14 @@ class Model:
                 return finished % valid_frequency == 0
             return finished in valid_frequency
 
+        self._go_on_from(resume)
         self._train(
             epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, due
         )
+
+    def _go_on_from(self, place: str | None) -> None:
+        found = None if place is None else position_in(place, self._train_network)
+        self._resumed_from, self._continue_at = found or (None, self._continue_at)
 
     def _check(
         self, epoch: int, sinks: bool, sink_size: int, initial_epoch: int, method: str, word: str
@@ -293,6 +307,7 @@ class Model:
             network=self._network,
             optimizer=self._optimizer,
             parallel_mode=get_auto_parallel_context("parallel_mode"),
+            resumed_from=self._resumed_from,
             train_dataset=dataset,
             train_dataset_element=None,
             train_network=self._train_network,

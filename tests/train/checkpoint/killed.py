@@ -24,7 +24,16 @@ import torch
 import millrace as ms
 import millrace.dataset as ds
 from millrace import Tensor, nn, ops
-from millrace.train import load_training, save_training, wait_for_checkpoints
+from millrace.train import (
+    Callback,
+    CheckpointConfig,
+    DynamicLossScaleManager,
+    Model,
+    ModelCheckpoint,
+    load_training,
+    save_training,
+    wait_for_checkpoints,
+)
 from millrace.train.checkpoint import ckpt
 
 EPOCHS, EVERY = 3, 3
@@ -91,6 +100,54 @@ def run(folder: Path, kill, mode: str, beside: bool) -> tuple[int, str]:
     return began, digest.hexdigest()
 
 
+class Killer(Callback):
+    """Dies after the computing of a step, before anything is saved of it."""
+
+    def __init__(self, kill):
+        self.kill = kill
+
+    def on_train_step_end(self, run_context):
+        step = run_context.original_args().cur_step_num
+        if self.kill == ["step", step]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if step % EVERY == 0:
+            arm(self.kill, step // EVERY)
+
+
+class Began(Callback):
+    def on_train_begin(self, run_context):
+        self.step = run_context.original_args().cur_step_num
+
+
+class Noisy(nn.Cell):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def construct(self, x, y):
+        return self.net(x + ops.standard_normal(x.shape), y)
+
+
+def run_model(folder: Path, kill, beside: bool) -> tuple[int, str]:
+    """The same with Model.train, whose callback saves and whose argument resumes."""
+    torch.set_num_threads(1)
+    ms.set_context(mode=ms.GRAPH_MODE)
+    ms.set_seed(5)
+    net = Noisy(Net())
+    optimizer = nn.Momentum(net.trainable_params(), nn.cosine_decay_lr(0.0, 0.05, 24, 8, 3), 0.9)
+    model = Model(
+        net, None, optimizer, loss_scale_manager=DynamicLossScaleManager(2**4, 2, 5), amp_level="O0"
+    )
+    began = Began()
+    config = CheckpointConfig(save_checkpoint_steps=EVERY, keep_checkpoint_max=2, async_save=beside)
+    callbacks = [began, Killer(kill), ModelCheckpoint("run", str(folder), config)]
+    model.train(EPOCHS, pipeline(), callbacks=callbacks, resume=str(folder))
+    digest = hashlib.sha256()
+    for _, param in model.train_network.parameters_and_names():
+        digest.update(param.name.encode() + param.asnumpy().tobytes())
+    return began.step, digest.hexdigest()
+
+
 def arm(kill, saves: int) -> None:
     """Set the trap for this save."""
     if kill is None or kill[0] == "step" or kill[-1 if kill[0] == "call" else 1] != saves:
@@ -118,7 +175,9 @@ def forked(folder: Path, kill, mode: str, beside: bool) -> dict:
     if not pid:
         try:
             os.close(told)
-            began, digest = run(folder, kill, mode, beside)
+            began, digest = (
+                run_model(folder, kill, beside) if mode == "model" else run(folder, kill, mode, beside)
+            )
             os.write(tell, json.dumps({"began": began, "digest": digest}).encode())
             os._exit(0)
         except BaseException:
