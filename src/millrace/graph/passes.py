@@ -9,7 +9,7 @@ import torch
 
 from .recording import Recorded, Slot
 
-__all__ = ["PASSES", "slots_in"]
+__all__ = ["PASSES", "Calls", "renamed_call", "slots_in"]
 
 # A view of something that lives outside is one for good: its storage is never exchanged.
 _VIEWS = frozenset(
@@ -46,7 +46,8 @@ def _renamed(value: Any, names: dict[Slot, Slot]) -> Any:
     return value
 
 
-def _rename(call: Recorded, names: dict[Slot, Slot]) -> Recorded:
+def renamed_call(call: Recorded, names: dict[Slot, Slot]) -> Recorded:
+    """The call with the slots of its arguments under other names."""
     if not names:
         return call
     return call._replace(args=_renamed(call.args, names), kwargs=_renamed(call.kwargs, names))
@@ -57,7 +58,7 @@ def fold_views(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, 
     names: dict[Slot, Slot] = {}
     left: list[Recorded] = []
     for call in calls:
-        call = _rename(call, names)
+        call = renamed_call(call, names)
         slots = list(slots_in((call.args, call.kwargs)))
         fixed = all(slot.kind == "out" for slot in slots)
         if call.func._schema.name in _VIEWS and call.form == "one" and slots and fixed:
@@ -91,7 +92,7 @@ def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[
     turned: dict[Slot, Slot] = {}
     left: list[Recorded] = []
     for call in calls:
-        call = _rename(call, names)
+        call = renamed_call(call, names)
         if call.func._schema.name == "aten::t" and call.form == "one":
             given, result = call.args[0], call.results[0]
             assert result is not None

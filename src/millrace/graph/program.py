@@ -19,6 +19,7 @@ from millrace.tensor.private import below_autograd
 from .passes import PASSES, slots_in
 from .quick import quickest
 from .recording import Recorded, Recorder, Slot
+from .reuse import write_over
 
 __all__ = ["Program"]
 
@@ -37,6 +38,8 @@ class Program:
         for apply in PASSES:
             calls, names = apply(calls, set(kept), self.outside)
             kept = [names.get(slot, slot) for slot in kept]
+        calls, names = write_over(calls, set(kept), recorder.kinds, recorder.shares)
+        kept = [names.get(slot, slot) for slot in kept]
         self.calls, self.results = calls, kept
         self._run = self._compile()
 

@@ -8,6 +8,7 @@ reference so that later writes to it are seen.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -71,6 +72,9 @@ class Recorder(TorchDispatchMode):
         self.leaving: Leaving | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
         self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
+        # of results: shape, type, strides and device; and in whose storage those are that have none of their own
+        self.kinds: dict[Slot, Any] = {}
+        self.shares: dict[Slot, Slot] = {}
         for number, tensor in enumerate(inputs):
             self._name(tensor, Slot("in", number))
 
@@ -140,7 +144,10 @@ class Recorder(TorchDispatchMode):
         if name in _WITH_NUMBERS and not kwargs and len(args) == 2:
             func, args = self._with_tensor(func, *args)
         given = self._template(args), self._template(kwargs)
+        known = self.temps
         results, form = self._results(made)
+        if self.temps > known:
+            self._describe(made, (args, kwargs), known)
         if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
             return  # a fact about types, say: the same in every replay
         if form == "other":
@@ -170,6 +177,17 @@ class Recorder(TorchDispatchMode):
             return tuple(None if m is None else self._result(m) for m in made), "many"
         return (), "other"
 
+    def _describe(self, made: Any, given: Any, known: int) -> None:
+        """Note what new results are, and which argument's storage they are in, if it is one's."""
+        storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(given)}
+        for tensor in _tensors(made):
+            slot = self.slot_of(tensor)
+            if slot.kind == "temp" and slot.number >= known:
+                self.kinds[slot] = tensor.shape, tensor.dtype, tensor.stride(), tensor.device
+                holder = storages.setdefault(_storage(tensor), slot)
+                if holder != slot:
+                    self.shares[slot] = holder
+
     def _result(self, tensor: torch.Tensor) -> Slot:
         known = self._slots.get(id(tensor))
         if known is not None and known[0]() is tensor:
@@ -178,3 +196,20 @@ class Recorder(TorchDispatchMode):
         self.temps += 1
         self._name(tensor, slot)
         return slot
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors inside arguments or results."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _tensors(part)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """Where its memory begins; 0 for all that have none, such as empty and sparse tensors."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
