@@ -37,16 +37,35 @@ FILES: dict[str, tuple[str, str]] = {
         "Operations with NumPy's names and arguments: ``import millrace.numpy as mnp``.",
     ),
     "scipy.linalg": ("scipy/linalg.py", "Linear algebra with SciPy's names and arguments."),
+    "mint.optim": ("mint/optim/__init__.py", "Optimizers with PyTorch's arguments and formulas."),
+    "experimental.optim": (
+        "experimental/optim/__init__.py",
+        "Optimizers with PyTorch's arguments: groups of parameters are dicts.",
+    ),
+    "experimental.optim.lr_scheduler": (
+        "experimental/optim/lr_scheduler.py",
+        "Schedulers of the learning rates of an optimizer's groups.",
+    ),
+}
+# Faces that are made from the ``__all__`` of the files in a folder; what is in them is not in nn.
+FOLDERS = {
+    "mint.nn": "nn/mint",
+    "mint.optim": "nn/param_groups/mint",
+    "experimental.optim": "nn/param_groups/optim",
+    "experimental.optim.lr_scheduler": "nn/param_groups/schedules",
 }
 PARENTS = {
     "mint/nn/__init__.py": "Neural networks with PyTorch's names and arguments.",
     "scipy/__init__.py": "Functions with SciPy's names and arguments.",
+    "experimental/__init__.py": "What MindSpore calls experimental.",
 }
 # Sub-packages that a face hands out as attributes.
 CHILDREN = {
-    "mint": ("distributed", "linalg", "nn", "special"),
+    "mint": ("distributed", "linalg", "nn", "optim", "special"),
     "mint.nn": ("functional",),
     "scipy": ("linalg",),
+    "experimental": ("optim",),
+    "experimental.optim": ("lr_scheduler",),
 }
 METRICS = (
     "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
@@ -88,7 +107,7 @@ def faces() -> dict[str, dict[str, tuple[str, str]]]:
 
 def texts() -> dict[Path, str]:
     """Every generated file and what it should say."""
-    known = {**faces(), "mint.nn": layers("nn/mint")}
+    known = {**faces(), **{face: layers(folder) for face, folder in FOLDERS.items()}}
     made = {ROOT / name: _face(face, doc, known) for face, (name, doc) in FILES.items() if face in known}
     for name, doc in PARENTS.items():
         if any(path.is_relative_to((ROOT / name).parent) for path in made):
@@ -104,7 +123,7 @@ def layers(folder: str = "nn") -> dict[str, tuple[str, str]]:
     listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())["nn"]
     found = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
-        if folder == "nn" and path.is_relative_to(ROOT / "nn/mint"):
+        if folder == "nn" and any(path.is_relative_to(ROOT / other) for other in FOLDERS.values()):
             continue
         module = ".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts))
         for node in ast.parse(path.read_text()).body:

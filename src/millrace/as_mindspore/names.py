@@ -45,7 +45,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "mindspore.mint.linalg": ("millrace.mint.linalg",),
     "mindspore.mint.nn": ("millrace.mint.nn", "millrace.nn", *_WING),
     "mindspore.mint.nn.functional": ("millrace.mint.nn.functional",),
-    "mindspore.mint.optim": ("millrace.mint.optim", *_WING),
+    "mindspore.mint.optim": ("millrace.mint.optim", "millrace.experimental.optim", *_WING),
     "mindspore.mint.special": ("millrace.mint.special",),
     "mindspore.nn": ("millrace.nn", *_WING, "millrace.train"),
     "mindspore.nn.probability": ("millrace.nn.probability",),

@@ -266,7 +266,7 @@ from millrace.ops.statistics import (
     var_mean_mint as var_mean,
 )
 
-from . import distributed, linalg, nn, special
+from . import distributed, linalg, nn, optim, special
 
 __all__ = [
     "abs",
@@ -410,6 +410,7 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "optim",
     "outer",
     "permute",
     "polar",

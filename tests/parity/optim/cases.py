@@ -33,6 +33,29 @@ def plain(name: str, *args: Any, **kwargs: Any) -> Make:
     return lambda ms, params: getattr(ms.nn, name)(params, *args, **kwargs)
 
 
+def other(face: str, name: str, *args: Any, **kwargs: Any) -> dict[str, Case]:
+    """An optimizer with PyTorch's arguments: alone, with decay, in groups."""
+
+    def make(ms: Any, given: Any, more: dict[str, Any]) -> Any:
+        found = ms.experimental.optim if face == "experimental" else ms.mint.optim
+        return getattr(found, name)(given, *args, **{**kwargs, **more})
+
+    better = NO_KERNEL if face == "mint" else ""
+    cases = {
+        "plain": lambda ms, p: make(ms, p, {}),
+        "all": lambda ms, p: make(ms, p, {"weight_decay": 0.1, "maximize": True}),
+        "groups": lambda ms, p: make(ms, split(p, {"lr": 0.05}, {"weight_decay": 0.1}), {}),
+    }
+    if name == "Rprop":
+        cases.pop("all")
+    if name in ("NAdam", "RAdam"):
+        cases["all"] = lambda ms, p: make(ms, p, {"weight_decay": 0.1})
+    return {
+        f"{face} {name}, {what}": Case(each, steps=6, within=5e-6, better=better)
+        for what, each in cases.items()
+    }
+
+
 def split(params: list[Any], first: dict[str, Any], second: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"params": params[:2], **first}, {"params": params[2:], **second}]
 
@@ -206,6 +229,32 @@ CASES: dict[str, Case] = {
         lambda ms, p: ms.nn.LARS(ms.nn.SGD(p, [0.1, 0.2, 0.3, 0.4], weight_decay=0.1), use_clip=True),
         better=NO_KERNEL,
     ),
+    **other("experimental", "Adam", lr=0.1, betas=(0.8, 0.9)),
+    "experimental Adam, amsgrad": Case(
+        lambda ms, p: ms.experimental.optim.Adam(p, 0.1, betas=(0.9, 0.5), amsgrad=True),
+        better="MindSpore's takes amsgrad and leaves it out",
+    ),
+    **other("experimental", "AdamW", lr=0.1),
+    "experimental AdamW, amsgrad": Case(
+        lambda ms, p: ms.experimental.optim.AdamW(p, 0.1, betas=(0.9, 0.5), amsgrad=True)
+    ),
+    "experimental SGD, flat": Case(lambda ms, p: ms.experimental.optim.SGD(p, 0.1, weight_decay=0.1)),
+    **other("experimental", "SGD", lr=0.1, momentum=0.9, dampening=0.3),
+    "experimental SGD, nesterov": Case(
+        lambda ms, p: ms.experimental.optim.SGD(p, 0.1, momentum=0.9, nesterov=True)
+    ),
+    **other("experimental", "Adadelta", lr=0.5),
+    **other("experimental", "Adagrad", lr=0.1, lr_decay=0.2),
+    **other("experimental", "Adamax", lr=0.1),
+    **other("experimental", "ASGD", lr=0.1, t0=1.0, lambd=0.01),
+    **other("experimental", "NAdam", lr=0.1),
+    **other("experimental", "RAdam", lr=0.1, betas=(0.9, 0.9)),
+    **other("experimental", "RMSprop", lr=0.1, momentum=0.5, centered=True),
+    "experimental RMSprop, flat": Case(lambda ms, p: ms.experimental.optim.RMSprop(p, 0.1)),
+    **other("experimental", "Rprop", lr=0.1),
+    **other("mint", "Adam", lr=0.1),
+    **other("mint", "AdamW", lr=0.1),
+    **other("mint", "SGD", lr=0.1, momentum=0.9),
 }
 
 RATES = """nn.ExponentialDecayLR(0.1, 0.9, 4)
@@ -258,3 +307,45 @@ nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 1, 1)
 nn.warmup_lr(-1.0, 6, 2, 1)
 nn.warmup_lr(0.1, 6, 2, 0)
 nn.warmup_lr(1, 6, 2, 1)""".splitlines()
+
+SCHEDULERS = """StepLR(opt, 3, 0.5)
+LinearLR(opt, 0.5, 0.9, 4)
+ConstantLR(opt, 0.5, 3)
+ExponentialLR(opt, 0.9)
+PolynomialLR(opt, 5, 0.5)
+LambdaLR(opt, lambda epoch: 0.9 ** epoch)
+LambdaLR(opt, [lambda epoch: 0.9 ** epoch, lambda epoch: 1 / (1 + epoch)])
+MultiplicativeLR(opt, lambda epoch: 0.9)
+MultiStepLR(opt, [2, 4, 4], 0.5)
+CosineAnnealingLR(opt, 3, 0.1)
+CosineAnnealingWarmRestarts(opt, 3)
+CosineAnnealingWarmRestarts(opt, 2, 2, 0.1)
+CyclicLR(opt, 0.1, 0.5, 2, 3)
+CyclicLR(opt, [0.1, 0.2], [0.5, 0.6], 2, mode="triangular2")
+CyclicLR(opt, 0.1, 0.5, 2, mode="exp_range", gamma=0.9)
+SequentialLR(opt, [ConstantLR(opt, 0.5, 2), ExponentialLR(opt, 0.9)], [3])
+SequentialLR(opt, [LinearLR(opt, 0.5), StepLR(opt, 2), CosineAnnealingLR(opt, 4)], [3, 6])
+ReduceLROnPlateau(opt, "min", 0.5, 1)
+ReduceLROnPlateau(opt, "max", 0.5, 0, 0.1, "abs", 1, [0.2, 0.1])
+StepLR(opt, 3.0)
+StepLR(opt, 3, 1)
+StepLR(3, 3)
+LinearLR(opt, 1.5)
+LinearLR(opt, 0.5, -1.0)
+LinearLR(opt, total_iters=2.0)
+ConstantLR(opt, 2.0)
+ExponentialLR(opt, 1)
+PolynomialLR(opt, 5, -1.0)
+LambdaLR(opt, [len])
+MultiStepLR(opt, (2, 3))
+MultiStepLR(opt, [2.0])
+CosineAnnealingLR(opt, 3.0)
+CosineAnnealingWarmRestarts(opt, 0)
+CosineAnnealingWarmRestarts(opt, 3, 0)
+CyclicLR(opt, [0.1], 0.2)
+CyclicLR(opt, 0.1, 0.2, mode="x")
+SequentialLR(opt, [ConstantLR(opt, 0.5, 2)], [3])
+ReduceLROnPlateau(opt, "x")
+ReduceLROnPlateau(opt, factor=1.0)
+ReduceLROnPlateau(opt, min_lr=[0.1])
+ExponentialLR(opt, 0.9, -2)""".splitlines()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.parity.nn.play import LACKING, flush
-from tests.parity.optim.cases import CASES, RATES, SHAPES, Case
+from tests.parity.optim.cases import CASES, RATES, SCHEDULERS, SHAPES, Case
 
 
 def numbers(name: str, step: int) -> Any:
@@ -29,7 +29,9 @@ def play(ms: Any, case: Case) -> dict[str, Any]:
     try:
         for step in range(1, case.steps + 1):
             # a loss that was scaled gives gradients that are
-            grads = (numbers(p.name, step) * optimizer.loss_scale for p in optimizer.parameters)
+            grads = (
+                numbers(p.name, step) * getattr(optimizer, "loss_scale", 1.0) for p in optimizer.parameters
+            )
             optimizer(tuple(ms.Tensor(grad.astype(kind)) for grad in grads))
     except Exception as error:
         if case.better and ms.__name__ == "mindspore":
@@ -62,8 +64,27 @@ def rates(ms: Any, text: str) -> Any:
         return {"e": type(error).__name__, "m": str(error).split("\n---")[0].strip()[:200]}
 
 
+def scheduled(ms: Any, text: str) -> Any:
+    """The rates of two groups over some calls of a scheduler, or the error."""
+    params = [ms.Parameter(ms.Tensor([1.0]), name=name) for name in "ab"]
+    optim = ms.experimental.optim
+    optimizer = optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.8}], lr=0.5)
+    try:
+        scheduler = eval(text, {"opt": optimizer, **vars(optim.lr_scheduler)})  # noqa: S307
+        found = [[float(rate.asnumpy()) for rate in scheduler.get_last_lr()]]
+        for number in range(9):
+            measure = (5.0, 4.0, 4.5, 4.2, 4.1, 4.0, 3.0, 3.0, 3.0)[number]
+            scheduler.step(ms.Tensor(measure)) if "Plateau" in text else scheduler.step()
+            found.append([float(rate.asnumpy()) for rate in scheduler.get_last_lr()])
+        return found
+    except Exception as error:
+        return {"e": type(error).__name__, "m": str(error).split("\n---")[0].strip()[:200]}
+
+
 def main(done: str) -> None:
     import mindspore
+    import mindspore.experimental.optim.lr_scheduler
+    import mindspore.mint.optim
 
     results: dict[str, Any] = {}
     for name, case in CASES.items():
@@ -77,6 +98,7 @@ def main(done: str) -> None:
                 "m": text.split("\n---")[0].strip()[:160],
             }
             flush(mindspore)
+    results["schedulers"] = {text: scheduled(mindspore, text) for text in SCHEDULERS}
     results["rates"] = {text: rates(mindspore, text) for text in RATES}
     with open(done, "w") as file:
         json.dump(results, file)

@@ -7,18 +7,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import millrace  # noqa: E402
+import millrace.experimental.optim.lr_scheduler  # noqa: E402
+import millrace.mint.optim  # noqa: E402
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context  # noqa: E402
-from tests.parity.optim.cases import CASES, RATES  # noqa: E402
-from tests.parity.optim.play import ends_of, play, rates  # noqa: E402
+from tests.parity.optim.cases import CASES, RATES, SCHEDULERS  # noqa: E402
+from tests.parity.optim.play import ends_of, play, rates, scheduled  # noqa: E402
 from tests.parity.optim.record_optim import GOLDENS  # noqa: E402
 
 RECORDED = json.loads(GOLDENS.read_text())
-SCHEDULES = RECORDED.pop("rates")
+SCHEDULES, CALLED = RECORDED.pop("rates"), RECORDED.pop("schedulers")
 
 
 def test_every_case_is_recorded():
-    assert (list(RECORDED), list(SCHEDULES)) == (list(CASES), RATES), (
+    assert (list(RECORDED), list(SCHEDULES), list(CALLED)) == (list(CASES), RATES, SCHEDULERS), (
         "run `python -m tests.parity.optim.record_optim`"
     )
     broken = {name for name, result in RECORDED.items() if "m" in result}
@@ -51,6 +52,17 @@ def test_learning_rates_are_mindspores(text):
         assert ours["m"] == theirs["m"]
     else:
         assert ours == pytest.approx(theirs, rel=2e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("text", list(CALLED))
+def test_schedulers_write_the_rates_that_mindspores_write(text):
+    theirs, ours = CALLED[text], scheduled(millrace, text)
+    if isinstance(theirs, dict):
+        assert isinstance(ours, dict), ours
+        assert ours["e"].removeprefix("Argument") == theirs["e"]
+        assert ours["m"].startswith(theirs["m"])
+    else:
+        assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-7), ours
 
 
 def test_the_numbers_are_finite():

@@ -14,7 +14,8 @@ from millrace.nn.checks import check_bool, check_float, check_fraction, check_ki
 from millrace.ops import zeros
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
-from .lists import ListOptimizer, Tensors
+from .lists import ListOptimizer
+from .rules import Tensors
 
 __all__ = ["AdaFactor"]
 
@@ -131,7 +132,7 @@ class AdaFactor(ListOptimizer):
     def advance(self) -> None:
         self.step._torch.add_(1)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         step = self.step._torch.reshape(())
         if self.scale_lr and self.relative_step:
             lr = torch.clamp_max(torch.rsqrt(step), 1e-2)

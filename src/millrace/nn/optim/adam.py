@@ -14,7 +14,8 @@ from millrace.tensor.parameter import Parameter
 from millrace.tensor.private import foreach
 
 from .groups import WrongKey
-from .lists import ListOptimizer, Tensors
+from .lists import ListOptimizer
+from .rules import Tensors, average
 
 __all__ = ["Adam", "AdamOffload", "AdamWeightDecay", "LazyAdam"]
 
@@ -35,11 +36,6 @@ class Moments(ListOptimizer):
             Tensor(eps, float32),
         )
         self._rounded(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
-
-    def _average(self, grads: Tensors, first: Tensors, second: Tensors) -> None:
-        foreach.lerp_(first, grads, 1 - self._beta1)
-        foreach.mul_(second, self._beta2)
-        foreach.addcmul_(second, grads, grads, value=1 - self._beta2)
 
     def _walk(self, params: Tensors, steps: Tensors, second: Tensors, rate: torch.Tensor) -> None:
         """``p -= rate * step / (sqrt(second) + eps)``, with the rate in the divisor: one pass less."""
@@ -75,9 +71,9 @@ class _Corrected(Moments):
         one, two = self.beta1_power._torch.reshape(()), self.beta2_power._torch.reshape(())
         return lr * torch.sqrt(1 - two) / (1 - one)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots[:2]
-        self._average(grads, first, second)
+        average(grads, first, second, self._beta1, self._beta2)
         steps = first
         if self.use_nesterov:
             steps = foreach.mul(first, self._beta1)
@@ -236,9 +232,9 @@ class AdamWeightDecay(Moments):
         self.moments1 = self._parameters.clone(prefix="adam_m", init="zeros")
         self.moments2 = self._parameters.clone(prefix="adam_v", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots
-        self._average(grads, first, second)
+        average(grads, first, second, self._beta1, self._beta2)
         if self._shrink is not None:
             foreach.mul_(params, 1 - lr * self._shrink)
         self._walk(params, first, second, lr)

@@ -16,9 +16,9 @@ from millrace.tensor.private import foreach
 from millrace.tensor.storage import unwrap, wrap
 
 from .adam import Moments
-from .lists import Tensors
 from .optimizer import Optimizer
 from .rows import as_rows, raw
+from .rules import Tensors, average
 
 __all__ = ["LARS", "Lamb"]
 
@@ -56,9 +56,9 @@ class Lamb(Moments):
         self.moments1 = self._parameters.clone(prefix="lamb_m", init="zeros")
         self.moments2 = self._parameters.clone(prefix="lamb_v", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots
-        self._average(grads, first, second)
+        average(grads, first, second, self._beta1, self._beta2)
         step = self.global_step._torch.reshape(()).to(torch.float32)
         below = foreach.div(second, 1 - self._beta2**step)
         foreach.sqrt_(below)

@@ -16,10 +16,10 @@ from millrace.tensor.storage import unwrap
 
 from .optimizer import Optimizer
 from .rows import Gradient, Rows, as_rows, raw
+from .rules import Tensors
 
-__all__ = ["ListOptimizer", "Tensors"]
+__all__ = ["ListOptimizer"]
 
-Tensors = list[torch.Tensor]
 _SMALL = (torch.float16, torch.bfloat16)
 
 
@@ -71,7 +71,7 @@ class ListOptimizer(Optimizer):
                 self._parameters.share()
         return (True,) * self.param_length
 
-    def _update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def _update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         """Update; parameters of a small floating type are computed in float32 and rounded once."""
         if params[0].dtype not in _SMALL:
             self.update(lr, params, grads, *slots)
@@ -85,11 +85,11 @@ class ListOptimizer(Optimizer):
     def advance(self) -> None:
         """Change what is kept once for all parameters, such as powers of a decay."""
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         """Change parameters of one learning rate, and what is kept for them, in place."""
         raise NotImplementedError
 
-    def update_rows(self, lr: torch.Tensor, param: torch.Tensor, rows: Rows, *slots: torch.Tensor) -> None:
+    def update_rows(self, lr: torch.Tensor, param: torch.Tensor, rows: Rows, *slots: Any) -> None:
         """Change the rows of a parameter of which its gradient has some; the others, and what is kept, stay."""
         fresh = [each.clone() for each in (param, *slots)]
         self._update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))

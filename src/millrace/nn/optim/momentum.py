@@ -13,14 +13,10 @@ from millrace.nn.checks import check_kind
 from millrace.tensor.parameter import Parameter
 from millrace.tensor.private import foreach
 
-from .lists import ListOptimizer, Tensors
+from .lists import ListOptimizer
+from .rules import Tensors, descend, momentum_descent
 
 __all__ = ["SGD", "Momentum"]
-
-
-def descend(params: Tensors, steps: Tensors, lr: torch.Tensor) -> None:
-    """``p -= lr * step``, in one pass over each."""
-    foreach.addcmul_(params, steps, [lr] * len(params), value=-1)
 
 
 class Momentum(ListOptimizer):
@@ -57,17 +53,8 @@ class Momentum(ListOptimizer):
         self.params, self.use_nesterov = self._parameters, use_nesterov
         self.moments = self._parameters.clone(prefix="moments", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
-        (moments,) = slots
-        momentum = self.momentum._torch
-        foreach.mul_(moments, momentum)
-        foreach.add_(moments, grads)
-        if self.use_nesterov:
-            steps = foreach.mul(moments, momentum)
-            foreach.add_(steps, grads)
-            descend(params, steps, lr)
-        else:
-            descend(params, moments, lr)
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+        momentum_descent(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
 
 
 class SGD(ListOptimizer):
@@ -115,24 +102,16 @@ class SGD(ListOptimizer):
         self.accum = self._parameters.clone(prefix="accum", init="zeros")
         self.stat = self._parameters.clone(prefix="stat", init="ones")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         accum, stat = slots
         if not self._moves:
             descend(params, grads, lr)
             return
-        momentum = self.momentum._torch
-        foreach.mul_(accum, momentum)
-        # `stat` is 1 until the first step, which takes the gradient undamped: accum is 0 then
-        if self.dampening:
+        parts: Tensors | float = 1.0
+        if (
+            self.dampening
+        ):  # `stat` is 1 until the first step, which takes the gradient undamped: accum is 0 then
             parts = foreach.mul(stat, self.dampening)
             foreach.add_(parts, 1.0 - self.dampening)
-            foreach.addcmul_(accum, grads, parts)
-        else:
-            foreach.add_(accum, grads)
         foreach.zero_(stat)
-        if self.nesterov:
-            steps = foreach.mul(accum, momentum)
-            foreach.add_(steps, grads)
-            descend(params, steps, lr)
-        else:
-            descend(params, accum, lr)
+        momentum_descent(params, grads, accum, lr, self.momentum._torch, self.nesterov, parts)

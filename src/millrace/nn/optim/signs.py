@@ -11,9 +11,9 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.nn.checks import check_fraction, check_kind
 from millrace.tensor.parameter import Parameter, ParameterTuple
-from millrace.tensor.private import foreach
 
-from .lists import ListOptimizer, Tensors
+from .lists import ListOptimizer
+from .rules import Tensors, averaged_descent, sign_descent
 
 __all__ = ["ASGD", "Rprop"]
 
@@ -68,16 +68,10 @@ class Rprop(ListOptimizer):
         self.prev = self._parameters.clone(prefix="prev", init="zeros")
         self.step_size = self._parameters.clone(prefix="step_size", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
-        before, sizes = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first = self.global_step._torch.reshape(()) == 1
-        turns = foreach.mul(grads, before)
-        for param, grad, kept, size, turn in zip(params, grads, before, sizes, turns, strict=True):
-            factor = torch.where(turn > 0, self.etaplus, torch.where(turn < 0, self.etaminus, 1.0))
-            size.copy_(torch.where(first, lr, size) * factor)
-            size.clamp_(self.step_size_min, self.step_size_max)
-            kept.copy_(torch.where(turn < 0, 0.0, grad))
-            param.addcmul_(kept.sign(), size, value=-1)
+        etas, limits = (self.etaminus, self.etaplus), (self.step_size_min, self.step_size_max)
+        sign_descent(params, grads, slots[0], slots[1], lr, first, etas, limits)
 
 
 class ASGD(ListOptimizer):
@@ -115,15 +109,8 @@ class ASGD(ListOptimizer):
             Parameter(Tensor(value, float32), name=prefix + param.name) for param in self._parameters
         )
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
-        parts, rates, means = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         step = self.global_step._torch.reshape(()).to(torch.float32)
-        now = [torch.where(step == 1, lr, rate) for rate in rates]
-        foreach.mul_(params, [1.0 - self.lambd * rate for rate in now])
-        foreach.addcmul_(params, grads, now, value=-1)
-        for mean, param, part in zip(means, params, parts, strict=True):
-            mean.copy_(torch.where(part == 1, param, mean + (param - mean) * part))
-        rate = lr / torch.pow(1.0 + self.lambd * lr * step, self.alpha)
-        part = 1.0 / torch.clamp_min(step - self.t0, 1.0)
-        foreach.copy_(rates, [rate] * len(rates))
-        foreach.copy_(parts, [part] * len(parts))
+        averaged_descent(
+            params, grads, slots[0], slots[1], slots[2], lr, step, self.lambd, self.alpha, self.t0
+        )

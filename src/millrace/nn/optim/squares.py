@@ -13,8 +13,8 @@ from millrace.tensor.parameter import Parameter
 from millrace.tensor.private import foreach
 
 from .adam import Moments
-from .lists import ListOptimizer, Tensors
-from .momentum import descend
+from .lists import ListOptimizer
+from .rules import Tensors, adadelta
 
 __all__ = ["FTRL", "AdaMax", "Adadelta", "Adagrad", "ProximalAdagrad", "RMSProp"]
 
@@ -61,7 +61,7 @@ class Adagrad(_Numbers):
         check_float(accum, "accum", "Adagrad", zero=True)
         self.accum = self._filled("accum", accum)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         (accum,) = slots
         if self.update_slots:
             foreach.addcmul_(accum, grads, grads)
@@ -105,7 +105,7 @@ class RMSProp(_Numbers):
         self.ms = self._parameters.clone(prefix="mean_square", init="ones")
         self.moment = self._parameters.clone(prefix="moment", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         squares, moment = slots[:2]
         rate = 1 - self._decay
         foreach.mul_(squares, 1 - rate)
@@ -164,18 +164,8 @@ class Adadelta(_Numbers):
         self.accum = self._parameters.clone(prefix="accum", init="zeros")
         self.accum_update = self._parameters.clone(prefix="accum_update", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
-        accum, changes = slots
-        foreach.mul_(accum, self._rho)
-        foreach.addcmul_(accum, grads, grads, value=1 - self._rho)
-        steps = foreach.add(changes, self._epsilon)
-        below = foreach.add(accum, self._epsilon)
-        foreach.div_(steps, below)
-        foreach.sqrt_(steps)
-        foreach.mul_(steps, grads)
-        foreach.mul_(changes, self._rho)
-        foreach.addcmul_(changes, steps, steps, value=1 - self._rho)
-        descend(params, steps, lr)
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+        adadelta(params, grads, slots[0], slots[1], lr, self._rho, self._epsilon)
 
 
 class AdaMax(Moments):
@@ -209,7 +199,7 @@ class AdaMax(Moments):
     def advance(self) -> None:
         self.beta1_power._torch.mul_(self._beta1)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, largest = slots
         foreach.lerp_(first, grads, 1 - self._beta1)
         foreach.mul_(largest, self._beta2)
@@ -250,7 +240,7 @@ class ProximalAdagrad(_Numbers):
         check_float(accum, "accum", "ProximalAdagrad", zero=True)
         self.accum = self._filled("accum", accum)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         (accum,) = slots
         foreach.addcmul_(accum, grads, grads)
         rates = foreach.sqrt(accum)
@@ -321,7 +311,7 @@ class FTRL(_Numbers):
         if not self.is_group:
             self.decay_flags = (True,) * self.param_length
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Tensors) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         moments, linear = slots
         before = foreach.pow(moments, self._power)
         foreach.addcmul_(moments, grads, grads)

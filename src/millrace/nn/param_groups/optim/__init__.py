@@ -1,0 +1,1 @@
+"""Optimizers of ``millrace.experimental.optim``."""

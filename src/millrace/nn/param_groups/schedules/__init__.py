@@ -1,0 +1,1 @@
+"""Schedulers of ``millrace.experimental.optim.lr_scheduler``."""
