@@ -32,6 +32,10 @@ SAYS = {
     "classify_drawings": ["held-out accuracy after each epoch:", "of 10 new digits are read right"],
     "segment_drawings": ["intersection over union on held-out images: 0.9"],
     "classify_text": ["{'accuracy': 0.99}"],
+    "two_processes": [
+        "[rank 0] epoch 3: 16 steps, loss 0.",
+        "[rank 0] 2 processes have the same weights: True",
+    ],
     "small_gpt": ["3 5 7 goes on with 9 1 3 5 7 9 1"],
 }
 

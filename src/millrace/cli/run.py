@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import warnings
 
 from millrace.core.errors import ArgumentValueError
 from millrace.core.optional import missing
@@ -113,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.logs,
         arguments.restarts,
     )
+    # PyTorch's agent leaves the files of its processes to the collector, which is no concern of the user's
+    warnings.simplefilter("ignore", ResourceWarning)
     try:
         return launch(wanted)
     except ArgumentValueError as error:

@@ -6,6 +6,7 @@ from millrace.core.lazy import lazy
 
 _PLACES = {
     "millrace.nn.sharded": ("ShardedEmbedding",),
+    "millrace.parallel.elastic": ("GlobalBatches", "data_shard"),
     "millrace.parallel.states": ("gather_states", "load_states"),
     "millrace.parallel.parameters": (
         "broadcast_parameters",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from . import cache, cpu, folders, leftovers, libraries, limits, memory, python, threads, workers
+from . import cache, collectives, cpu, folders, leftovers, libraries, limits, memory, python, threads, workers
 from .finding import Finding, Machine
 
 __all__ = ["CHECKS", "diagnose"]
@@ -36,6 +36,9 @@ CHECKS: dict[str, Check] = {
     "environment variables": threads.variables,
     "start of workers": workers.start_method,
     "worker processes": workers.trial,
+    "processes that train together": collectives.collectives,
+    "GPUs": collectives.gpus,
+    "network interfaces": collectives.interfaces,
     "shared cache": cache.shared_cache,
     "leftovers of dead runs": leftovers.leftovers,
 }
