@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--python", default=os.environ.get("MINDSPORE_PYTHON", ".peers/mindspore/bin/python"))
     python = str(Path(parser.parse_args().python).absolute())
     record(python, "tests.parity.train.play", "")
+    record(python, "tests.parity.train.play_amp", "amp_")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context
 
-from . import play
+from . import play, play_amp
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -36,11 +36,14 @@ def entries(found):
     )
 
 
+ALL = {**play.SCENES, **{f"amp_{name}": scene for name, scene in play_amp.SCENES.items()}}
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(play.SCENES))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_scene(stage, name):
     golden = dict(entries(json.loads((GOLDENS / f"{name}.json").read_text())))
-    made = dict(entries(json.loads(json.dumps(play.SCENES[name](stage)))))
+    made = dict(entries(json.loads(json.dumps(ALL[name](stage)))))
     assert made.keys() == golden.keys()
     wrong = {key: (made[key], golden[key]) for key in golden if made[key] != golden[key]}
     assert {key: value for key, value in wrong.items() if (name, key) not in KNOWN} == {}
