@@ -55,6 +55,7 @@ NAMES = (
     "train_bert",
     "train_lstm",
     "train_costs",
+    "train_model",
 )
 
 

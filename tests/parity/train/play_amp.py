@@ -36,8 +36,7 @@ def nets(stage):
         def construct(self, x):
             x = self.dense(x)
             x = self.relu(x)
-            x = self.prelu(x)
-            return x
+            return self.prelu(x)
 
     class Pictures(nn.Cell):
         def __init__(self):
