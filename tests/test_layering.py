@@ -121,7 +121,7 @@ LIBRARIES = {
     "rich": {"rooms": ("cli", "data.monitor", "data.formats.progress"), "leaf": ()},
     "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
     "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},
-    "google_crc32c": {"rooms": ("data.formats.tfrecord",), "leaf": ()},
+    "google_crc32c": {"rooms": ("core.framed",), "leaf": ()},
     "msgspec": {"rooms": ("data.formats.json_text",), "leaf": ()},
     "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never

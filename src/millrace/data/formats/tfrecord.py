@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import FormatError
+from millrace.core.framed import checksums, masked, write_record
 
 from .spans import Block, Handles, Spans, cut_out, gather
 
@@ -24,25 +25,9 @@ HEAD, TAIL = 12, 4
 U32 = npt.NDArray[np.uint32]
 
 
-def masked(data: bytes) -> int:
-    """The CRC-32C of some bytes as these files store it.
-
-    >>> hex(masked(b"123456789"))
-    '0xc78ab0e5'
-    """
-    (crc,) = _crcs([data])
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _crcs(pieces: Iterable[bytes]) -> Iterable[int]:
-    import google_crc32c  # only who reads such a file needs it
-
-    return map(google_crc32c.value, pieces)
-
-
 def _masked_all(pieces: Iterable[bytes], count: int) -> U32:
     """The same of many."""
-    crcs = np.fromiter(_crcs(pieces), np.uint32, count)
+    crcs = np.fromiter(checksums(pieces), np.uint32, count)
     return ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(0xA282EAD8)
 
 
@@ -138,10 +123,3 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
             at = end
     finally:
         handles.close()
-
-
-def write_record(file: BinaryIO, data: bytes) -> None:
-    """Add one record."""
-    length = len(data).to_bytes(8, "little")
-    tail = masked(data).to_bytes(4, "little")
-    file.write(length + masked(length).to_bytes(4, "little") + data + tail)

@@ -1,0 +1,35 @@
+"""Records one after the other in a file, each with its length and checksums, as in TFRecord and TensorBoard files.
+
+A record is: length (u64), its masked CRC-32C, the bytes, their masked CRC-32C; all little-endian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO
+
+__all__ = ["checksums", "masked", "write_record"]
+
+
+def checksums(pieces: Iterable[bytes]) -> Iterable[int]:
+    """The CRC-32C of each piece."""
+    import google_crc32c  # only who meets such a file needs it
+
+    return map(google_crc32c.value, pieces)
+
+
+def masked(data: bytes) -> int:
+    """The CRC-32C of some bytes as these files store it.
+
+    >>> hex(masked(b"123456789"))
+    '0xc78ab0e5'
+    """
+    (crc,) = checksums([data])
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def write_record(file: BinaryIO, data: bytes) -> None:
+    """Add one record."""
+    length = len(data).to_bytes(8, "little")
+    tail = masked(data).to_bytes(4, "little")
+    file.write(length + masked(length).to_bytes(4, "little") + data + tail)

@@ -1,0 +1,1 @@
+"""Summaries: numbers, pictures, histograms and nets in files that TensorBoard reads."""
