@@ -15,7 +15,7 @@ from millrace.grad.again import computed_again
 from millrace.graph.runner import run_graph
 from millrace.ops.custom import with_backward
 from millrace.tensor import modes
-from millrace.tensor.failures import in_cell
+from millrace.tensor.failures import in_cell, of_cell
 from millrace.tensor.parameter import Parameter, ParameterTuple
 
 from .cell_settings import CellSettings
@@ -79,8 +79,11 @@ class Cell(CellState, CellSettings):
                 return self.construct(*args, **kwargs)
             return self._with_hooks(args, kwargs)
         except Exception as error:
-            in_cell(error, self)
-            raise
+            told = of_cell(error, self, args, kwargs)
+            in_cell(told, self)
+            if told is error:
+                raise
+            raise told from error
 
     def _plainly(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and self._to_float is None and self._backward is None:

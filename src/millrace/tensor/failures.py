@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +12,9 @@ from millrace.core.tensor import Tensor
 
 from .exhausted import describe_memory, ran_out
 from .memory import cap
-from .places import line_of, user_line
+from .places import is_ours, line_of, user_line
 
-__all__ = ["describe", "explain", "in_cell", "user_line"]
+__all__ = ["describe", "explain", "in_cell", "of_cell", "user_line"]
 
 # (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
 _KINDS: list[tuple[str, type[MillraceError], str]] = [
@@ -28,7 +29,8 @@ _KINDS: list[tuple[str, type[MillraceError], str]] = [
             r"|invalid for input of size|[Ss]izes of tensors must match|dim \d+ appears multiple|must match except"
             r"|expected.*(dim|size|shape)|dimension|size mismatch|shape|\bdims\b|equal size|\d-?D\b"
             r"|square matri|number of columns|inconsistent tensor size|argument ord"
-            r"|argument 'ord'|invalid norm order|[Oo]rder .* not supported"
+            r"|argument 'ord'|invalid norm order|[Oo]rder .* not supported|inconsistent input_size|must be of size"
+            r"|input channel size"
         ),
         ArgumentValueError,
         "compare the shapes above; reshape, expand_dims or broadcast_to bring them together",
@@ -36,7 +38,8 @@ _KINDS: list[tuple[str, type[MillraceError], str]] = [
     (
         (
             r"not implemented for|scalar type|[Pp]romot|dtype|data type|must be (a )?(Tensor|Number|int|float|bool)"
-            r"|not supported (on|for)|can't be cast|cannot be cast|only Tensors of floating"
+            r"|not supported (on|for)|can't be cast|cannot be cast|only Tensors of floating|bool tensors? is not"
+            r"|cannot be converted to type"
         ),
         ArgumentTypeError,
         "convert with x.astype(mindspore.float32), or another type that the operation takes",
@@ -64,7 +67,16 @@ def explain(
     """The error to raise in place of one of PyTorch's. Errors of ours, and a user's own, are left alone."""
     if isinstance(error, MillraceError) or not isinstance(
         error,
-        (RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, MemoryError),
+        (
+            RuntimeError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            NotImplementedError,
+            MemoryError,
+            AssertionError,  # PyTorch's attention checks shapes so
+        ),
     ):
         return error
     got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in (kwargs or {}).items()]
@@ -81,12 +93,13 @@ def explain(
 
 
 def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
-    if isinstance(error, (TypeError, AttributeError, NotImplementedError)):
+    rank = isinstance(error, NotImplementedError) and re.search(r"\dD input", text)
+    if isinstance(error, (TypeError, AttributeError, NotImplementedError)) and not rank:
         return ArgumentTypeError, "see the types that the operation takes in its documentation"
     for words, kind, helps in _KINDS:
         if re.search(words, text):
             return kind, helps
-    if isinstance(error, (ValueError, IndexError)):
+    if isinstance(error, (ValueError, IndexError, AssertionError)):
         return ArgumentValueError, ""
     return OperationError, ""
 
@@ -96,6 +109,40 @@ def _out_of_memory(name: str, error: BaseException, got: list[str]) -> Operation
     if where := user_line():
         lines.append(f"  called at: {where}")
     return OperationError("\n".join(lines + describe_memory(error, cap())))
+
+
+def of_cell(error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> Exception:
+    """The error to raise in place of one of Python's that arguments of a Cell brought about: too many or too few of
+    them, or no tensors where a layer of ours wants some. All others, and those of a user's own lines, are left alone.
+
+    >>> of_cell(KeyError("mine"), Tensor([1.0]), (), {})
+    KeyError('mine')
+    """
+    if isinstance(error, MillraceError) or not isinstance(error, (TypeError, AttributeError, AssertionError)):
+        return error
+    step, construct = error.__traceback__, getattr(type(cell), "construct", None)
+    while step is not None:
+        if not is_ours(step.tb_frame.f_code.co_filename):
+            return error  # it came through the user's lines
+        step = step.tb_next
+    if construct is None or str(error).startswith("For '"):  # which is told already
+        return error
+    name, text = type(cell).__name__, str(error)
+    unbound = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
+    if not unbound and not is_ours(construct.__code__.co_filename):
+        return error
+    takes = ", ".join(
+        str(each.replace(annotation=each.empty))
+        for each in list(inspect.signature(construct).parameters.values())[1:]
+    )
+    got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in kwargs.items()]
+    kind = ArgumentValueError if isinstance(error, AssertionError) else ArgumentTypeError
+    words = text.replace(f"{construct.__qualname__}()", "construct") if unbound else f"wrong inputs: {text}"
+    lines = [f"For '{name}', {words}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
+    if where := line_of(error):
+        lines.append(f"  called at: {where}")
+    lines.append(f"  what helps: call it as {name}({takes})" + ("" if unbound else ", with tensors"))
+    return kind("\n".join(lines))
 
 
 def in_cell(error: BaseException, cell: Any) -> None:
