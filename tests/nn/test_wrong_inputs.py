@@ -36,7 +36,8 @@ def test_layer_called_wrongly(name):
             assert hasattr(builtins, ours)
             # where in the net, whose line, and what was got
             assert "  in cell: " in text, (key, text)
-            assert "tests/parity/nn/" in text, (key, text)
+            if name != "LossBase":  # a user's own loss: Python's error in the user's own line
+                assert "tests/parity/nn/" in text, (key, text)
             assert "aten::" not in text
         theirs = THEIRS[key]
         same = (

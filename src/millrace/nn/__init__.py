@@ -130,6 +130,9 @@ from millrace.nn.loss_margin import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
+from millrace.nn.loss_sampled import (
+    SampledSoftmaxLoss,
+)
 from millrace.nn.loss_scale import (
     DynamicLossScaleUpdateCell,
     FixedLossScaleUpdateCell,
@@ -280,6 +283,12 @@ from millrace.nn.shaping import (
 from millrace.nn.starting import (
     no_init_parameters,
 )
+from millrace.nn.thor_layers import (
+    Conv2dThor,
+    DenseThor,
+    EmbeddingLookupThor,
+    EmbeddingThor,
+)
 from millrace.nn.transformer import (
     MultiheadAttention,
     Transformer,
@@ -287,6 +296,9 @@ from millrace.nn.transformer import (
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
+)
+from millrace.nn.unavailable import (
+    OptTFTWrapper,
 )
 from millrace.nn.wrap import (
     ForwardValueAndGrad,
@@ -350,6 +362,7 @@ __all__ = [
     "Conv1dTranspose",
     "Conv2d",
     "Conv2dBnAct",
+    "Conv2dThor",
     "Conv2dTranspose",
     "Conv3d",
     "Conv3dTranspose",
@@ -359,6 +372,7 @@ __all__ = [
     "CrossEntropyLoss",
     "Dense",
     "DenseBnAct",
+    "DenseThor",
     "DiGamma",
     "Dice",
     "DiceLoss",
@@ -373,6 +387,8 @@ __all__ = [
     "Embedding",
     "EmbeddingExt",
     "EmbeddingLookup",
+    "EmbeddingLookupThor",
+    "EmbeddingThor",
     "ExponentialDecayLR",
     "F1",
     "FTRL",
@@ -466,6 +482,7 @@ __all__ = [
     "Norm",
     "OcclusionSensitivity",
     "OneHot",
+    "OptTFTWrapper",
     "Optimizer",
     "PReLU",
     "PReLUExt",
@@ -503,6 +520,7 @@ __all__ = [
     "Rprop",
     "SGD",
     "SSIM",
+    "SampledSoftmaxLoss",
     "SeLU",
     "SequentialCell",
     "SiLU",
