@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from millrace.ops.table import TABLE, Op
 from tests.ops.samples import Sample, Typed, load
 
 HERE = Path(__file__).parent
-GOLDENS = HERE / "goldens"
 # Relative and absolute difference allowed; what is reduced over many elements is scaled by the suite.
 TOLERANCE = {
     "Float64": 1e-9,
@@ -38,7 +37,7 @@ class Case:
     """One sample through one face: "ops.relu", "Tensor.relu", or "ops.ReLU" with what its constructor takes."""
 
     path: str
-    number: int
+    number: int | str
     sample: Sample
     init: dict[str, Any] | None
     args: tuple[Any, ...]
@@ -80,10 +79,35 @@ def cases(spec: Op) -> Iterator[Case]:
                 yield Case(f"ops.{name}", number, sample, init, args, {})
 
 
-def digest(spec: Op) -> str:
-    """What the samples of an operation are, in a few letters: goldens of other samples are stale."""
-    text = "".join(repr((c.name, plain(c.init), plain(c.args), plain(c.kwargs))) for c in cases(spec))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+@dataclass(frozen=True)
+class Store:
+    """A folder of answers of MindSpore: a file per family, an entry per operation."""
+
+    folder: Path
+    kind: str  # what `play.py` does with a case
+    cases: Callable[[Op], Iterable[Case]]
+
+    def path(self, family: str) -> Path:
+        return self.folder / f"{family}.json"
+
+    def digest(self, spec: Op) -> str:
+        """What the samples of an operation are, in a few letters: answers to other samples are stale."""
+        text = "".join(
+            repr((c.name, plain(c.init), plain(c.args), plain(c.kwargs))) for c in self.cases(spec)
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def read(self, spec: Op) -> dict[str, Any]:
+        """What MindSpore makes of an operation's samples: case -> answer; with the digest of the samples."""
+        path = self.path(spec.module.rpartition(".")[2])
+        found = _read(path).get(spec.name, {}) if path.exists() else {}
+        return {
+            name: found[result["="]] if isinstance(result, dict) and "=" in result else result
+            for name, result in found.items()
+        }
+
+
+VALUES = Store(HERE / "goldens", "value", cases)
 
 
 def plain(value: Any) -> Any:
@@ -114,9 +138,12 @@ def tensor(value: Any) -> Any:
 
 def run(case: Case) -> Any:
     """Call what the case names."""
+    return applied(case, tensor(case.args), {each: tensor(value) for each, value in case.kwargs.items()})
+
+
+def applied(case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of what the case names, of arguments that are tensors already."""
     face, _, name = case.path.rpartition(".")
-    args = [tensor(value) for value in case.args]
-    kwargs = {each: tensor(value) for each, value in case.kwargs.items()}
     if face == "Tensor":
         return getattr(args[0], name)(*args[1:], **kwargs)
     module = __import__(f"millrace.{face}", fromlist=[name])
@@ -161,16 +188,6 @@ def difference(ours: Any, theirs: Any) -> str:
         return "" if np.array_equal(a, b) else f"{a.tolist()} instead of {b.tolist()}"
     close = np.isclose(a, b, rtol=allowed, atol=allowed, equal_nan=True)
     return "" if close.all() else f"{a[~close].tolist()} instead of {b[~close].tolist()}"
-
-
-def golden(spec: Op) -> dict[str, Any]:
-    """What MindSpore makes of an operation's samples: case -> result; with the digest of the samples."""
-    path = GOLDENS / f"{spec.module.rpartition('.')[2]}.json"
-    found = _read(path).get(spec.name, {}) if path.exists() else {}
-    return {
-        name: found[result["="]] if isinstance(result, dict) and "=" in result else result
-        for name, result in found.items()
-    }
 
 
 @functools.cache

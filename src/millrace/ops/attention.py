@@ -13,12 +13,19 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from .kinds import FLOATS, SAME
 from .table import op
 
-__all__ = ["flash_attention_score", "rotary_position_embedding"]
+__all__ = [
+    "ALL_TOKENS",
+    "flash_attention_score",
+    "headed",
+    "laid",
+    "rotary_position_embedding",
+    "seen_between",
+]
 
-_ALL = 2147483647
+ALL_TOKENS = 2147483647
 
 
-def _headed(x: Tensor, layout: str, heads: int) -> Tensor:
+def headed(x: Tensor, layout: str, heads: int) -> Tensor:
     """(batch, heads, length, width) of a tensor in another layout."""
     if layout == "BNSD":
         return x
@@ -29,7 +36,7 @@ def _headed(x: Tensor, layout: str, heads: int) -> Tensor:
     return x.unflatten(2, (heads, -1)).transpose(1, 2)
 
 
-def _laid(x: Tensor, layout: str) -> Tensor:
+def laid(x: Tensor, layout: str) -> Tensor:
     """The way back."""
     if layout == "BNSD":
         return x
@@ -39,7 +46,9 @@ def _laid(x: Tensor, layout: str) -> Tensor:
     return flat.transpose(0, 1) if layout == "SBH" else flat
 
 
-def _seen(length: int, others: int, before: int, after: int, shift: int, device: torch.device) -> Tensor:
+def seen_between(
+    length: int, others: int, before: int, after: int, shift: int, device: torch.device
+) -> Tensor:
     """Which places each place sees: so many before it and after it."""
     away = torch.arange(others, device=device) - torch.arange(length, device=device).unsqueeze(1) - shift
     return (away >= -before) & (away <= after)
@@ -60,8 +69,8 @@ def flash_attention_score(
     actual_seq_kvlen: Any = None,
     keep_prob: float = 1.0,
     scalar_value: float = 1.0,
-    pre_tokens: int = _ALL,
-    next_tokens: int = _ALL,
+    pre_tokens: int = ALL_TOKENS,
+    next_tokens: int = ALL_TOKENS,
     inner_precise: int = 0,
     input_layout: str = "BSH",
     sparse_mode: int = 0,
@@ -88,21 +97,23 @@ def flash_attention_score(
         raise ArgumentTypeError(f"For '{name}', 'keep_prob' must be a number, but got {keep_prob!r}.")
     if not 0 < keep_prob <= 1:
         raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
-    q = _headed(query, input_layout, head_num)
+    q = headed(query, input_layout, head_num)
     width = q.shape[3]
     k, v = (
-        _headed(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
+        headed(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
         for x in (key, value)
     )
     length, others = q.shape[2], k.shape[2]
     allowed: Tensor | None = None
     if sparse_mode in (2, 3):
-        allowed = _seen(length, others, _ALL, 0, others - length if sparse_mode == 3 else 0, q.device)
+        allowed = seen_between(
+            length, others, ALL_TOKENS, 0, others - length if sparse_mode == 3 else 0, q.device
+        )
     else:
         if attn_mask is not None:
             allowed = ~attn_mask.bool()
         if sparse_mode == 0 and (pre_tokens < others or next_tokens < others):
-            band = _seen(length, others, pre_tokens, next_tokens, 0, q.device)
+            band = seen_between(length, others, pre_tokens, next_tokens, 0, q.device)
             allowed = band if allowed is None else allowed & band
     bias: Tensor | None = allowed
     if real_shift is not None:
@@ -112,7 +123,7 @@ def flash_attention_score(
     made = F.scaled_dot_product_attention(
         q, k, v, bias, 1 - keep_prob, scale=scalar_value, enable_gqa=k.shape[1] != q.shape[1]
     )
-    return _laid(made, input_layout)
+    return laid(made, input_layout)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)

@@ -31,6 +31,7 @@ __all__ = [
     "iou",
     "nms_with_mask",
     "roi_align",
+    "survivors",
 ]
 
 
@@ -64,6 +65,14 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     return both / ((a[..., 2:] - a[..., :2] + 1).prod(-1) + of_truth - both)
 
 
+def survivors(covers: Tensor, kept: Tensor) -> Tensor:
+    """Which boxes stay of those that come sorted, where `covers` says for each (row) which later ones it takes out:
+    one row after the other, with no look at a value. A box that is out takes no other out."""
+    for place, row in enumerate(covers.unbind(-2)):
+        kept = kept & ~(row & kept[..., place : place + 1])
+    return kept
+
+
 @op(accepts=FLOATS, dtype=OTHER, differentiable=False)
 def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
     """Boxes (x1, y1, x2, y2, score) by falling score, their places in that order, and which are kept: those that no
@@ -79,10 +88,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, T
     inside = torch.minimum(high.unsqueeze(1), high) - torch.maximum(low.unsqueeze(1), low)
     common = inside.clamp_min(0).prod(-1)
     covers = torch.triu(common > iou_threshold * (size.unsqueeze(1) + size - common), 1)
-    kept = torch.ones_like(scores, dtype=torch.bool)
-    # one row after the other, with no look at a value: a box that is out takes no other out
-    for place, row in enumerate(covers.unbind(0)):
-        kept = kept & ~(row & kept[place])
+    kept = survivors(covers, torch.ones_like(scores, dtype=torch.bool))
     # as the boxes come sorted, MindSpore numbers them so
     return found, torch.arange(len(scores), dtype=torch.int32, device=bboxes.device), kept
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["axes", "both", "difference", "integer", "sizes", "spread", "within"]
+__all__ = ["axes", "both", "difference", "integer", "sizes", "spread", "widened", "within"]
 
 
 def both(left: Any, right: Any) -> tuple[Tensor, Tensor]:
@@ -112,3 +112,8 @@ def integer(value: Any, name: str) -> int:
     if not _whole(value):
         raise ArgumentTypeError(f"the argument '{name}' must be an int, but got {value!r}")
     return int(value)
+
+
+def widened(x: Tensor) -> Tensor:
+    """A tensor in which sums lose little: float32 in place of the short types."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x

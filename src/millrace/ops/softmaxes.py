@@ -76,7 +76,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     return torch.log_softmax(logits, one_axis("log_softmax", axis, logits.ndim))
 
 
-@op("mint.nn.functional:log_softmax", dtype=OTHER)
+@op("mint.nn.functional:log_softmax", "mint.special:log_softmax", dtype=OTHER)
 def log_softmax_mint(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """The logarithm of softmax, computed without overflow."""
     return torch.log_softmax(input, usual_axis(dim, input.ndim), dtype=dtype)

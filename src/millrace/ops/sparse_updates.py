@@ -10,17 +10,20 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentValueError
 
-from .updates import adagrad_step, adagrad_v2_step, adam_step, ftrl_step, proximal_step, update
+from .updates import adadelta_step, adagrad_step, adagrad_v2_step, adam_step, ftrl_step, proximal_step, update
 
 __all__ = [
     "FusedSparseAdam",
     "FusedSparseFtrl",
     "FusedSparseLazyAdam",
     "FusedSparseProximalAdagrad",
+    "SparseApplyAdadelta",
     "SparseApplyAdagrad",
     "SparseApplyAdagradV2",
     "SparseApplyFtrl",
+    "SparseApplyFtrlV2",
     "SparseApplyProximalAdagrad",
+    "SparseApplyRMSProp",
 ]
 
 
@@ -60,6 +63,37 @@ def _ftrl(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices
     """Follow the regularised leader, in the rows that have a gradient."""
     whole, touched = _whole(o.name, var, grad, indices)
     _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+
+
+def _ftrl_v2(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices: Any) -> None:
+    """Follow the regularised leader, in the rows that have a gradient; `l2_shrinkage` pulls the weights towards 0."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    pull = 2 * o.l2_shrinkage * var
+    _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+    linear.add_(torch.where(touched, pull, 0.0))
+    kept = linear.abs() > o.l1
+    size = accum.pow(-o.lr_power) / o.lr + 2 * o.l2
+    var.copy_(torch.where(touched, torch.where(kept, (linear.sign() * o.l1 - linear) / size, 0.0), var))
+
+
+def _adadelta(
+    o: Any, var: Tensor, accum: Tensor, accum_update: Tensor, lr: Any, rho: Any, grad: Any, indices: Any
+) -> None:
+    """Adadelta of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, adadelta_step, o, var, accum, accum_update, rest=(lr, rho, o.epsilon, whole))
+
+
+def _rms_step(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Tensor) -> None:
+    ms.mul_(o.rho).add_(grad.square() * (1 - o.rho))
+    mom.mul_(o.momentum).add_(grad * lr * torch.rsqrt(ms + o.epsilon))
+    var.sub_(mom)
+
+
+def _rms(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Any, indices: Any) -> None:
+    """RMSProp of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, _rms_step, o, var, ms, mom, rest=(lr, whole))
 
 
 def _proximal(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Any, indices: Any) -> None:
@@ -135,4 +169,22 @@ FusedSparseProximalAdagrad = update(_proximal, "FusedSparseProximalAdagrad", 2, 
 FusedSparseAdam = update(_adam, "FusedSparseAdam", 3, __name__, use_locking=False, use_nesterov=False)
 FusedSparseLazyAdam = update(
     _lazy_adam, "FusedSparseLazyAdam", 3, __name__, use_locking=False, use_nesterov=False
+)
+SparseApplyAdadelta = update(
+    _adadelta, "SparseApplyAdadelta", 3, __name__, epsilon=_NEEDED, use_locking=False
+)
+SparseApplyFtrlV2 = update(
+    _ftrl_v2,
+    "SparseApplyFtrlV2",
+    3,
+    __name__,
+    lr=_NEEDED,
+    l1=_NEEDED,
+    l2=_NEEDED,
+    l2_shrinkage=_NEEDED,
+    lr_power=_NEEDED,
+    use_locking=False,
+)
+SparseApplyRMSProp = update(
+    _rms, "SparseApplyRMSProp", 3, __name__, rho=_NEEDED, momentum=_NEEDED, epsilon=_NEEDED, use_locking=False
 )

@@ -188,7 +188,7 @@ def _sgd(
     parameters.sub_((gradient + accum * momentum if o.nesterov else accum) * learning_rate)
 
 
-def _moments(m: Tensor, v: Tensor, gradient: Tensor, beta1: Any, beta2: Any) -> None:
+def moments(m: Tensor, v: Tensor, gradient: Tensor, beta1: Any, beta2: Any) -> None:
     m.mul_(beta1).add_(gradient * (1 - beta1))
     v.mul_(beta2).add_(gradient.square() * (1 - beta2))
 
@@ -211,7 +211,7 @@ def adam_step(
     gradient: Tensor,
 ) -> None:
     """Adam, with `epsilon` outside of the correction of the moments."""
-    _moments(m, v, gradient, beta1, beta2)
+    moments(m, v, gradient, beta1, beta2)
     rate = lr * _root(1 - beta2_power) / (1 - beta1_power)
     ahead = m * beta1 + gradient * (1 - beta1) if o.use_nesterov else m
     var.sub_(ahead * rate / (v.sqrt() + epsilon))
@@ -230,7 +230,7 @@ def _adam_only(
     gradient: Tensor,
 ) -> Tensor:
     """Adam's step, which is returned and not added."""
-    _moments(m, v, gradient, beta1, beta2)
+    moments(m, v, gradient, beta1, beta2)
     rate = lr * _root(1 - beta2_power) / (1 - beta1_power)
     ahead = m * beta1 + gradient * (1 - beta1) if o.use_nesterov else m
     return -ahead * rate / (v.sqrt() + epsilon)
@@ -249,7 +249,7 @@ def _adam_decay(
     gradient: Tensor,
 ) -> None:
     """Adam without correction of the moments, with decoupled weight decay."""
-    _moments(m, v, gradient, beta1, beta2)
+    moments(m, v, gradient, beta1, beta2)
     var.sub_((m / (v.sqrt() + epsilon) + var * decay) * lr)
 
 
@@ -268,7 +268,7 @@ def _amsgrad_v2(
     grad: Tensor,
 ) -> None:
     """Adam with the largest second moment seen."""
-    _moments(m, v, grad, beta1, beta2)
+    moments(m, v, grad, beta1, beta2)
     vhat.copy_(torch.maximum(vhat, v))
     var.sub_(m * (lr * _root(1 - beta2_power) / (1 - beta1_power)) / (vhat.sqrt() + epsilon))
 
@@ -377,7 +377,7 @@ def _adagrad_da(
     var.copy_(-lr * far / (l2 * global_step * lr + gradient_squared_accumulator.sqrt()))
 
 
-def _adadelta(
+def adadelta_step(
     o: Any, var: Tensor, accum: Tensor, accum_update: Tensor, lr: Any, rho: Any, epsilon: Any, grad: Tensor
 ) -> None:
     """The gradient in the ratio of the running sizes of steps and gradients."""
@@ -476,7 +476,7 @@ ApplyAdagradV2 = update(
     adagrad_v2_step, "ApplyAdagradV2", 2, epsilon=inspect.Parameter.empty, update_slots=True
 )
 ApplyAdagradDA = update(_adagrad_da, "ApplyAdagradDA", 1, **_LOCK)
-ApplyAdadelta = update(_adadelta, "ApplyAdadelta", 3)
+ApplyAdadelta = update(adadelta_step, "ApplyAdadelta", 3)
 ApplyFtrl = update(ftrl_step, "ApplyFtrl", 1, **_LOCK)
 ApplyAddSign = update(_add_sign, "ApplyAddSign", 2)
 ApplyPowerSign = update(_power_sign, "ApplyPowerSign", 2)

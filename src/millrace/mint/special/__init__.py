@@ -14,12 +14,16 @@ from millrace.ops.elementwise import (
 from millrace.ops.numeric import (
     sinc,
 )
+from millrace.ops.softmaxes import (
+    log_softmax_mint as log_softmax,
+)
 
 __all__ = [
     "erfc",
     "exp2",
     "expm1",
     "log1p",
+    "log_softmax",
     "round",
     "sinc",
 ]
