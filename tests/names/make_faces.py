@@ -37,6 +37,10 @@ FILES: dict[str, tuple[str, str]] = {
         "Operations with NumPy's names and arguments: ``import millrace.numpy as mnp``.",
     ),
     "scipy.linalg": ("scipy/linalg.py", "Linear algebra with SciPy's names and arguments."),
+    "scipy.optimize": (
+        "scipy/optimize/__init__.py",
+        "Where functions are least, with SciPy's names and arguments.",
+    ),
     "mint.optim": ("mint/optim/__init__.py", "Optimizers with PyTorch's arguments and formulas."),
     "experimental.optim": (
         "experimental/optim/__init__.py",
@@ -63,9 +67,9 @@ PARENTS = {
 CHILDREN = {
     "mint": ("distributed", "linalg", "nn", "optim", "special"),
     "mint.nn": ("functional",),
-    "scipy": ("linalg",),
     "experimental": ("optim",),
     "experimental.optim": ("lr_scheduler",),
+    "scipy": ("linalg", "optimize"),
 }
 METRICS = (
     "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
@@ -87,6 +91,10 @@ LAZY: dict[str, dict[str, str]] = {
         "value_and_grad": "millrace.grad.functions",
         "vjp": "millrace.grad.products",
         "vmap": "millrace.grad.mapping",
+    },
+    "scipy.optimize": {
+        "line_search": "millrace.grad.line_search",
+        "minimize": "millrace.grad.minimize",
     },
     "nn": {**dict.fromkeys(METRICS, "millrace.train.metrics"), "probability": "millrace.nn.probability"},
 }

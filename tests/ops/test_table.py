@@ -92,7 +92,7 @@ def test_values_types_and_errors_are_mindspores(spec):
 def test_gaps_are_of_cases_that_exist():
     names = {name for spec in TABLE for case in cases(spec) for name in (case.name, f"{case.path}/*")}
     names |= {f"{key(spec)}/{number}" for spec in TABLE for number in [*range(len(load()[key(spec)])), "*"]}
-    assert sorted(name for name in set(gaps()) - names if not name.endswith("()")) == []
+    assert sorted(name for name in set(gaps()) - names if not name.endswith(("()", " gradient"))) == []
     assert [name for name, reason in gaps().items() if len(reason) < 10] == [], "a gap needs a reason"
 
 
@@ -119,9 +119,20 @@ def exact(value):
     return unwrap_all(value)
 
 
+# Operations whose gradient is not that of finite differences, at least not in their first samples.
+UNLIKE = {
+    "affine.embedding": "a padding row has no gradient, and `max_norm` is written into the table",
+    "boxes.crop_and_resize": "the sample's boxes end on the grid, where the result has a kink",
+    "ctc.ctc_loss": "its gradient is that of the logits, as MindSpore's and PyTorch's",
+    "ctc.ctc_loss_each": "its gradient is that of the logits, as MindSpore's and PyTorch's",
+    "margins.multi_margin_loss": "the weights of classes have no gradient",
+    "margins.multi_margin_of": "the weights of classes have no gradient",
+}
+
+
 @each_operation
 def test_its_gradient_is_that_of_finite_differences(spec):
-    if not spec.differentiable or spec.random:
+    if not spec.differentiable or spec.random or key(spec) in UNLIKE:
         return
     checked = 0
     for sample in load()[key(spec)]:
@@ -129,19 +140,23 @@ def test_its_gradient_is_that_of_finite_differences(spec):
         if sample.fails or not found or not all(isinstance(each, np.ndarray) and each.size for each in found):
             continue
 
-        def function(*given, sample=sample):
+        reached = []
+
+        def function(*given, sample=sample, reached=reached):
             place = iter(given)
             args, kwargs = (replaced(part, lambda _: next(place)) for part in (sample.args, sample.kwargs))
             made = spec.function(*map(exact, args), **{name: exact(part) for name, part in kwargs.items()})
             parts = made if isinstance(made, (tuple, list)) else (made,)
-            return tuple(part for part in parts if getattr(part, "dtype", None) is torch.float64)
+            parts = [part for part in parts if getattr(part, "dtype", None) is torch.float64]
+            return tuple(part for place, part in enumerate(parts) if place in reached or not reached)
 
         inputs = [torch.from_numpy(np.array(each, np.float64)).requires_grad_() for each in found]
         try:
-            reached = any(part.requires_grad for part in function(*inputs))
+            found = [place for place, part in enumerate(function(*inputs)) if part.requires_grad]
         except (MillraceError, TypeError, RuntimeError):
             continue  # it takes no float64, or not beside these types
-        if reached:
+        if found:
+            reached.extend(found)
             torch.autograd.gradcheck(function, inputs, fast_mode=True)
             checked += 1
         if checked == 3:

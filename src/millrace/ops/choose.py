@@ -44,8 +44,13 @@ def _limit(value: Any, input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", "ops:clip", "Tensor:clip", dtype=SAME)
 def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """Each element, held between `min` and `max`; either may be left out."""
-    return _limits(input, min, max, "Clamp")
+    """Each element, held between `min` and `max`; either may be left out.
+
+    At a limit the gradient is all the element's."""
+    if input.dtype is torch.bool or (min is None and max is None):
+        return _limits(input, min, max, "Clamp")
+    low, high = (None if limit is None else _limit(limit, input) for limit in (min, max))
+    return torch.clamp(input, low, high)  # type: ignore[arg-type]
 
 
 @op("ops", dtype=SAME)

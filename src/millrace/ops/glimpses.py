@@ -106,7 +106,7 @@ _KERNELS: dict[str, tuple[float, Callable[[Tensor], Tensor]]] = {
     "lanczos3": _lanczos(3),
     "lanczos5": _lanczos(5),
     "gaussian": (1.5, lambda x: torch.exp(-2 * x.square())),
-    "box": (0.5, torch.ones_like),
+    "box": (0.5, lambda x: torch.where(x < 0.5, 1.0, 0.5).to(x.dtype)),
     "triangle": (1.0, lambda x: 1 - x),
     "keyscubic": (2.0, _cubic(0.0, 0.5)),
     "mitchellcubic": (2.0, _cubic(1 / 3, 1 / 3)),
@@ -118,13 +118,14 @@ def _weights(kernel: str, antialias: bool, given: int, wanted: int, scale: Tenso
     reach, weight = _KERNELS[kernel]
     inverse = 1 / scale
     stretch = inverse.clamp_min(1) if antialias else torch.ones_like(inverse)
-    at = (torch.arange(wanted, device=scale.device) + 0.5) * inverse - shift * inverse
-    away = (torch.arange(given, device=scale.device) + 0.5 - at.unsqueeze(1)).abs() / stretch
-    # the border of a box belongs to one side only
+    like: Any = {"device": scale.device, "dtype": scale.dtype}
+    at = (torch.arange(wanted, **like) + 0.5) * inverse - shift * inverse
+    away = (torch.arange(given, **like) + 0.5 - at.unsqueeze(1)).abs() / stretch
     near = away <= reach if kernel == "box" else away < reach
     made = torch.where(near, weight(away), 0.0)
     total = made.sum(1, keepdim=True)
-    made = torch.where(total.abs() > 1000 * torch.finfo(torch.float32).eps, made / total, 0.0)
+    held = total.abs() > 1000 * torch.finfo(torch.float32).eps
+    made = torch.where(held, made / torch.where(held, total, 1.0), 0.0)
     return torch.where(((at >= 0) & (at <= given)).unsqueeze(1), made, 0.0)
 
 

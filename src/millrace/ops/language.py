@@ -27,12 +27,15 @@ __all__ = [
     "Reusing",
     "TensorAdd",
     "TensorDump",
+    "array_to_scalar",
     "augassign_add",
     "augassign_div",
     "augassign_floordiv",
     "augassign_mul",
     "augassign_sub",
+    "broadcast_gradient_args",
     "hastype",
+    "is_sequence_value_unknown",
     "is_tensor_bool_cond",
     "iter_converter",
     "kernel",
@@ -287,6 +290,50 @@ def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
         )
     gone = {each % len(shape) for each in over}
     return tuple(1 if place in gone else length for place, length in enumerate(shape))
+
+
+@public("ops")
+def broadcast_gradient_args(
+    shape: tuple[int, ...], other: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Over which axes of a broadcast result the gradient of either operand is summed.
+
+    >>> broadcast_gradient_args((2, 3), (1, 3))
+    ((), (0,))
+    """
+    count = max(len(shape), len(other))
+    left, right = (1,) * (count - len(shape)) + tuple(shape), (1,) * (count - len(other)) + tuple(other)
+    if any(a != b and 1 not in (a, b) for a, b in zip(left, right, strict=True)):
+        raise ArgumentValueError(f"For 'broadcast_gradient_args', {shape} and {other} do not broadcast.")
+    both = list(zip(left, right, strict=True))
+    return (
+        tuple(axis for axis, (a, b) in enumerate(both) if a == 1 and (b != 1 or axis < count - len(shape))),
+        tuple(axis for axis, (a, b) in enumerate(both) if b == 1 and (a != 1 or axis < count - len(other))),
+    )
+
+
+@public("ops")
+def array_to_scalar(x: Tensor) -> Any:
+    """The number in a tensor without axes.
+
+    >>> array_to_scalar(Tensor(2.0))
+    2.0
+    """
+    if not isinstance(x, Tensor) or x.ndim:
+        raise ArgumentValueError(f"For 'array_to_scalar', a Tensor without axes is needed, but got {x!r}.")
+    return x.item()
+
+
+@public("ops", "ops:is_sequence_shape_unknown")
+def is_sequence_value_unknown(x: Sequence[Any]) -> bool:
+    """Whether the values of a sequence are known only when a graph runs: here they are always known.
+
+    >>> is_sequence_value_unknown((1, 2))
+    False
+    """
+    if not isinstance(x, (tuple, list)):
+        raise ArgumentTypeError(f"For 'is_sequence_value_unknown', a tuple or list is needed, but got {x!r}.")
+    return False
 
 
 class _Augmented:

@@ -91,7 +91,9 @@ def cross_entropy(
     reduction_of("cross_entropy", reduction)
     if not target.is_floating_point():
         target = numbered("cross_entropy", target)
-        weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it then
+        if weight is not None and weight.requires_grad:  # PyTorch has no gradient by it then
+            chances = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
+            return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)  # type: ignore[no-any-return]
     return F.cross_entropy(
         input,
         target,
@@ -100,6 +102,21 @@ def cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
+
+
+def _likelihood(
+    inputs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The negative log-likelihood; by the weights of classes too, for which PyTorch has no gradient."""
+    if weight is None or not weight.requires_grad:
+        return F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    axis, kept = 1 if inputs.ndim > 1 else 0, target != ignore_index
+    place = target * kept
+    share = weight[place] * kept
+    loss = -torch.gather(inputs, axis, place.unsqueeze(axis)).squeeze(axis) * share
+    if reduction == "none":
+        return loss
+    return loss.sum() / share.sum() if reduction == "mean" else loss.sum()
 
 
 @op("ops", dtype=SAME)
@@ -114,8 +131,7 @@ def nll_loss(
     """The negative log-likelihood of class numbers, from log-probabilities."""
     reduction_of("nll_loss", reduction)
     target = numbered("nll_loss", target)
-    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
-    plain = F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    plain = _likelihood(inputs, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return plain
     axis = 1 if inputs.ndim > 1 else 0
@@ -155,8 +171,8 @@ def nll_loss_of(
         raise ArgumentValueError(
             f"For 'NLLLoss', 'logits' must have 1 or 2 axes, but got {list(logits.shape)}."
         )
-    labels, weight = numbered("NLLLoss", labels), weight.detach()
-    loss = F.nll_loss(logits, labels, weight, ignore_index=ignore_index, reduction=reduction)
+    labels = numbered("NLLLoss", labels)
+    loss = _likelihood(logits, labels, weight, ignore_index, reduction)
     kept = labels != ignore_index
     return loss, (weight[labels * kept] * kept).sum()
 

@@ -16,6 +16,7 @@ from millrace.core.args import Range
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 
 from .kinds import FLOAT, FLOATS, FLOATS_COMPLEX, REAL, SAME
+from .operands import both
 from .primitive import primitive
 from .softmaxes import one_axis
 from .table import expose, op
@@ -172,9 +173,10 @@ def logsigmoid_mint(input: Tensor) -> Tensor:
 
 @op("ops", accepts=REAL, dtype=SAME)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Each element, held between two numbers."""
+    """Each element, held between two numbers. At a limit half of the gradient is the element's, as in MindSpore."""
     _limits("hardtanh", min_val, max_val)
-    return torch.clamp(input, min_val, max_val).to(input.dtype)
+    low, high = both(input, min_val)[1], both(input, max_val)[1]
+    return torch.minimum(torch.maximum(input, low), high).to(input.dtype)
 
 
 def _limits(name: str, low: Any, high: Any) -> None:

@@ -91,7 +91,7 @@ def frac_mint(input: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def sgn(input: Tensor) -> Tensor:
     """The sign of each element; of complex numbers, their direction."""
-    return torch.sgn(input)
+    return torch.sgn(input) if input.is_complex() else torch.sign(input)
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False)
@@ -260,13 +260,20 @@ NextAfter = primitive("NextAfter", nextafter)
 @op("ops", dtype=SAME)
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
-    return torch.ldexp(x, other)
+    return _scaled(x, other)
 
 
 @op("Tensor:ldexp", dtype=SAME)
 def ldexp_method(input: Tensor, other: Tensor) -> Tensor:
     """The tensor times 2 to the power of the second."""
-    return torch.ldexp(input, other)
+    return _scaled(input, other)
+
+
+def _scaled(x: Tensor, power: Tensor) -> Tensor:
+    """x times 2 to the power; PyTorch's own ldexp takes whole powers below 0 for 0 in its gradient."""
+    if not power.is_floating_point():
+        power = power.to(x.dtype if x.is_floating_point() else torch.float32)
+    return x * torch.exp2(power)
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)

@@ -59,6 +59,8 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ini
     made = to_array(a)
     kind = kind_of(dtype)
     over = _over(axis, made)
+    if kind is not None and not (kind.is_floating_point or kind.is_complex):
+        made = made.detach()  # whole numbers have no gradient, and PyTorch refuses to sum them with one
     total = torch.sum(made, over, keepdims, dtype=kind) if over else made.to(kind or made.dtype)
     return total if initial is None else (total + initial).to(total.dtype)
 

@@ -110,7 +110,9 @@ def hamming_window_of(
     length: Tensor, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: Any = torch.float32
 ) -> Tensor:
     """Hamming's window: alpha - beta cos. The length is a tensor of one number."""
-    if isinstance(length, Tensor) and length.ndim != 1:
+    if not isinstance(length, Tensor):
+        raise ArgumentTypeError(f"For 'HammingWindow', 'length' must be a Tensor, but got {length!r}.")
+    if length.ndim != 1:
         raise ArgumentValueError(
             f"For 'HammingWindow', 'length' must have one axis, but got the shape {list(length.shape)}."
         )

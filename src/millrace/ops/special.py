@@ -63,13 +63,16 @@ __all__ = [
 class _Sloped(torch.autograd.Function):
     """A function that PyTorch has no gradient for, with its slope."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], Tensor]
-    ) -> Tensor:
-        ctx.save_for_backward(x)
-        ctx.slope = slope
+    def forward(x: Tensor, function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], Tensor]) -> Tensor:
         return function(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, _, ctx.slope = inputs
+        ctx.save_for_backward(x)
 
     @staticmethod
     def backward(ctx: Any, *given: Tensor) -> Any:
@@ -82,7 +85,7 @@ def _j0(x: Tensor) -> Tensor:
 
 
 def _j1(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.bessel_j1, lambda x: _j0(x) - _j1(x) / x)
+    return _Sloped.apply(x, torch.special.bessel_j1, lambda x: _j0(x) - torch.where(x == 0, 0.5, _j1(x) / x))
 
 
 def _y0(x: Tensor) -> Tensor:

@@ -208,7 +208,10 @@ def cov(
 @op("ops", "Tensor", dtype=OTHER)
 def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> Any:
     """The smallest and the largest elements along an axis, or of all."""
-    return torch.aminmax(input, dim=axis, keepdim=keepdims)
+    if axis is None or not input.ndim:
+        return torch.aminmax(input, dim=axis, keepdim=keepdims)
+    # one of several equal elements has the whole gradient, as in MindSpore
+    return torch.min(input, axis, keepdims).values, torch.max(input, axis, keepdims).values
 
 
 @op("ops", dtype=OTHER)

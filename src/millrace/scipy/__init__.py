@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 
-from . import linalg
+from . import linalg, optimize
 
 __all__ = [
     "linalg",
+    "optimize",
 ]

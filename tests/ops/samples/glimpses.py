@@ -52,9 +52,9 @@ def _(make):
 
 @samples(g.fractional_max_pool, g.fractional_avg_pool)
 def _(make):
-    yield Call(make(1, 4, 6, 2), (1.0, 2.0, 2.0, 1.0))  # windows of one size: nothing is left to chance
-    yield Call(make(1, 4, 6, 1), (1.0, 2.0, 2.0, 1.0), overlapping=True)
-    yield Call(make(2, 4, 4, 1, dtype="int32", high=9), (1.0, 2.0, 4.0, 1.0))
-    yield Call(make(1, 7, 6, 2), (1.0, 1.5, 1.3, 1.0))
-    yield Fails(make(1, 4, 4, 1), (1.0, 0.5, 2.0, 1.0))
-    yield Fails(make(4, 4, 1), (1.0, 1.5, 2.0, 1.0))
+    yield Call(make(1, 4, 6, 2), [1.0, 2.0, 2.0, 1.0])  # windows of one size: nothing is left to chance
+    yield Call(make(1, 4, 6, 1), [1.0, 2.0, 2.0, 1.0], overlapping=True)
+    yield Call(make(2, 4, 4, 1, dtype="int32", high=9), [1.0, 2.0, 4.0, 1.0])
+    yield Call(make(1, 7, 6, 2), [1.0, 1.5, 1.3, 1.0])
+    yield Fails(make(1, 4, 4, 1), [1.0, 0.5, 2.0, 1.0])
+    yield Fails(make(4, 4, 1), [1.0, 1.5, 2.0, 1.0])

@@ -63,7 +63,7 @@ def _(make):
 def _(make):
     yield Call(np.array([[1, 2], [0, 4], [3, 3]]), i64(0, 1, 2, 3, 4), num_true=2)
     yield Call(np.array([[1], [0]], "int32"), i32(5, 1))
-    yield Fails(np.array([[1], [0]], "int32"), i32(5, 1), num_true=2)
+    yield Fails(np.array([[1], [0]]), i64(5, 1), num_true=2)
     yield Fails(make(2, 1), i32(5, 1))
 
 

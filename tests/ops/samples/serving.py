@@ -47,11 +47,11 @@ def _(make):
 
 @samples(s.paged_attention)
 def _(make):
-    pages = np.array([[2, 0], [1, 3]], "int32")
-    yield Call(make(2, 1, 8), make(4, 3, 2, 4), make(4, 3, 2, 4), pages, i32(4, 6), head_num=2, kv_head_num=2)
-    yield Fails(
-        make(2, 1, 8), make(4, 3, 2, 4), make(4, 3, 2, 4), pages, i32(4, 6), head_num=2, kv_head_num=3
-    )
+    pages, lengths = np.array([[2, 0], [1, 3]], "int32"), i32(4, 6)
+    options = {"head_num": 2, "scale_value": 0.5}
+    yield Call(make(2, 1, 8), make(4, 3, 2, 4), make(4, 3, 2, 4), pages, lengths, kv_head_num=2, **options)
+    short = [make(*shape, dtype="float16") for shape in ((2, 1, 8), (4, 3, 2, 4), (4, 3, 2, 4))]
+    yield Fails(*short, pages, lengths, kv_head_num=3, **options)
 
 
 @samples(s.write_to_cache)

@@ -1,0 +1,25 @@
+"""Where functions are least, with SciPy's names and arguments."""
+
+# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+
+from __future__ import annotations
+
+from millrace.core.lazy import lazy
+from millrace.ops.assignment import (
+    linear_sum_assignment,
+)
+
+__all__ = [
+    "line_search",
+    "linear_sum_assignment",
+    "minimize",
+]
+
+# These stand above this room.
+__getattr__ = lazy(
+    __name__,
+    {
+        "line_search": "millrace.grad.line_search",
+        "minimize": "millrace.grad.minimize",
+    },
+)
