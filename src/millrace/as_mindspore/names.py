@@ -56,6 +56,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "mindspore.numpy": ("millrace.numpy", "millrace.nn", *_WING),
     "mindspore.numpy.fft": ("millrace.numpy.fft",),
     "mindspore.ops": ("millrace.ops", *_WING),
+    "mindspore.ops.auto_generate": ("millrace.ops", "millrace.mint", *_WING),
     "mindspore.parallel": ("millrace.parallel", "millrace.nn", *_WING, "millrace.train"),
     "mindspore.profiler": ("millrace.profiler", *_WING),
     "mindspore.runtime": ("millrace.runtime",),
