@@ -50,7 +50,7 @@ def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float 
     if input.dtype is torch.bool or (min is None and max is None):
         return _limits(input, min, max, "Clamp")
     low, high = (None if limit is None else _limit(limit, input) for limit in (min, max))
-    return torch.clamp(input, low, high)  # type: ignore[arg-type]
+    return torch.clamp(input, low, high)
 
 
 @op("ops", dtype=SAME)

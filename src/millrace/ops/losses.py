@@ -93,7 +93,7 @@ def cross_entropy(
         target = numbered("cross_entropy", target)
         if weight is not None and weight.requires_grad:  # PyTorch has no gradient by it then
             chances = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
-            return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)  # type: ignore[no-any-return]
+            return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)
     return F.cross_entropy(
         input,
         target,
