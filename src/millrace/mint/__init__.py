@@ -179,6 +179,11 @@ from millrace.ops.matrices import (
     mv_mint as mv,
     outer,
 )
+from millrace.ops.norm_stats import (
+    batch_norm_elemt,
+    batch_norm_gather_stats_with_counts,
+    batch_norm_stats,
+)
 from millrace.ops.norms import (
     cdist_mint as cdist,
     norm_mint as norm,
@@ -299,6 +304,9 @@ __all__ = [
     "atan2",
     "atanh",
     "baddbmm",
+    "batch_norm_elemt",
+    "batch_norm_gather_stats_with_counts",
+    "batch_norm_stats",
     "bernoulli",
     "bincount",
     "bitwise_and",
