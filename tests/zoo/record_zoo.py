@@ -1,6 +1,6 @@
 """Record what real MindSpore makes of the nets.
 
-python -m tests.zoo.record_zoo [--python .peers/mindspore/bin/python]
+python -m tests.zoo.record_zoo [--python .peers/mindspore/bin/python] [--only ResNet-50 ...]
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ GOLDENS = Path(__file__).with_name("goldens.json")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=os.environ.get("MINDSPORE_PYTHON", ".peers/mindspore/bin/python"))
+    parser.add_argument("--only", nargs="+", default=[], help="record these nets again; the others stay")
     options = parser.parse_args()
-    command = [options.python, "-m", "tests.zoo.play", str(GOLDENS)]
+    command = [options.python, "-m", "tests.zoo.play", str(GOLDENS), *options.only]
     subprocess.run(command, check=True, env={**os.environ, "GLOG_v": "4"})
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.parity.nn.layers import make
-from tests.zoo.nets import net
+from tests.zoo.nets import adam, net
 
 
 @net(
@@ -11,6 +11,8 @@ from tests.zoo.nets import net
     make(4, 5, low=0, high=30, dtype="int32"),
     make(4, 5, low=0.0),
     np.array([[1], [0], [1], [1]], np.float32),
+    rate=0.02,
+    by=adam,
 )
 def _(ms):
     nn, P = ms.nn, ms.ops
@@ -57,7 +59,7 @@ def _(ms):
     return Gcn()
 
 
-@net("GAN", make(4, 6), make(4, 1, 8, 8), rate=0.1)
+@net("GAN", make(4, 6), make(4, 1, 8, 8), rate=0.01, by=adam)
 def _(ms):
     nn, ops = ms.nn, ms.ops
 

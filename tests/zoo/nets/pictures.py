@@ -4,6 +4,7 @@ import numpy as np
 
 from tests.parity.nn.layers import make
 from tests.zoo.nets import net
+from tests.zoo.resnet import resnet18, resnet50
 
 LABELS = np.array([0, 3, 1, 2], np.int32)
 
@@ -30,6 +31,16 @@ def _(ms):
             return self.fc3(self.relu(self.fc2(self.relu(self.fc1(x)))))
 
     return with_loss(ms, LeNet())
+
+
+@net("ResNet-18", make(4, 3, 16, 16), LABELS, rate=0.02)
+def _(ms):
+    return with_loss(ms, resnet18(ms, 5, width=8, small=True))
+
+
+@net("ResNet-50", make(4, 3, 32, 32), LABELS, rate=0.0001)
+def _(ms):
+    return with_loss(ms, resnet50(ms, 5, width=4, small=True))
 
 
 @net("VGG", make(4, 3, 16, 16), LABELS)

@@ -1,15 +1,17 @@
 """Nets for sequences."""
 
+import functools
+
 import numpy as np
 
 from tests.parity.nn.layers import make
-from tests.zoo.nets import net
+from tests.zoo.nets import adam, net
 
 TOKENS = make(2, 6, low=0, high=20, dtype="int32")
 NEXT = make(2, 6, low=0, high=20, dtype="int32", seed=1)
 
 
-@net("LSTM classifier", TOKENS, np.array([0, 1], np.int32), rate=0.5)
+@net("LSTM classifier", TOKENS, np.array([0, 1], np.int32), rate=0.02, by=adam)
 def _(ms):
     nn, ops = ms.nn, ms.ops
 
@@ -27,7 +29,7 @@ def _(ms):
     return nn.WithLossCell(Sentiment(), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
 
 
-@net("GRU seq2seq", TOKENS, NEXT, rate=0.5)
+@net("GRU seq2seq", TOKENS, NEXT, rate=0.02, by=adam)
 def _(ms):
     nn, ops = ms.nn, ms.ops
 
@@ -79,7 +81,7 @@ def attention(ms, width, heads, causal):
     return SelfAttention()
 
 
-def block(ms, width, heads, causal, first):
+def block(ms, width, heads, causal, first, wide=2):
     nn = ms.nn
 
     class Block(nn.Cell):
@@ -89,7 +91,11 @@ def block(ms, width, heads, causal, first):
             super().__init__()
             self.attention = attention(ms, width, heads, causal)
             self.norm1, self.norm2 = nn.LayerNorm((width,)), nn.LayerNorm((width,))
-            self.up, self.act, self.down = nn.Dense(width, 2 * width), nn.GELU(), nn.Dense(2 * width, width)
+            self.up, self.act, self.down = (
+                nn.Dense(width, wide * width),
+                nn.GELU(),
+                nn.Dense(wide * width, width),
+            )
 
         def construct(self, x):
             if first:
@@ -101,8 +107,7 @@ def block(ms, width, heads, causal, first):
     return Block()
 
 
-@net("BERT", TOKENS, NEXT, np.array([0, 1], np.int32), rate=0.1)
-def _(ms):
+def bert(ms, width, heads, layers, wide):
     nn, ops = ms.nn, ms.ops
 
     class Bert(nn.Cell):
@@ -110,24 +115,37 @@ def _(ms):
 
         def __init__(self):
             super().__init__()
-            self.words = nn.Embedding(20, 16)
-            self.places = ms.Parameter(ms.Tensor(np.zeros((6, 16), np.float32)), name="places")
-            self.norm = nn.LayerNorm((16,))
-            self.blocks = nn.CellList([block(ms, 16, 2, False, False) for _ in range(2)])
-            self.pooler = nn.Dense(16, 16, activation="tanh")
-            self.transform, self.act = nn.Dense(16, 16), nn.GELU()
-            self.next = nn.Dense(16, 2)
+            self.words = nn.Embedding(20, width)
+            self.places = ms.Parameter(ms.Tensor(np.zeros((6, width), np.float32)), name="places")
+            self.norm = nn.LayerNorm((width,))
+            self.blocks = nn.CellList([block(ms, width, heads, False, False, wide) for _ in range(layers)])
+            self.pooler = nn.Dense(width, width, activation="tanh")
+            self.transform, self.act = nn.Dense(width, width), nn.GELU()
+            self.next = nn.Dense(width, 2)
 
         def construct(self, tokens, masked, follows):
             x = self.norm(self.words(tokens) + self.places)
             for each in self.blocks:
                 x = each(x)
-            y = self.act(self.transform(x)).reshape(-1, 16)
+            y = self.act(self.transform(x)).reshape(-1, width)
             logits = ops.MatMul(transpose_b=True)(y, self.words.embedding_table)
             first = ops.cross_entropy(logits, masked.reshape(-1))
             return first + ops.cross_entropy(self.next(self.pooler(x[:, 0])), follows)
 
     return Bert()
+
+
+SENTENCES = TOKENS, NEXT, np.array([0, 1], np.int32)
+
+
+@net("BERT tiny", *SENTENCES, rate=0.01, by=functools.partial(adam, kind="AdamWeightDecay"))
+def _(ms):
+    return bert(ms, 16, 2, 2, 2)
+
+
+@net("BERT base", *SENTENCES, rate=0.002)
+def _(ms):
+    return bert(ms, 768, 12, 1, 4)  # as wide as it is everywhere; one layer of its twelve
 
 
 @net("GPT", TOKENS, NEXT, rate=0.1)
