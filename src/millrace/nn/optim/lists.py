@@ -77,8 +77,8 @@ class ListOptimizer(Optimizer):
             self.update(lr, params, grads, *slots)
             return
         lists = (params, *slots)
-        wide = [[each.float() for each in tensors] for tensors in lists]
-        self.update(lr, wide[0], [each.float() for each in grads], *wide[1:])
+        wide = [_widened(tensors) for tensors in lists]
+        self.update(lr, wide[0], _widened(grads), *wide[1:])
         for narrow, tensors in zip(lists, wide, strict=True):
             foreach.copy_(narrow, tensors)
 
@@ -142,3 +142,10 @@ class ListOptimizer(Optimizer):
             if not self.decays_gradients and self.decay_flags[place]:
                 decay = id(self.weight_decay[place]) if self.is_group else 0
             yield lr, decay, self._parameters[place]._torch.dtype
+
+
+def _widened(tensors: Tensors) -> Tensors:
+    """The same values in float32, in one call for all."""
+    wide = [torch.empty_like(each, dtype=torch.float32) for each in tensors]
+    foreach.copy_(wide, tensors)
+    return wide
