@@ -122,6 +122,7 @@ interop: $(STAMPS)/dev peer-mindspore
 	@if test -e $(PEERS)/mindspore/.stamp; then \
 		$(BIN)/python tests/data/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/interop/checkpoints.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/run_scripts.py $(PEERS)/mindspore/bin/python && \
 		$(BIN)/python tests/interop/random_pipelines.py $(PEERS)/mindspore/bin/python --count $(PIPELINES); \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
