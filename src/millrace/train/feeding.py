@@ -24,13 +24,14 @@ class Position(NamedTuple):
     """Where a training stands: what must be known to go on with exactly the next batch.
 
     ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
-    the state of the dataset's iterator, None where the data cannot tell.
+    the state of the dataset's iterator, None where the data cannot tell; ``callbacks`` what callbacks want kept.
     """
 
     epoch: int
     step: int
     step_in_epoch: int
     data: dict[str, Any] | None
+    callbacks: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
 
 
 def sinks_here() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.tensor import modes
 
-from .callbacks.base import CallbackList, CallbackParams, RunContext
+from .callbacks.base import CallbackList, CallbackParams, RunContext, kept_of, put_back
 from .feeding import Feed, Position
 
 __all__ = ["Training", "evaluate"]
@@ -28,6 +28,8 @@ class Training:
         # whether the data of that epoch have come to their end, which the next position lies behind
         self._between = False
         self.seconds = 0.0
+        # what callbacks of the run that is resumed had kept
+        self.kept: dict[str, dict[str, Any]] = {}
         # batches in a sunk epoch; None: an epoch is what the dataset says
         self.sink: int | None = None
 
@@ -35,7 +37,8 @@ class Training:
         """Where the training stands after the last step."""
         full = self.sink is not None and self.step_in_epoch >= self.sink
         epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
-        return Position(epoch, self.params.cur_step_num, steps, self.feed.state())
+        kept = kept_of(self.callbacks.callbacks)
+        return Position(epoch, self.params.cur_step_num, steps, self.feed.state(), kept)
 
     def run(
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
@@ -43,6 +46,7 @@ class Training:
         """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
         params, context, tell = self.params, self.context, self.callbacks.tell
         tell("on_train_begin", context)
+        put_back(self.callbacks.callbacks, self.kept)
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
             self.epoch, self.step_in_epoch, done = epoch, done, 0

@@ -318,7 +318,7 @@ class Model:
             self._trains = None
             training = self._training = Training(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
-            params.training = training
+            params.training, training.kept = training, {} if at is None else at.callbacks
             after = None
             if valid_dataset is not None:
                 after = lambda: self._between(training, valid_dataset, due)  # noqa: E731

@@ -20,9 +20,11 @@ from millrace.train import (
     BestCheckpoint,
     Callback,
     CheckpointConfig,
+    EarlyStopping,
     Model,
     ModelCheckpoint,
     OnRequestExit,
+    ReduceLROnPlateau,
     load_checkpoint,
 )
 
@@ -276,6 +278,32 @@ def test_what_cannot_be_resumed_says_so():
     with pytest.raises(CheckpointError, match="could not tell their place"):
         model().train(2, batches, resume="l/l-1_2.ckpt")
     model().train(2, batches, resume="l/l-1_3.ckpt")
+
+
+def test_what_callbacks_have_seen_is_kept():
+    def run(stop_at=None, **options):
+        ms.set_seed(3)
+        made = model(metrics={"mse"})
+        watch, best = EarlyStopping("mse", patience=50), BestCheckpoint("best", monitor="loss")
+        slower = ReduceLROnPlateau("mse", patience=1, factor=0.5)
+        callbacks = [watch, slower, best, ModelCheckpoint("k", "k", CheckpointConfig(1))]
+        callbacks += [At(stop_at, fail)] if stop_at else []
+        try:
+            made.fit(5, data(), data(False), callbacks=callbacks, **options)
+        except ValueError:
+            assert stop_at
+        return watch.wait, watch.best, slower.wait, slower.best, best.value, best.epoch, weights(made)
+
+    whole = run()
+    run(stop_at=11)
+    assert run(resume="k") == whole
+
+
+def test_redundancy_is_for_several():
+    with pytest.raises(TypeError, match="only be used in parallel scenarios"):
+        train(ModelCheckpoint("r", "d", CheckpointConfig(1, remove_redundancy=True)))
+    with pytest.raises(TypeError, match="only be used in parallel scenarios"):
+        ms.load_param_into_net(nn.Dense(1, 1), {}, remove_redundancy=True)
 
 
 # --- the others ---------------------------------------------------------------------------------------------------

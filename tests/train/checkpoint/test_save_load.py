@@ -343,3 +343,16 @@ def test_what_went_wrong_beside_is_raised_by_the_next_save(monkeypatch):
         save_checkpoint(weights(w=[1]), "a")
     monkeypatch.undo()
     wait_for_checkpoints()  # said once
+
+
+def test_many_bytes_are_copied_by_several_threads(monkeypatch):
+    monkeypatch.setattr(background, "_MANY", 1)
+    monkeypatch.setattr(background, "available_cores", lambda: 3)
+    sizes = {"a": 1, "b": 1000, "c": 7, "e": 333}
+    values = {name: np.arange(size, dtype=np.int16) for name, size in sizes.items()} | {"z": np.zeros((0, 2))}
+    save_checkpoint(values, "a", async_save=True)
+    wait_for_checkpoints()
+    found = load_checkpoint("a.ckpt")
+    assert {name: value.asnumpy().tolist() for name, value in found.items()} == {
+        name: value.tolist() for name, value in values.items()
+    }

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from millrace.core.errors import ArgumentTypeError
 
-__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext"]
+__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext", "kept_of", "put_back"]
 
 # The moments of a training and of an evaluation. The old names stand for both: `step_end` is on_train_step_end, and
 # on_eval_step_end where a class does not write that one.
@@ -33,6 +33,9 @@ class Callback:
     >>> count.steps
     3
     """
+
+    # Attributes that a checkpoint keeps and a resumed run puts back after `on_train_begin`: numbers, texts, lists.
+    kept: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +173,35 @@ class RunContext:
     def get_stop_requested(self) -> bool:
         """Whether somebody asked to stop."""
         return self._stop_requested
+
+
+def kept_of(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
+    """What callbacks want to be kept, by their place and class.
+
+    >>> class Count(Callback):
+    ...     kept = ("steps",)
+    ...     steps = 3
+    >>> kept_of([Count()])
+    {'0 Count': {'steps': 3}}
+    """
+    return {
+        f"{number} {type(each).__name__}": {name: _plain(getattr(each, name)) for name in each.kept}
+        for number, each in enumerate(callbacks)
+        if each.kept
+    }
+
+
+def put_back(callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]]) -> None:
+    """Give callbacks what :func:`kept_of` found; one that is new, or stands elsewhere, begins as it is."""
+    for number, each in enumerate(callbacks):
+        for name, value in kept.get(f"{number} {type(each).__name__}", {}).items():
+            if name in each.kept:
+                setattr(each, name, value)
+
+
+def _plain(value: Any) -> Any:
+    """A number of a tensor or an array as Python's own."""
+    return value.item() if hasattr(value, "item") else value
 
 
 class CallbackList:

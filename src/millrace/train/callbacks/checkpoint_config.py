@@ -20,7 +20,8 @@ class CheckpointConfig:
     A file is written every ``save_checkpoint_steps`` steps, or every ``save_checkpoint_seconds``; the newest
     ``keep_checkpoint_max`` stay, or one for every ``keep_checkpoint_per_n_minutes``. ``append_info`` is a list of
     "epoch_num", "step_num" and a dict. ``exception_save`` writes once more when the training fails. A file holds
-    everything that a run needs to go on; ``resumable=False`` makes it exactly what MindSpore writes.
+    everything that a run needs to go on; ``resumable=False`` makes it exactly what MindSpore writes. Every rank of a
+    data parallel run has all parameters and saves them, with ``remove_redundancy`` too.
 
     >>> config = CheckpointConfig(save_checkpoint_steps=100, keep_checkpoint_max=3, append_info=["epoch_num"])
     >>> config.keep_checkpoint_max, config.append_dict

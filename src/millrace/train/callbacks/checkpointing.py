@@ -12,9 +12,9 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.log import get_logger
 from millrace.core.remote import is_remote
 from millrace.core.tensor import Tensor
-from millrace.train.checkpoint.fitting import load_param_into_net
+from millrace.train.checkpoint.fitting import alone, load_param_into_net
 from millrace.train.checkpoint.loading import load_checkpoint
-from millrace.train.checkpoint.resume import appendix
+from millrace.train.checkpoint.resume import at_position
 from millrace.train.checkpoint.saving import save_checkpoint, wait_for_checkpoints
 
 from .base import Callback, RunContext
@@ -158,6 +158,8 @@ class ModelCheckpoint(Callback):
         )
 
     def _save(self, params: Any) -> None:
+        if self._config.remove_redundancy:
+            alone("saving")
         wait_for_checkpoints()  # a file that is on its way is counted below
         self._tidy()
         self._last_triggered_step = params.cur_step_num
@@ -172,8 +174,7 @@ class ModelCheckpoint(Callback):
         training = params.get("training")
         if not self._config.resumable or training is None or self._config.saved_network is not None:
             return {}
-        place = training.position()
-        return appendix(place.data, place.step, place.epoch, place.step_in_epoch)
+        return at_position(training.position())
 
     def _write(self, params: Any, file: str, more: dict[str, Any]) -> None:
         config = self._config
@@ -230,6 +231,8 @@ class BestCheckpoint(Callback):
     >>> best.epoch, list(load_checkpoint("best.ckpt"))
     (3, ['weight', 'bias', 'best_epoch', 'best_value'])
     """
+
+    kept = ("value", "epoch", "_sum", "_count")
 
     def __init__(
         self,
@@ -289,7 +292,7 @@ class BestCheckpoint(Callback):
 
     def _now(self, params: Any) -> float | None:
         if self.monitor == "loss":
-            return None if self._sum is None else float(self._sum.item()) / self._count
+            return None if self._sum is None else float(self._sum) / self._count
         found = params.get("eval_results") or params.get("metrics") or {}
         if self.monitor not in found:
             if found:

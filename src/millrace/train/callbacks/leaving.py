@@ -11,7 +11,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.log import get_logger
 from millrace.tensor.context import get_context
 from millrace.train.checkpoint.loading import load_checkpoint
-from millrace.train.checkpoint.resume import appendix
+from millrace.train.checkpoint.resume import at_position
 from millrace.train.checkpoint.saving import save_checkpoint
 
 from .base import Callback, RunContext
@@ -27,8 +27,7 @@ def _saved_with_state(params: Any, file: str) -> None:
     training = params.get("training")
     more: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
     if training is not None:
-        place = training.position()
-        more = {**appendix(place.data, place.step, place.epoch, place.step_in_epoch), **more}
+        more = {**at_position(training.position()), **more}
     save_checkpoint(params.train_network, file, append_dict=more)
 
 

@@ -27,6 +27,8 @@ class EarlyStopping(Callback):
     'auto'
     """
 
+    kept = ("wait", "best", "stopped_epoch")
+
     def __init__(
         self,
         monitor: str = "eval_loss",
@@ -103,6 +105,8 @@ class ReduceLROnPlateau(Callback):
     >>> ReduceLROnPlateau(monitor="eval_loss", factor=0.5, patience=2).factor
     0.5
     """
+
+    kept = ("wait", "best", "cooldown_counter")
 
     def __init__(
         self,

@@ -53,7 +53,8 @@ def _loaded(file: str, network: Cell) -> tuple[str, Position]:
             "go on from it. Train on a dataset, or save at the end of epochs."
         )
     name = file if is_remote(file) else os.path.realpath(file)
-    return name, Position(found.epoch, found.step, found.step_in_epoch, found.data)
+    kept = found.extra if isinstance(found.extra, dict) else {}
+    return name, Position(found.epoch, found.step, found.step_in_epoch, found.data, kept.get("callbacks", {}))
 
 
 def _newest_first(folder: str) -> list[str]:

@@ -9,9 +9,10 @@ from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError, ParameterMismatch
 from millrace.core.log import get_logger
 from millrace.nn.cell import Cell
+from millrace.tensor.parallel_context import get_auto_parallel_context
 from millrace.tensor.parameter import Parameter
 
-__all__ = ["fit", "load_param_into_net"]
+__all__ = ["alone", "fit", "load_param_into_net"]
 
 log = get_logger(__name__)
 
@@ -82,6 +83,17 @@ def _check(net: Any, saved: Any, strict: Any, redundancy: Any) -> None:
     for value in (strict, redundancy):
         if not isinstance(value, bool):
             raise ArgumentTypeError(f"The input value must be a bool, but got {type(value).__name__}.")
+    if redundancy:
+        alone("loading")
+
+
+def alone(what: str) -> None:
+    """Refuse ``remove_redundancy`` where one process trains: it leaves out what other ranks save."""
+    if get_auto_parallel_context("device_num") == 1:
+        raise ArgumentTypeError(
+            f"The deduplication feature for {what} checkpoint can only be used in parallel scenarios, but got "
+            "stand_alone. Leave remove_redundancy out."
+        )
 
 
 def _fit(param: Parameter, saved: Parameter, name: str, strict: bool, file: str) -> None:

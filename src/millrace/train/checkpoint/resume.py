@@ -27,7 +27,16 @@ from .loading import read, refused
 from .places import name_to_load
 from .saving import save_checkpoint
 
-__all__ = ["OWN", "TrainingState", "appendix", "is_resumable", "load_training", "put_back", "save_training"]
+__all__ = [
+    "OWN",
+    "TrainingState",
+    "appendix",
+    "at_position",
+    "is_resumable",
+    "load_training",
+    "put_back",
+    "save_training",
+]
 
 # What begins the names of entries that are ours, and that no net has.
 OWN = "millrace."
@@ -120,6 +129,11 @@ def appendix(data: Any, step: int, epoch: int, step_in_epoch: int = 0, extra: An
     found: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
     found |= {_RANDOM + name: wrap(state) for name, state in random.states().items()}
     return {**found, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
+
+
+def at_position(place: Any) -> dict[str, Any]:
+    """The same for where a Model's training stands."""
+    return appendix(place.data, place.step, place.epoch, place.step_in_epoch, {"callbacks": place.callbacks})
 
 
 def load_training(ckpt_file_name: str, *cells: Cell) -> TrainingState:
