@@ -140,6 +140,28 @@ def from_one_to_another():
 
 
 @check
+def borders_of_pictures():
+    """Two pictures, one above the other: each gets a row of the other, and its gradient goes back."""
+    none = [-1] * 8
+    below, above = [*none], [*none]
+    below[4], above[0] = 1, 0  # rank 0 has a neighbour at the bottom, rank 1 at the top
+    ranks, lens = (below, [0, 1, 0, 0]) if rank() == 0 else (above, [1, 0, 0, 0])
+    x = Tensor(np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2) + 10 * rank())
+    wide = ops.NeighborExchangeV2(ranks, lens, ranks, lens, "NCHW")
+    same(wide(x)[0, 0], [[[0, 1], [2, 3], [10, 11]], [[2, 3], [10, 11], [12, 13]]][rank()])
+    factor = Tensor(np.array([1.0, 10.0, 100.0], np.float32).reshape(1, 1, 3, 1) * (1 + rank()))
+    found = ms.grad(lambda x: (wide(x) * factor).sum())(x)
+    same(found[0, 0, :, 0], [[1, 12], [120, 200]][rank()])
+    # one way only: rank 0 sends, rank 1 receives
+    way = (below, none, [0, 1, 0, 0], [0] * 4) if rank() == 0 else (none, above, [0] * 4, [1, 0, 0, 0])
+    one = ops.NeighborExchangeV2(way[0], way[2], way[1], way[3], "NCHW")
+    assert one(x).shape == ((1, 1, 2, 2) if rank() == 0 else (1, 1, 3, 2))
+    found = ms.grad(lambda x: one(x).sum())(x)
+    same(found[0, 0, :, 0], [[1, 2], [1, 1]][rank()])
+    raises(RuntimeError, lambda: ops.Push(), "DATA_PARALLEL")
+
+
+@check
 def functions_that_give():
     same(comm_func.all_reduce(mine(1))[0], [12])
     made, handle = comm_func.all_reduce(mine(1), "max", async_op=True)

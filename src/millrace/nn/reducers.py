@@ -10,6 +10,7 @@ import torch
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.parallel.buckets import Buckets
 from millrace.tensor import groups, parallel_context
+from millrace.tensor.device import on_device
 from millrace.tensor.groups import WORLD
 from millrace.tensor.storage import wrap
 
@@ -85,7 +86,7 @@ class DistributedGradReducer(Cell):
         if not buckets.under_way:
             buckets.begin()
         with torch.no_grad():
-            made = buckets.finish([grad._torch for grad in grads])
+            made = buckets.finish([on_device(grad) for grad in grads])
         return tuple(wrap(each) for each in made)
 
 

@@ -217,6 +217,12 @@ from millrace.ops.collective_classes import (
     ReduceScatterV,
     Send,
 )
+from millrace.ops.collective_halo import (
+    NeighborExchangeV2,
+    Pull,
+    Push,
+    Reshard,
+)
 from millrace.ops.colours import (
     AdjustHue,
     AdjustSaturation,
@@ -1898,6 +1904,7 @@ __all__ = [
     "NanToNum",
     "Neg",
     "NeighborExchange",
+    "NeighborExchangeV2",
     "NextAfter",
     "NoRepeatNGram",
     "NonDeterministicInts",
@@ -1932,6 +1939,8 @@ __all__ = [
     "PrimitiveWithCheck",
     "PrimitiveWithInfer",
     "Print",
+    "Pull",
+    "Push",
     "PyFunc",
     "Qr",
     "Quantile",
@@ -1969,6 +1978,7 @@ __all__ = [
     "Renorm",
     "Reshape",
     "ReshapeAndCache",
+    "Reshard",
     "ResizeArea",
     "ResizeBicubic",
     "ResizeBilinearV2",

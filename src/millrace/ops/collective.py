@@ -22,6 +22,7 @@ __all__ = [
     "barrier",
     "broadcast",
     "exchange",
+    "exchange_beside",
     "gather",
     "reduce",
     "reduce_scatter",
@@ -174,9 +175,44 @@ def exchange(
     group: str = WORLD,
 ) -> list[torch.Tensor]:
     """Send `sent[k]` to place `to[k]`, and receive from place `from_[k]` what `like[k]` says: shape, type, device."""
-    if torch.is_grad_enabled() and any(each.requires_grad for each in sent) and like:
+    wanted = torch.is_grad_enabled() and any(each.requires_grad for each in sent)
+    if wanted and not like:
+        raise OperationError(
+            "Tensors are sent that take part in a gradient, and nothing is received in whose gradient theirs could "
+            "come back. Send ops.stop_gradient(x), or use AlltoAll or NeighborExchangeV2."
+        )
+    if wanted:
         return list(_Exchange.apply(tuple(to), tuple(from_), tuple(like), tag, group, *sent))
     return _moved(sent, to, like, from_, tag, group)
+
+
+def exchange_beside(
+    x: torch.Tensor,
+    sent: Sequence[torch.Tensor],
+    to: Sequence[int],
+    like: Sequence[Like],
+    from_: Sequence[int],
+    group: str = WORLD,
+) -> list[torch.Tensor]:
+    """`exchange`, and `x` before it. What is made of `x` from here on ties all of it into the backward pass, also in a
+    process that only sends or only receives: gradients always find their way back."""
+    if torch.is_grad_enabled() and x.requires_grad:
+        return list(_Beside.apply(tuple(to), tuple(from_), tuple(like), group, x, *sent))
+    return [x, *_moved(sent, to, like, from_, 0, group)]
+
+
+class _Beside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, to: Any, from_: Any, like: Any, group: str, x: Any, *sent: torch.Tensor) -> Any:
+        ctx.ways = to, from_, group
+        ctx.shapes = [(each.shape, each.dtype, each.device) for each in sent]
+        return (x.view_as(x), *_moved(sent, to, like, from_, 0, group))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        to, from_, group = ctx.ways
+        made = _moved(gradients[1:], from_, ctx.shapes, to, 0, group)
+        return (None, None, None, None, gradients[0], *made)
 
 
 def _moved(sent: Any, to: Any, like: Any, from_: Any, tag: int, group: str) -> list[torch.Tensor]:

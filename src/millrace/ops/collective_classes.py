@@ -10,7 +10,7 @@ import torch
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
-from millrace.tensor.device import place
+from millrace.tensor.device import on_device, place
 from millrace.tensor.groups import WORLD, members_only
 from millrace.tensor.storage import to_torch_dtype, wrap
 
@@ -74,7 +74,7 @@ class Collective(Primitive):
             raise ArgumentTypeError(
                 f"For '{self.name}', the input must be a Tensor, but got {type(x).__name__}."
             )
-        return x._torch
+        return on_device(x)
 
 
 class _Reduction(Collective):

@@ -216,7 +216,7 @@ def _reduce_scatter(x: torch.Tensor, sizes: Sequence[int], op: str, group: str) 
             f"For 'ReduceScatterV', input_split_sizes {counts} must add up to the {x.shape[0]} rows of the input."
         )
     data = _numbers(x)
-    if dist.get_backend(among.handle) == "nccl" and len(set(counts)) == 1:
+    if data.is_cuda and len(set(counts)) == 1:
         mine = data.new_empty((counts[0], *data.shape[1:]))
         work = dist.reduce_scatter_tensor(mine, data, how, group=among.handle, async_op=True)
     else:

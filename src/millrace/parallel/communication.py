@@ -9,12 +9,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import torch
 import torch.distributed as dist
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
 from millrace.tensor import groups, parallel_context
-from millrace.tensor.context import get_context, set_context
+from millrace.tensor.context import get_context, get_device, set_context
 from millrace.tensor.groups import WORLD, Group
 
 from .ending import watch_for_end
@@ -110,14 +111,18 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
             "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
             "use gloo with init('gloo'). `millrace doctor` says what is missing."
         )
-    if library == "nccl" and "DEVICE_ID" not in os.environ:
-        set_context(device_id=place.local_rank)
+    if library == "nccl":
+        if "DEVICE_ID" not in os.environ:
+            set_context(device_id=place.local_rank)
+        torch.cuda.set_device(get_device())
     waiting = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
     if place.role == "scheduler":
         _schedule(place, waiting)
     try:
         rank, store = _meet(place, waiting)
-        dist.init_process_group(library, store=store, rank=rank, world_size=place.size, timeout=waiting)
+        # what stays on the host of a GPU machine, such as objects, goes over gloo
+        both = "cpu:gloo,cuda:nccl" if library == "nccl" else library
+        dist.init_process_group(both, store=store, rank=rank, world_size=place.size, timeout=waiting)
     except (RuntimeError, ValueError) as error:
         raise OperationError(
             f"For 'init', rank {place.rank} of {place.size} (started by {place.launcher}) did not meet the others at "
@@ -125,7 +130,7 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
             "may they reach that address?"
         ) from error
     _here[:] = [(place, store)]
-    watch_for_end(store, rank, place.size)
+    watch_for_end(lambda: _here[0][1] if _here else None, rank, place.size)
     groups.enter(Group(WORLD, tuple(range(place.size)), rank, dist.group.WORLD))
     GlobalComm.INITED = True
     GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"

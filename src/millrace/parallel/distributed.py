@@ -15,6 +15,7 @@ from millrace.core.tensor import Tensor
 from millrace.ops import collective
 from millrace.tensor import groups
 from millrace.tensor.context import get_context
+from millrace.tensor.device import on_device
 from millrace.tensor.groups import WORLD
 
 from . import communication, functions
@@ -466,7 +467,7 @@ class P2POp(functions.P2POp):
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
     """Several sends and receives at once; what is received is written into the tensors. Gives a handle for each."""
-    made = functions.several(p2p_op_list, lambda each: torch.empty_like(each.tensor._torch))
+    made = functions.several(p2p_op_list, lambda each: torch.empty_like(on_device(each.tensor)))
     for each, data in zip(p2p_op_list, made, strict=True):
         if each.op == "irecv":
             _into(each.tensor._torch, data, None, "batch_isend_irecv")

@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["TOLD", "watch_for_end"]
@@ -19,9 +20,12 @@ GRACE = 5.0  # seconds
 TOLD = 128 + signal.SIGTERM  # the status of a process that went because it was told to
 
 
-def watch_for_end(store: Any, rank: int, size: int) -> None:
-    """Begin to watch, once the ranks have met. Signals can be watched from the main thread only."""
-    store.set(f"pid/{rank}", f"{socket.gethostname()} {os.getpid()}")
+def watch_for_end(meeting: Callable[[], Any], rank: int, size: int) -> None:
+    """Begin to watch, once the ranks have met. Signals can be watched from the main thread only.
+
+    `meeting` gives the place where they met, None after they parted: nothing here keeps it open.
+    """
+    meeting().set(f"pid/{rank}", f"{socket.gethostname()} {os.getpid()}")
     if size == 1 or threading.current_thread() is not threading.main_thread():
         return
     told, tell = os.pipe()
@@ -33,14 +37,15 @@ def watch_for_end(store: Any, rank: int, size: int) -> None:
         os.close(tell)
         return
     others = [other for other in range(size) if other != rank]
-    threading.Thread(target=_wait, args=(told, store, others), name="millrace-end", daemon=True).start()
+    threading.Thread(target=_wait, args=(told, meeting, others), name="millrace-end", daemon=True).start()
 
 
-def _wait(told: int, store: Any, others: list[int]) -> None:
+def _wait(told: int, meeting: Callable[[], Any], others: list[int]) -> None:
     while signals := os.read(told, 64):
         if signal.SIGTERM in signals:
             time.sleep(GRACE)
-            if any(not _lives(store, other) for other in others):
+            store = meeting()
+            if store is not None and any(not _lives(store, other) for other in others):
                 os._exit(TOLD)
 
 

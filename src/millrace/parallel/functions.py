@@ -12,7 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.ops import collective
 from millrace.ops.transfer import BEGIN
-from millrace.tensor.device import place
+from millrace.tensor.device import on_device, place
 from millrace.tensor.groups import WORLD, Group
 from millrace.tensor.storage import to_torch_dtype, wrap
 
@@ -184,8 +184,9 @@ class P2POp:
     def memory(self) -> torch.Tensor:
         """Where what is received goes."""
         if isinstance(self.tensor, Tensor):
-            dtype = self.tensor._torch.dtype if self.recv_dtype is None else to_torch_dtype(self.recv_dtype)
-            return torch.empty_like(self.tensor._torch, dtype=dtype)
+            data = on_device(self.tensor)
+            kind = data.dtype if self.recv_dtype is None else to_torch_dtype(self.recv_dtype)
+            return torch.empty_like(data, dtype=kind)
         shape = (self.tensor,) if isinstance(self.tensor, int) else tuple(self.tensor)
         return place(torch.empty(shape, dtype=to_torch_dtype(self.recv_dtype)))
 
@@ -211,7 +212,7 @@ def several(p2p_op_list: Any, room: Any) -> list[torch.Tensor]:
     receives = [each for each in p2p_op_list if each.op == "irecv"]
     memory = [room(each) for each in receives]
     peer = [place_in(among, each.peer, "peer", "batch_isend_irecv") for each in (*sends, *receives)]
-    data = [each.tensor._torch.detach() for each in sends]
+    data = [on_device(each.tensor).detach() for each in sends]
     torch.ops.millrace.exchange(
         data, peer[: len(sends)], memory, peer[len(sends) :], p2p_op_list[0].tag, among.name
     )

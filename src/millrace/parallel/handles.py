@@ -11,6 +11,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.ops.transfer import BEGIN, Pending
 from millrace.tensor import modes
+from millrace.tensor.device import on_device
 from millrace.tensor.groups import WORLD, Group, members_only
 from millrace.tensor.storage import wrap
 
@@ -73,7 +74,7 @@ def raw(value: Any, name: str, owner: str) -> torch.Tensor:
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be Tensor, but got {type(value).__name__}."
         )
-    return value._torch
+    return on_device(value)
 
 
 def raws(values: Any, name: str, owner: str) -> list[torch.Tensor]:

@@ -15,12 +15,20 @@ from . import modes
 from .context import get_context, get_device, listeners
 from .storage import wrap
 
-__all__ = ["bring_together", "lowered", "place"]
+__all__ = ["bring_together", "lowered", "on_device", "place"]
 
 
 def place(data: torch.Tensor) -> torch.Tensor:
     """A tensor on the context's device."""
     return data if get_device() == "cpu" else data.to(get_device())
+
+
+def on_device(tensor: Tensor) -> torch.Tensor:
+    """The tensor of PyTorch inside one of ours, which is moved to the context's device where it waits on the host."""
+    data = tensor._torch
+    if get_device() != "cpu" and data.device.type == "cpu":
+        data = tensor._torch = data.to(get_device())
+    return data
 
 
 def bring_together(error: BaseException, values: Iterable[Any]) -> bool:
