@@ -206,6 +206,7 @@ _PLACES = {
         "unified_safetensors",
     ),
     "millrace.tensor": ("tensor",),
+    "millrace.boost": ("boost",),
     "millrace.train": ("train",),
 }
 # MindSpore has every name of its `train` here too

@@ -122,6 +122,9 @@ class SparseToDense(Cell):
     [[0.0, 3.0]]
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def construct(self, coo_tensor: COOTensor) -> Any:
         if not isinstance(coo_tensor, COOTensor):
             raise ArgumentTypeError(f"For 'SparseToDense', a COOTensor is wanted, but got {coo_tensor!r}.")

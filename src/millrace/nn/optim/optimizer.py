@@ -21,6 +21,7 @@ from millrace.tensor.parameter import Parameter, ParameterTuple
 from millrace.tensor.private import foreach
 from millrace.tensor.storage import unwrap, wrap
 
+from .arguments import remembering
 from .groups import check_unique, listed, read_groups
 from .rates import FixedRate, ListedRate, build_rate, is_listed, read_decay, read_rate
 from .rows import Gradient, as_rows, raw
@@ -51,6 +52,16 @@ class Optimizer(Cell):
     _support_parallel_optimizer = False
     # whether `target` may be set, which changes nothing here
     _sets_target = False
+
+    # what an optimizer was made with: of these another can be made for other parameters
+    init_params: dict[str, Any]
+    init_learning_rate: Any
+    init_args: dict[str, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = remembering(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
