@@ -42,7 +42,6 @@ from millrace.nn.activation_shaped import (
     Threshold,
 )
 from millrace.nn.arrays import (
-    GetNextSingleOp,
     SparseTensorDenseMatmul,
     SparseToDense,
     TensorArray,
@@ -302,6 +301,7 @@ from millrace.nn.unavailable import (
 )
 from millrace.nn.wrap import (
     ForwardValueAndGrad,
+    GetNextSingleOp,
     GradAccumulationCell,
     Jvp,
     MicroBatchInterleaved,

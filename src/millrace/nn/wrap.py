@@ -23,6 +23,7 @@ from .shaping import Identity
 
 __all__ = [
     "ForwardValueAndGrad",
+    "GetNextSingleOp",
     "GradAccumulationCell",
     "Jvp",
     "MicroBatchInterleaved",
@@ -151,7 +152,8 @@ class TrainOneStepCell(Cell):
     """A net that gives a loss, and what changes its weights: each call is a step of training, and gives the loss.
 
     The optimizer is called with the gradients of its ``parameters``. `sens` scales the loss before the gradients are
-    taken. With `return_grad` the gradients come along, by name.
+    taken. A net may give several losses, in a tuple: gradients of all are added, and `sens` may be a tuple with a
+    factor for each. With `return_grad` the gradients come along, by name.
 
     >>> from millrace.nn.basic import Dense
     >>> class Descent(Cell):
@@ -219,14 +221,49 @@ class TrainOneStepCell(Cell):
 
 
 def _scaled(network: Callable[..., Any], sens: Any) -> Callable[..., Any]:
-    """A net's loss times a factor, and the loss itself."""
+    """A net's loss times a factor, and the loss itself. Several losses are added, each with a factor of its own."""
 
     def forward(*inputs: Any) -> Any:
         loss = network(*inputs)
-        first = loss[0] if isinstance(loss, (tuple, list)) else loss
-        return ops.cast(first, float32) * sens, loss
+        if not isinstance(loss, (tuple, list)):
+            return ops.cast(loss, float32) * sens, loss
+        factors = list(sens) if isinstance(sens, (tuple, list)) else [sens] * len(loss)
+        if len(factors) != len(loss):
+            raise ArgumentValueError(
+                f"the net gives {len(loss)} results, so 'sens' must be one number or {len(loss)} of them, "
+                f"but got {sens}."
+            )
+        parts = [
+            ops.sum(ops.cast(each, float32) * factor) for each, factor in zip(loss, factors, strict=True)
+        ]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total, loss
 
     return forward
+
+
+class GetNextSingleOp(Cell):
+    """Gives the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
+
+    >>> import millrace.dataset as ds
+    >>> from millrace import dtype
+    >>> queue = (
+    ...     ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que(queue_name="single")
+    ... )
+    >>> queue.send(num_epochs=1)
+    >>> GetNextSingleOp([dtype.float64], [[2]], "single")()[0].asnumpy().tolist()
+    [1.0, 2.0]
+    >>> queue.release()
+    """
+
+    def __init__(self, dataset_types: Any, dataset_shapes: Any, queue_name: str) -> None:
+        super().__init__()
+        self.get_next = ops.GetNext(dataset_types, dataset_shapes, len(dataset_types), queue_name)
+
+    def construct(self) -> Any:
+        return self.get_next()
 
 
 class ParameterUpdate(Cell):

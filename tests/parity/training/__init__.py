@@ -1,0 +1,1 @@
+"""Fifty steps of training, beside MindSpore."""
