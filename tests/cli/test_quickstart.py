@@ -57,31 +57,50 @@ def test_runs_without_a_terminal(tmp_path, no_leaks):
     made = {path.name for path in (tmp_path / "millrace-quickstart").iterdir()}
     assert made >= {"images", "shapes.mindrecord", "shapes.mindrecord.db", "pipeline.py", "report.html"}
     table = said[said.index("What happened: data.report()") :]
-    assert (
-        max(len(line) for line in table[: table.index("Three commands to try next")] if "/" not in line) <= 80
-    )
+    assert max(len(line) for line in table[: table.index("Commands to try next")] if "/" not in line) <= 80
 
 
 def commands(out):
     """What the last section asks to try."""
-    lines = out[out.index("Three commands to try next") :].splitlines()[1:]
+    lines = out[out.index("Commands to try next") :].splitlines()[1:]
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
+@pytest.mark.timeout(450)
 def test_the_commands_to_try_next_work_as_printed(tmp_path):
     """From the same folder, in a shell that knows no millrace: as after make quickstart."""
     options = {
-        "capture_output": True, "text": True, "timeout": 90, "cwd": tmp_path,
+        "capture_output": True, "text": True, "timeout": 400, "cwd": tmp_path,
         "env": os.environ | {"PATH": "/usr/bin:/bin"},
     }  # fmt: skip
     first = subprocess.run([MILLRACE, "quickstart", "--images", "40", "--epochs", "1"], **options)
     assert first.returncode == 0, first.stderr
     tried = commands(first.stdout)
-    assert len(tried) == 3
+    assert len(tried) == 4
     for command in tried:
         done = subprocess.run(["sh", "-c", command], **options)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         assert done.stdout
+
+
+@pytest.mark.timeout(600)
+def test_a_net_learns_is_killed_and_goes_on_to_the_same_bits(tmp_path):
+    env = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "80"}  # cores are shared in tests
+    options = {"capture_output": True, "text": True, "timeout": 580, "cwd": tmp_path, "env": env}
+    folder = ["--folder", "here"]
+    first = subprocess.run([MILLRACE, "quickstart", "--images", "200", "--epochs", "1", *folder], **options)
+    assert first.returncode == 0, first.stderr
+    done = subprocess.run([MILLRACE, "quickstart", "--train", *folder], **options)
+    assert done.returncode == 0, done.stderr
+    assert "accuracy on the records held out" in done.stdout
+    assert "steps/s" in done.stdout
+    assert "SIGKILL after shapes-" in done.stdout
+    assert "the same, bit for bit" in done.stdout
+
+
+def test_training_wants_records_first(tmp_path, capsys):
+    assert main(["quickstart", "--train", "--folder", str(tmp_path)]) == 2
+    assert "quickstart --folder" in capsys.readouterr().err
 
 
 def test_shows_a_progress_bar_on_a_terminal(tmp_path):

@@ -1,9 +1,10 @@
-"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume."""
+"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume; then a net that learns from it."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from rich.console import Console
 import millrace.dataset as ds
 from millrace.core.cores import available_cores
 from millrace.core.errors import MillraceError
+from millrace.core.optional import install
 from millrace.data.monitor.table import table
 from millrace.mindrecord import FileWriter
 
@@ -31,12 +33,14 @@ __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
 The folder keeps the images, the record files, pipeline.py and report.html, for
-you to go on with. Run the command again and it starts anew.
+you to go on with. Run the command again and it starts anew. --train goes on from
+there: train.py learns the records, is killed, and goes on to the same bits.
 
 examples:
   millrace quickstart
   millrace quickstart --images 5000 --workers 8
   millrace quickstart --folder /tmp/first
+  millrace quickstart --train
 """
 
 PIPELINE = """\
@@ -72,14 +76,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of every random choice (1)")
     parser.add_argument(
+        "--train", action="store_true", help="train a net on the records of the last quickstart"
+    )
+    parser.add_argument(
         "--folder", type=Path, default=Path("millrace-quickstart"), help="where to work (millrace-quickstart)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make images, write records, run the pipeline, show the report, stop and resume."""
+    """Make images, write records, run the pipeline, show the report, stop and resume; or train on the records."""
     console = Console(highlight=False, soft_wrap=True)
     folder: Path = arguments.folder
+    if arguments.train:
+        return _learn(console, arguments)
     try:
         _empty(folder)
     except OSError as error:
@@ -110,6 +119,23 @@ def run(arguments: argparse.Namespace) -> int:
         return fail("quickstart", str(error))
     _next(console, folder)
     return 0 if same else 1
+
+
+def _learn(console: Console, arguments: argparse.Namespace) -> int:
+    """The part that computes, in the folder that the first part has left."""
+    folder: Path = arguments.folder
+    if not (folder / RECORD).is_file():
+        return fail(
+            "quickstart",
+            f"{folder / RECORD} is not there; run {_program()} quickstart --folder {folder} first",
+        )
+    if importlib.util.find_spec("torch") is None:
+        return fail(
+            "quickstart", f"training needs PyTorch, which is not installed: {install('train', 'torch')}"
+        )
+    from .quickstart_train import learn
+
+    return learn(console, folder, RECORD, arguments.seed)
 
 
 def _empty(folder: Path) -> None:
@@ -203,8 +229,9 @@ def _resume(console: Console, data: ds.Dataset) -> bool:
 def _next(console: Console, folder: Path) -> None:
     """Commands that work when they are copied, wherever the program lies."""
     program = _program()
-    _title(console, "Three commands to try next")
+    _title(console, "Commands to try next")
     for command, text in (
+        (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
         (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
         (f"record inspect {folder / RECORD}", "look into the record file"),
         ("doctor", "what to mend on this machine"),
