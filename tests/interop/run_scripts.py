@@ -1,4 +1,4 @@
-"""Loaders as scripts write them, run on MindSpore and through millrace.as_mindspore: the results must be the same.
+"""Loaders and training as scripts write them, run on MindSpore and through millrace.as_mindspore: same results.
 
     python tests/interop/run_scripts.py /path/to/python-with-mindspore [--record] [name ...]
 

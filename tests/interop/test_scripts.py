@@ -1,4 +1,4 @@
-"""Loaders as scripts write them give through millrace.as_mindspore what MindSpore gave when it was recorded."""
+"""Loaders and training as scripts write them give through millrace.as_mindspore what MindSpore gave."""
 
 import json
 
@@ -9,6 +9,8 @@ from tests.interop import run_scripts
 
 @pytest.mark.parametrize("name", list(run_scripts.SCRIPTS))
 def test_a_script_gives_what_mindspore_gave(name):
+    if "nn.Cell" in run_scripts.SCRIPTS[name].read_text() or name == "deep_paths":
+        pytest.importorskip("torch")  # it trains
     assert not run_scripts.differences(name, run_scripts.here(name), run_scripts.recorded(name))
 
 

@@ -2,8 +2,8 @@
 
     GLOG_v=4 .peers/mindspore/bin/python tests/names/record_paths.py tests/names/module_paths_2.7.0.json
 
-A module's public names are its ``__all__``; without one, what is defined there, and what another module's ``__all__``
-has. ``PRIVATE`` are modules that no script has business with.
+A module's public names are its ``__all__``, and classes and functions that are defined there; without an ``__all__``
+also what that of another module has. ``PRIVATE`` are modules that no script has business with.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def main(target: str) -> None:
     }
     public = {each for names in listed.values() for each in names}
     for name, module in found.items():
-        if name not in listed:
-            own = not name.startswith(ONLY_PUBLIC)
-            listed[name] = [
-                each
-                for each, value in vars(module).items()
-                if each[0] != "_"
-                and not isinstance(value, types.ModuleType)
-                and (each in public or (own and getattr(value, "__module__", None) == name))
-            ]
+        own = not name.startswith(ONLY_PUBLIC)
+        without = name not in listed
+        listed.setdefault(name, []).extend(
+            each
+            for each, value in vars(module).items()
+            if each[0] != "_"
+            and not isinstance(value, types.ModuleType)
+            and ((without and each in public) or (own and getattr(value, "__module__", None) == name))
+        )
     lines = [f"  {json.dumps(name)}: {json.dumps(sorted(set(listed[name])))}" for name in sorted(listed)]
     Path(target).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     sys.stdout.write(f"{len(listed)} modules, {sum(map(len, listed.values()))} names\n")

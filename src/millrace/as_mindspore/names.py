@@ -31,7 +31,7 @@ _WING = (
 BELOW: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("millrace.amp",),
     "mindspore.boost": ("millrace.boost", "millrace.nn", *_WING),
-    "mindspore.common": ("millrace.common", "millrace.nn", *_WING),
+    "mindspore.common": ("millrace.common", "millrace", "millrace.nn", *_WING),
     "mindspore.communication": ("millrace.communication", *_WING),
     "mindspore.communication.comm_func": ("millrace.communication.comm_func",),
     "mindspore.device_context": ("millrace.device_context",),
@@ -86,6 +86,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore._checkparam": ("millrace.as_mindspore.checkparam",),
     "mindspore.common": ("millrace.common", "millrace.common.dtype", "millrace.as_mindspore.top", "millrace"),
     "mindspore.common.dtype": ("millrace.common.dtype",),
+    **{
+        f"mindspore.common.{part}": (f"millrace.common.{part}", *BELOW["mindspore.common"])
+        for part in ("initializer", "parameter", "tensor")
+    },
+    "mindspore.common.generator": ("millrace.tensor.generator", "millrace"),
     "mindspore.common.seed": ("millrace.as_mindspore.top", "millrace"),
     "mindspore.communication._comm_helper": ("millrace.communication",),
     "mindspore.context": ("millrace.context",),
@@ -95,6 +100,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.ops.P": ("millrace.ops",),
     "mindspore.ops.functional.P": ("millrace.ops",),
     "mindspore.parallel._utils": ("millrace.parallel.settings", *_WING),
+    "mindspore.nn.learning_rate_schedule": ("millrace.nn", "millrace.nn.schedules.dynamic"),
     "mindspore.version": ("millrace.as_mindspore.version",),
     # records
     "mindspore.mindrecord": ("millrace.mindrecord",),
