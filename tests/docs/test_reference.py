@@ -1,9 +1,12 @@
 """Every public name has a place in docs/reference, once."""
 
 import importlib
+import importlib.util
 import inspect
 import re
 from collections import Counter
+
+import pytest
 
 from tests import surface
 from tests.docs.pages import ROOT
@@ -18,6 +21,19 @@ TOLD = {
     "millrace.dataset.vision.c_transforms": "old-modules.md",
     "millrace.dataset.vision.py_transforms": "old-modules.md",
 }
+
+# Modules whose names stand in tables that docs/operations.py makes.
+TABLES = (
+    "millrace.mint",
+    "millrace.mint.linalg",
+    "millrace.mint.nn",
+    "millrace.mint.nn.functional",
+    "millrace.mint.special",
+    "millrace.nn",
+    "millrace.numpy",
+    "millrace.ops",
+    "millrace.scipy.linalg",
+)
 
 
 def directives():
@@ -60,6 +76,46 @@ def test_every_public_name_is_on_a_reference_page():
             if not (id(found) in shown if has_docstring else f"`{name}`" in pages):
                 missing.append(f"::: {module}.{name}")
     assert missing == [], "add these lines to the page of their family under docs/reference"
+
+
+def operations():
+    """docs/operations.py, which fills in the tables of the training half."""
+    spec = importlib.util.spec_from_file_location("operations", ROOT / "docs/operations.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_operation_and_layer_is_in_a_table():
+    pytest.importorskip("torch")
+    made = operations()
+    pages = [page.read_text() for page in sorted((ROOT / "docs/reference").rglob("*.md"))]
+    asked = [mark["module"] for page in pages for mark in made.MARK.finditer(page)]
+    assert sorted(asked) == sorted(TABLES)
+    for module in TABLES:
+        face = importlib.import_module(module)
+        names = {name for name in face.__all__ if not inspect.ismodule(getattr(face, name))}
+        shown = {name for _, family in made.families(module) for name, _ in family}
+        assert shown == names
+        text = made.tables(module)
+        assert text.count("\n| `") == len(names)
+        silent = [
+            name
+            for _, family in made.families(module)
+            for name, thing in family
+            if callable(thing) and not made.sentence(thing)
+        ]
+        assert silent == [], f"{module}: these say nothing of themselves"
+        for line in text.splitlines():
+            if line.startswith("|"):
+                assert len(re.findall(r"(?<!\\)\|", line)) == 3, line
+
+
+def test_layers_come_with_their_examples():
+    pytest.importorskip("torch")
+    page = operations().filled("<!-- names of millrace.nn with examples -->", lambda text: text)
+    assert "### Dense" in page
+    assert "<!--" not in page
 
 
 def test_every_method_of_dataset_is_on_its_page():
