@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ from rich.console import Console
 import millrace.dataset as ds
 from millrace.core.cores import available_cores
 from millrace.core.errors import MillraceError
-from millrace.core.optional import install
+from millrace.core.tensor import wake
 from millrace.data.monitor.table import table
 from millrace.mindrecord import FileWriter
 
@@ -129,10 +128,10 @@ def _learn(console: Console, arguments: argparse.Namespace) -> int:
             "quickstart",
             f"{folder / RECORD} is not there; run {_program()} quickstart --folder {folder} first",
         )
-    if importlib.util.find_spec("torch") is None:
-        return fail(
-            "quickstart", f"training needs PyTorch, which is not installed: {install('train', 'torch')}"
-        )
+    try:
+        wake()  # is what computes installed?
+    except MillraceError as error:
+        return fail("quickstart", str(error))
     from .quickstart_train import learn
 
     return learn(console, folder, RECORD, arguments.seed)
