@@ -9,6 +9,12 @@ from millrace.core.lazy import lazy as _lazy
 
 # Module -> the names that come from it; `millrace` and the other faces hand these out too.
 _PLACES = {
+    "millrace.parallel.parameters": ("merge_sliced_parameter",),
+    "millrace.parallel.strategies": (
+        "build_searched_strategy",
+        "load_distributed_checkpoint",
+        "restore_group_info_list",
+    ),
     "millrace.train.callbacks.base": ("Callback", "RunContext"),
     "millrace.train.callbacks.monitors": ("LossMonitor", "TimeMonitor"),
     "millrace.train.callbacks.refused": ("TrainFaultTolerance",),
@@ -21,6 +27,7 @@ _PLACES = {
     "millrace.train.checkpoint.convert": ("convert_checkpoint", "load_torch"),
     "millrace.train.checkpoint.fitting": ("load_param_into_net",),
     "millrace.train.checkpoint.loading": ("check_checkpoint", "load_checkpoint", "load_checkpoint_async"),
+    "millrace.train.checkpoint.ranks": ("get_ckpt_path_with_strategy",),
     "millrace.train.checkpoint.resume": ("TrainingState", "load_training", "save_training"),
     "millrace.train.checkpoint.saving": (
         "async_ckpt_thread_status",

@@ -356,3 +356,17 @@ def test_many_bytes_are_copied_by_several_threads(monkeypatch):
     assert {name: value.asnumpy().tolist() for name, value in found.items()} == {
         name: value.tolist() for name, value in values.items()
     }
+
+
+def test_another_rank_stands_in():
+    for rank in (0, 1):
+        os.makedirs(f"run/rank_{rank}")
+    save_checkpoint(weights(w=[1]), "run/rank_1/net.ckpt")
+    mine = "run/rank_0/net.ckpt"
+    assert ms.train.get_ckpt_path_with_strategy(mine, "") == "run/rank_1/net.ckpt"
+    save_checkpoint(weights(w=[1]), mine)
+    assert ms.train.get_ckpt_path_with_strategy(mine, "") == mine
+    os.chmod(mine, 0o600)
+    os.truncate(mine, 5)
+    assert ms.train.get_ckpt_path_with_strategy(mine, "") == "run/rank_1/net.ckpt"
+    assert ms.train.get_ckpt_path_with_strategy("other/net.ckpt", "") is None

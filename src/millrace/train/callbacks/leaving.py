@@ -143,10 +143,18 @@ class OnRequestExit(Callback):
             else:
                 save_checkpoint(network, name)
         if self.save_mindir:
-            from millrace import train  # it stands beside this room's parts, and is loaded when it is used
+            from millrace import (
+                train,
+            )  # export stands beside this room's parts, and is loaded when it is used
 
+            export = getattr(train, "export", None)
+            if export is None:
+                log.warning(
+                    "the network is not exported: this release cannot. Its parameters are in %s.ckpt", name
+                )
+                return
             inputs = params.train_dataset_element if what == "train" else params.eval_dataset_element
-            train.export(network, *inputs, file_name=name, file_format="MINDIR")
+            export(network, *inputs, file_name=name, file_format="MINDIR")
 
 
 class BackupAndRestore(Callback):
