@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 
 import millrace as ms
+import millrace.dataset as ds
 from millrace import Parameter, Tensor, nn, ops
 from millrace.communication import get_rank
 from millrace.nn.optim.adam import Adam
 from millrace.nn.optim.momentum import Momentum
-from millrace.parallel import ShardedEmbedding, broadcast_parameters, buckets, gather_states, load_states
+from millrace.parallel import (
+    ShardedEmbedding,
+    broadcast_parameters,
+    buckets,
+    data_shard,
+    gather_states,
+    load_states,
+)
+from millrace.train import Model
 
 from .check_collectives import same
 
@@ -267,3 +276,27 @@ def context_and_order():
     assert abs(float(groups(x).mean())) < 1e-5
     with pytest.raises(ValueError, match="one of"):
         nn.SyncBatchNorm(2, process_groups=[[0, 1], [1]])
+
+
+@check
+def a_model_trains():
+    """`Model.train` needs nothing but the context and its part of the data."""
+
+    def trained_by_model(together):
+        settings = {"parallel_mode": "data_parallel", "gradients_mean": True} if together else {}
+        context(ms.GRAPH_MODE, **settings)
+        ms.set_seed(5)
+        net = Mlp()
+        xs, ys = zip(*batches(Mlp), strict=True)
+        shard = data_shard() if together else {"num_shards": 1, "shard_id": 0}
+        rows = ds.NumpySlicesDataset(
+            (np.concatenate(xs), np.concatenate(ys)), ["x", "y"], shuffle=False, **shard
+        )
+        rows = rows.batch(BATCH if together else 2 * BATCH, drop_remainder=True)
+        loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+        model = Model(net, loss, OPTIMIZERS["momentum"](net.trainable_params()))
+        model.train(2, rows, dataset_sink_mode=False)
+        context()
+        return [0.0], net
+
+    close(trained_by_model(True), trained_by_model(False))
