@@ -22,6 +22,7 @@ OURS = "MILLRACE_"
 # Every variable of our own; tests/cli/doctor compares with what the source reads.
 VARIABLES = (
     "MILLRACE_CACHE_KEY",
+    "MILLRACE_CHECKPOINT_KEY",
     "MILLRACE_COMM_TIMEOUT",
     "MILLRACE_LOG",
     "MILLRACE_MONITOR",
