@@ -135,7 +135,7 @@ class LARS(Optimizer):
         with torch.no_grad():
             grads = [
                 each if isinstance(each, torch.Tensor) else as_rows(each).dense()
-                for each in map(raw, gradients)
+                for each in map(raw, gradients, self.parameters)
             ]
             grads = list(self._unscaled(list(grads)))  # type: ignore[arg-type]
             rates = self.opt.get_lr() if self.use_clip else None

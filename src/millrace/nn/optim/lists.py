@@ -103,12 +103,12 @@ class ListOptimizer(Optimizer):
             setattr(self, f"_{name}", float(np.float32(value)))
 
     def _prepared(self, gradients: Any) -> list[Gradient]:
-        grads = [raw(each) for each in gradients]
-        if len(grads) != self.param_length:
+        if len(gradients) != self.param_length:
             raise ArgumentValueError(
                 f"For '{type(self).__name__}', there must be a gradient for each of its {self.param_length} "
-                f"parameters, but got {len(grads)}; take them by weights=optimizer.parameters."
+                f"parameters, but got {len(gradients)}; take them by weights=optimizer.parameters."
             )
+        grads = [raw(each, param) for each, param in zip(gradients, self._parameters, strict=True)]
         for param, grad in zip(self._parameters, grads, strict=True):
             shape = tuple(grad.dense_shape if isinstance(grad, RowTensor) else grad.shape)
             if shape != param._torch.shape:

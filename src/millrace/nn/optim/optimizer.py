@@ -229,7 +229,7 @@ class Optimizer(Cell):
 
     def _on_raw(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
         with torch.no_grad():
-            made = change([raw(each) for each in gradients])
+            made = change([raw(each, param) for each, param in zip(gradients, self._parameters, strict=True)])
         return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in made)
 
     def _decayed(self, grads: list[Gradient]) -> list[Gradient]:

@@ -51,12 +51,17 @@ def as_rows(gradient: Any) -> Rows:
     return Rows(gradient.indices._torch.long(), gradient.values._torch, tuple(gradient.dense_shape))
 
 
-def raw(gradient: Any) -> Gradient:
-    """A gradient as an optimizer computes with it."""
+def raw(gradient: Any, param: Any = None) -> Gradient:
+    """A gradient as an optimizer computes with it, there where its parameter is."""
     if isinstance(gradient, Tensor):
-        return gradient._torch
+        made: torch.Tensor = gradient._torch
+        return made if param is None else made.to(param._torch.device)
     if isinstance(gradient, RowTensor):
-        return gradient
+        if param is None:
+            return gradient
+        device = param._torch.device
+        indices, values = gradient.indices._torch.to(device), gradient.values._torch.to(device)
+        return RowTensor(wrap(indices), wrap(values), gradient.dense_shape)
     raise ArgumentTypeError(
         f"an optimizer is called with the gradients of its parameters, Tensors or RowTensors, but got {gradient!r}"
     )

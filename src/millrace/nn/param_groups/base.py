@@ -159,13 +159,13 @@ class GroupOptimizer(Optimizer):
     counter = "step_t"
 
     def construct(self, gradients: Any) -> Any:
-        grads = [raw(each) for each in gradients]
-        if len(grads) != len(self.parameters):
+        if len(gradients) != len(self.parameters):
             raise ArgumentValueError(
                 f"For '{type(self).__name__}', there must be a gradient for each of its {len(self.parameters)} "
-                f"parameters, but got {len(grads)}; take them by weights=optimizer.parameters."
+                f"parameters, but got {len(gradients)}; take them by weights=optimizer.parameters."
             )
         with torch.no_grad():
+            grads = [raw(each, param) for each, param in zip(gradients, self.parameters, strict=True)]
             dense = [as_rows(each).dense() if isinstance(each, RowTensor) else each for each in grads]
             self.advance()
             for number, group in enumerate(self.param_groups):
