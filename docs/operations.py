@@ -14,12 +14,31 @@ from typing import Any
 
 MARK = re.compile(r"<!-- names of (?P<module>[\w.]+)(?P<whole> with examples)? -->")
 
+# Modules that load what they list when it is asked for.
+LAZY = ("millrace", "millrace.amp", "millrace.train")
+
 
 def filled(markdown: str, fenced: Callable[[str], str]) -> str:
     """A page with its marks replaced; `fenced` puts examples of docstrings between code fences."""
     return MARK.sub(
         lambda mark: whole(mark["module"], fenced) if mark["whole"] else tables(mark["module"]), markdown
     )
+
+
+def at_home(markdown: str) -> str:
+    """The same with names that a module hands out only when they are asked for under the path they are written at.
+
+    What reads the pages' sources does not run them, and would not find these.
+    """
+
+    def turned(line: re.Match[str]) -> str:
+        module, _, name = line["path"].rpartition(".")
+        if module not in LAZY:
+            return line[0]
+        thing = getattr(importlib.import_module(module), name)
+        return f"::: {thing.__module__}.{thing.__qualname__}"
+
+    return re.sub(r"^::: (?P<path>\S+)", turned, markdown, flags=re.MULTILINE)
 
 
 def tables(module: str) -> str:

@@ -111,6 +111,18 @@ def test_every_operation_and_layer_is_in_a_table():
                 assert len(re.findall(r"(?<!\\)\|", line)) == 3, line
 
 
+def test_what_is_loaded_late_is_shown_from_where_it_is_written():
+    pytest.importorskip("torch")
+    made = operations()
+    for module in made.LAZY:
+        for path in (path for path in directives() if path.rpartition(".")[0] == module):
+            home = made.at_home(f"::: {path}").removeprefix("::: ")
+            assert thing(home) is thing(path)
+            source = inspect.getsource(importlib.import_module(home.rpartition(".")[0]))
+            name = home.rpartition(".")[2]
+            assert re.search(rf"^(class|def) {name}\b", source, re.MULTILINE), path
+
+
 def test_layers_come_with_their_examples():
     pytest.importorskip("torch")
     page = operations().filled("<!-- names of millrace.nn with examples -->", lambda text: text)
