@@ -173,3 +173,31 @@ def test_graphs_are_written_as_readable_text(tmp_path):
     readable(_tensor(2))
     texts = [path.read_text() for path in save_graphs(str(tmp_path))]
     assert any("aten.tanh" in text and "test_jit.py" in text for text in texts)
+
+
+def test_shapes_that_are_tensors_are_not_baked_in():
+    """A shape among the inputs, or computed of them, ends the recording; one that stands outside is frozen."""
+
+    @jit
+    def given(x, shape):
+        return ops.reshape(x, shape)
+
+    @jit
+    def computed(x, shape):
+        return ops.reshape(x, shape + 0)
+
+    constant = Tensor([3, 4])
+
+    @jit
+    def outside(x):
+        return ops.reshape(x, constant)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for function in (given, computed):
+            for shape in ([3, 4], [3, 4], [4, 3]):
+                assert function(_tensor(12), Tensor(shape)).shape == tuple(shape)
+            assert graphs_of(function).fell_back
+    for seed in range(2):
+        assert outside(_tensor(12, seed=seed)).shape == (3, 4)
+    assert (graphs_of(outside).recorded, graphs_of(outside).replayed) == (1, 1)

@@ -96,6 +96,11 @@ class Recorder(TorchDispatchMode):
         if self.leaving is None:
             self.leaving = Leaving(what, user_line())
 
+    def is_outside(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
+        known = self._slots.get(id(tensor))
+        return known is None or known[0]() is not tensor or known[1].kind == "out"
+
     # slots ------------------------------------------------------------------------------------------
 
     def _name(self, tensor: torch.Tensor, slot: Slot) -> None:

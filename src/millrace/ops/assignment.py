@@ -10,6 +10,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .kinds import OTHER
+from .operands import listed
 from .table import op
 
 __all__ = ["linear_sum_assignment"]
@@ -79,7 +80,7 @@ def linear_sum_assignment(
             f"For '{name}', costs must be numbers, but the matrix holds nan or infinite gains."
         )
     tall = seen.shape[0] > seen.shape[1]
-    costs = (seen.t() if tall else seen).tolist()
+    costs = listed(seen.t() if tall else seen)
     one = list(range(len(costs)))
     other = _least(costs) if costs else []
     rows, columns = (other, one) if tall else (one, other)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from millrace.core.errors import ArgumentValueError
 
 from .kinds import SAME
-from .operands import integer, sizes
+from .operands import integer, listed, sizes
 from .primitive import primitive
 from .table import op
 
@@ -109,7 +109,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
 
 
 def _pairs(value: Any, count: int, name: str) -> list[tuple[int, ...]]:
-    found = [sizes(pair) for pair in (value.tolist() if isinstance(value, Tensor) else value)]
+    found = [sizes(pair) for pair in (listed(value) if isinstance(value, Tensor) else value)]
     if len(found) != count or any(len(pair) != 2 or min(pair) < 0 for pair in found):
         raise ArgumentValueError(
             f"For '{name}', there must be a pair of ints >= 0 for each of {count} axes: {found}."

@@ -11,6 +11,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .kinds import BOOL, FLOATS, OTHER, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -206,7 +207,7 @@ def roi_align(
         most_x = most_y = sample_num
     else:  # as many samples as a cell has whole elements: how many that is must be known here
         counts = cell.floor().clamp_min(1)
-        most_x, most_y = (int(n) for n in counts.amax(0).tolist()) if len(rois) else (1, 1)
+        most_x, most_y = (int(n) for n in listed(counts.amax(0))) if len(rois) else (1, 1)
     places = features.permute(0, 2, 3, 1)
     rows = torch.arange(pooled_height, device=rois.device)
     columns = torch.arange(pooled_width, device=rois.device)

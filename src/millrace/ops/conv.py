@@ -11,6 +11,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 
 from .kinds import FLOATS, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 from .windows import (
@@ -360,7 +361,7 @@ def conv2d_input(
     """The transpose of Conv2D: a tensor of the shape `input_sizes`."""
     name = "Conv2DBackpropInput"
     if isinstance(input_sizes, Tensor):
-        input_sizes = tuple(input_sizes.tolist())
+        input_sizes = tuple(listed(input_sizes))
     if not isinstance(input_sizes, (tuple, list)) or len(input_sizes) != 4:
         raise ArgumentTypeError(
             f"For '{name}', 'input_sizes' must be a tuple of 4 ints, but got {input_sizes!r}."

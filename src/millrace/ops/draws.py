@@ -11,6 +11,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, Operatio
 from millrace.tensor.random import seeded
 
 from .kinds import OTHER, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -65,7 +66,7 @@ def shape_of(size: Any) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     elif len(size) == 1 and isinstance(size[0], Tensor):
-        size = size[0].reshape(-1).tolist()
+        size = listed(size[0].reshape(-1))
     if any(isinstance(length, bool) or not isinstance(length, int) for length in size):
         raise ArgumentTypeError(f"a shape must be whole numbers, but got {tuple(size)!r}.")
     if any(length < 0 for length in size):

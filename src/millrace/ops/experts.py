@@ -14,6 +14,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentValueError
 
 from .kinds import FLOATS, OTHER, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -87,7 +88,7 @@ def multi_scale_deformable_attn_function(
     batch, _, heads, width = value.shape
     grids = 2 * locations - 1
     seen = []
-    for level, ((height, across), start) in enumerate(zip(shape.tolist(), offset.tolist(), strict=True)):
+    for level, ((height, across), start) in enumerate(zip(listed(shape), listed(offset), strict=True)):
         map_ = (
             value[:, start : start + height * across].permute(0, 2, 3, 1).reshape(-1, width, height, across)
         )

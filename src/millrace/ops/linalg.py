@@ -15,6 +15,7 @@ from .primitive import primitive
 from .table import op
 
 __all__ = [
+    "singular_values",
     "Cholesky",
     "CholeskyInverse",
     "CholeskySolve",
@@ -74,6 +75,12 @@ __all__ = [
     "triangular_solve",
     "tridiagonal_mat_mul",
 ]
+
+
+def singular_values(matrix: Tensor) -> Tensor:
+    """The singular values, as they come beside the vectors: alone PyTorch computes them in another way, but not while a
+    step is recorded, and the last bits would differ."""
+    return torch.linalg.svd(matrix, full_matrices=False).S
 
 
 @op("ops", "mint", "Tensor", "mint.linalg:inv", accepts=FLOATS_COMPLEX, dtype=SAME)
@@ -180,7 +187,7 @@ Qr = primitive("Qr", qr_full)
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular values of matrices, largest first, with the vectors on the left and on the right."""
     if not compute_uv:
-        return torch.linalg.svdvals(input)
+        return singular_values(input)
     u, s, vh = torch.linalg.svd(input, full_matrices)
     return s, u, vh.mH
 
@@ -190,7 +197,7 @@ def svd_all(input: Tensor, full_matrices: bool = False, compute_uv: bool = True)
     """The singular values and vectors of matrices; the vectors are zeros where they are not asked for."""
     if compute_uv:
         return svd.raw(input, full_matrices)
-    values = torch.linalg.svdvals(input)
+    values = singular_values(input)
     return values, torch.zeros_like(values[..., :1]), torch.zeros_like(values[..., :1])
 
 

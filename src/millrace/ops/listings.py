@@ -10,7 +10,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .kinds import INTEGERS, OTHER, REAL
-from .operands import both
+from .operands import both, listed
 from .primitive import primitive
 from .table import op
 
@@ -58,7 +58,7 @@ def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
             f"For 'UnravelIndex', 'indices' must have at most one axis and 'dims' one, but got {list(indices.shape)} "
             f"and {list(dims.shape)}."
         )
-    shape = dims.tolist()
+    shape = listed(dims)
     size = int(torch.prod(dims))
     if indices.numel() and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ArgumentValueError(
@@ -184,7 +184,7 @@ def _sequences(name: str, indices: Tensor, values: Tensor, shape: Tensor) -> dic
             f"shapes are {[list(part.shape) for part in (indices, values, shape)]}."
         )
     found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(indices.tolist(), values.tolist(), strict=True):
+    for place, value in zip(listed(indices), listed(values), strict=True):
         found.setdefault(tuple(place[:-1]), []).append(value)
     return found
 
@@ -220,7 +220,7 @@ def edit_distance(
             f"For 'EditDistance', hypothesis and truth must have as many axes, but the shapes are "
             f"{hypothesis_shape.tolist()} and {truth_shape.tolist()}."
         )
-    size = torch.maximum(hypothesis_shape, truth_shape)[:-1].tolist()
+    size = listed(torch.maximum(hypothesis_shape, truth_shape)[:-1])
     made = torch.zeros(size, dtype=torch.float32)
     for place in {*said, *true}:
         wanted = true.get(place, [])

@@ -10,7 +10,8 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError
 
 from .kinds import OTHER, SAME
-from .operands import axes, within
+from .linalg import singular_values
+from .operands import axes, listed, within
 from .primitive import primitive
 from .table import op
 
@@ -39,12 +40,27 @@ __all__ = [
 ]
 
 
+def norm_of_matrices(
+    x: Tensor, order: Any, over: Any = (-2, -1), keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """The norm of matrices; those by singular values have the same bits while a step is recorded."""
+    if order != "nuc" and order not in (2, -2):
+        return torch.linalg.matrix_norm(x, order, over, keepdim, dtype=dtype)
+    rows, columns = over
+    values = singular_values(torch.movedim(x if dtype is None else x.to(dtype), (rows, columns), (-2, -1)))
+    made = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
+    if not keepdim:
+        return made
+    first, last = sorted(axis % x.ndim for axis in over)
+    return made.unsqueeze(first).unsqueeze(last)
+
+
 @op("ops", dtype=OTHER)
 def matrix_norm(
     A: Tensor, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of the matrices along two axes."""
-    return torch.linalg.matrix_norm(A, ord, axis, keepdims, dtype=dtype)
+    return norm_of_matrices(A, ord, axis, keepdims, dtype)
 
 
 @op("mint.linalg:matrix_norm", dtype=OTHER)
@@ -52,7 +68,7 @@ def matrix_norm_mint(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of the matrices along two axes."""
-    return torch.linalg.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+    return norm_of_matrices(A, ord, dim, keepdim, dtype)
 
 
 @op("ops", dtype=OTHER)
@@ -78,7 +94,7 @@ def norm_mint(
     """A norm along axes; of all elements as one vector where none is named."""
     order = 2 if p in (None, "fro") else p
     if order == "nuc":
-        return torch.linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        return norm_of_matrices(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 
@@ -86,7 +102,9 @@ def norm_mint(
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a matrix amplifies errors: its norm times that of its inverse."""
     if p in (None, 2, -2):
-        return torch.linalg.cond(A, p)
+        values = singular_values(A)
+        low, high = values.amin(-1), values.amax(-1)
+        return low / high if p == -2 else high / low
     return torch.linalg.matrix_norm(A, p) * torch.linalg.matrix_norm(torch.linalg.inv(A), p)
 
 
@@ -117,7 +135,7 @@ LpNorm = primitive("LpNorm", lp_norm, init=("axis", "p", "keep_dims", "epsilon")
 @op(dtype=SAME)
 def euclidean_norm(x: Tensor, axes: Tensor, keep_dims: bool = False) -> Tensor:
     """The square root of the sum of squares along axes."""
-    over = tuple(axes.tolist()) if axes.ndim else (int(axes),)
+    over = tuple(listed(axes)) if axes.ndim else (int(axes),)
     return torch.linalg.vector_norm(x, 2, within(over, x.ndim), keep_dims).to(x.dtype)
 
 
@@ -127,7 +145,7 @@ EuclideanNorm = primitive("EuclideanNorm", euclidean_norm)
 @op(dtype=SAME)
 def nuclear_norm(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices."""
-    return torch.linalg.matrix_norm(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
+    return norm_of_matrices(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
 
 
 NuclearNorm = primitive("NuclearNorm", nuclear_norm)

@@ -13,7 +13,7 @@ from millrace.tensor.storage import to_torch_dtype
 
 from .kinds import OTHER
 from .numpy_values import to_array, two
-from .operands import integer, sizes
+from .operands import integer, listed, sizes
 from .table import op
 
 __all__ = [
@@ -231,6 +231,7 @@ def isscalar(element: Any) -> bool:
 @op("numpy", dtype=OTHER, differentiable=False)
 def array_str(a: Tensor) -> str:
     """The elements as text."""
+    listed(a.detach())  # its values leave for Python
     return str(a.detach().cpu().numpy())
 
 
@@ -296,7 +297,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
 def _widths(value: Any, ndim: int) -> list[tuple[Any, Any]]:
     """A pair for each axis, of a number, a pair, or pairs."""
     if isinstance(value, Tensor):
-        value = value.tolist()
+        value = listed(value)
     if isinstance(value, (int, float)):
         return [(value, value)] * ndim
     parts = list(value)

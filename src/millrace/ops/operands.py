@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.tensor.storage import leaving
 
-__all__ = ["axes", "both", "difference", "integer", "sizes", "spread", "widened", "within"]
+__all__ = ["axes", "both", "difference", "integer", "listed", "sizes", "spread", "widened", "within"]
 
 
 def both(left: Any, right: Any) -> tuple[Tensor, Tensor]:
@@ -47,6 +48,16 @@ def difference(left: Tensor, right: Tensor) -> Tensor:
     return torch.sub(left, right)
 
 
+def listed(tensor: Tensor) -> Any:
+    """The values of a tensor in Python. A recording is told, since with other values another step would be recorded;
+    what stands outside of it, as attributes do, is frozen at the first call."""
+    for told in leaving:
+        outside = getattr(getattr(told, "__self__", None), "is_outside", None)
+        if outside is None or not outside(tensor):
+            told("the values of a tensor that says a shape, an axis or a place")
+    return tensor.tolist()
+
+
 def axes(value: Any, ndim: int) -> tuple[int, ...]:
     """The axes to reduce: None and () mean all of them.
 
@@ -56,7 +67,7 @@ def axes(value: Any, ndim: int) -> tuple[int, ...]:
     if value is None or (isinstance(value, Sequence) and not value):
         return tuple(range(ndim))
     if isinstance(value, Tensor):
-        value = value.tolist()
+        value = listed(value)
     if isinstance(value, bool) or not isinstance(value, (int, list, tuple)):
         raise ArgumentTypeError(f"an axis must be an int, or a list or tuple of ints, but got {value!r}")
     return (value,) if isinstance(value, int) else tuple(value)
@@ -83,7 +94,7 @@ def sizes(value: Any) -> tuple[int, ...]:
         else:
             return value
     if isinstance(value, Tensor):
-        value = value.tolist()
+        value = listed(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,)
     if isinstance(value, (list, tuple)) and all(_whole(part) for part in value):

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .kinds import SAME
-from .operands import integer, sizes
+from .operands import integer, listed, sizes
 from .primitive import primitive
 from .table import op
 
@@ -126,7 +126,7 @@ def _mirrored(input: Tensor, paddings: Any, mode: str) -> Tensor:
         raise ArgumentValueError(
             f"For 'MirrorPad', the 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}."
         )
-    pairs = [sizes(pair) for pair in (paddings.tolist() if isinstance(paddings, Tensor) else paddings)]
+    pairs = [sizes(pair) for pair in (listed(paddings) if isinstance(paddings, Tensor) else paddings)]
     if len(pairs) != input.ndim:
         raise ArgumentValueError(
             f"For 'MirrorPad', there must be a pair for each of the {input.ndim} axes, but got {pairs}."

@@ -11,6 +11,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 
 from .kinds import FLOATS, OTHER, REAL, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 from .windows import each
@@ -50,7 +51,7 @@ __all__ = [
 def _sizes(name: str, input: Tensor, output_size: Any, count: int) -> Any:
     """The wanted size of each axis; None, for maxima -1 too, leaves an axis as it is."""
     if isinstance(output_size, Tensor):
-        output_size = tuple(output_size.tolist())
+        output_size = tuple(listed(output_size))
     if isinstance(output_size, int) and not isinstance(output_size, bool):
         output_size = (output_size,) * count
     if not isinstance(output_size, (tuple, list)):

@@ -11,6 +11,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .kinds import FLOATS, OTHER, REAL, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -57,7 +58,7 @@ def _wanted(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
             f"For '{name}', the input must have {count + 2} axes, but got {list(x.shape)}."
         )
     if isinstance(size, Tensor):
-        size = size.tolist()
+        size = listed(size)
     if not isinstance(size, (tuple, list)) or any(
         isinstance(n, bool) or not isinstance(n, int) for n in size
     ):

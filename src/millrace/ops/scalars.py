@@ -12,6 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .convert import torch_type
 from .kinds import OTHER, SAME
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -136,7 +137,7 @@ def tensor_to_tuple(input_x: Tensor) -> Any:
         raise ArgumentValueError(
             f"For 'TensorToTuple', the input must be a vector, but got {input_x.ndim} axes."
         )
-    return tuple(input_x.reshape(-1).tolist())
+    return tuple(listed(input_x.reshape(-1)))
 
 
 @op(dtype=OTHER)

@@ -11,6 +11,7 @@ from torch import Tensor
 from millrace.core.errors import ArgumentValueError
 
 from .kinds import OTHER, SAME
+from .operands import listed
 from .places import axis_within, coordinates, from_start, whole
 from .primitive import primitive
 from .table import expose, op
@@ -144,7 +145,7 @@ tensor_scatter_update = TensorScatterUpdate()
 @op("ops", dtype=OTHER)
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
     """Zeros, with updates added at the places that the indices name."""
-    target = updates.new_zeros(tuple(shape.tolist()) if isinstance(shape, Tensor) else tuple(shape))
+    target = updates.new_zeros(tuple(listed(shape)) if isinstance(shape, Tensor) else tuple(shape))
     return put("ScatterNd", "add", target, indices, updates, False)
 
 

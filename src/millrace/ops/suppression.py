@@ -12,6 +12,7 @@ from millrace.tensor.random import seeded
 
 from .boxes import survivors
 from .kinds import FLOATS, OTHER
+from .operands import listed
 from .primitive import primitive
 from .table import op
 
@@ -188,7 +189,7 @@ def drawn_box(
                 f"whole image."
             )
         objects, covered = torch.tensor([[0.0, 0.0, 1.0, 1.0]], dtype=torch.float64), 0.0
-    height, width = (int(side) for side in image_size.tolist()[:2])
+    height, width = (int(side) for side in listed(image_size)[:2])
     draws = torch.rand(
         max_attempts, 4, dtype=torch.float64, device="cpu", generator=seeded(seed, seed2, torch.device("cpu"))
     )
