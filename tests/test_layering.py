@@ -23,7 +23,7 @@ MAX_LINES = 500
 # Names with MindSpore's import paths: they re-export, and nothing inside may lean on them.
 FACES = (
     "amp", "boost", "dataset", "mindrecord", "common", "communication", "debug", "experimental", "mint", "numpy",
-    "scipy", "context", "runtime", "hal",
+    "scipy", "context", "runtime", "hal", "profiler",
 )  # fmt: skip
 
 # Packages that are a room and MindSpore's path at once: their __init__ is a face, which may hand out what stands above.
@@ -117,7 +117,8 @@ LIBRARIES = {
     "tokenizers": {"rooms": (), "leaf": ("data.kernels.text",)},
     "fsspec": {"rooms": ("core.remote", "core.object_store"), "leaf": ()},
     "obstore": {"rooms": (), "leaf": ("core.object_store",)},
-    "safetensors": {"rooms": (), "leaf": ("train.checkpoint.safe",)},
+    "safetensors": {"rooms": (), "leaf": ("train.checkpoint.safe", "train.exporting")},
+    "onnx": {"rooms": (), "leaf": ("train.exporting",)},
     "rich": {"rooms": ("cli", "data.monitor", "data.formats.progress"), "leaf": ()},
     "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
     "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},

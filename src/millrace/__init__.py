@@ -186,6 +186,8 @@ _PLACES = {
     "millrace.nn": ("nn",),
     "millrace.nn.dumping": ("set_dump",),
     "millrace.ops": ("ops",),
+    "millrace.profiler": ("profiler",),
+    "millrace.train.profiling.profile": ("Profiler",),
     "millrace.parallel": ("parallel",),
     "millrace.parallel.parameters": ("merge_sliced_parameter", "parameter_broadcast"),
     "millrace.parallel.strategies": (

@@ -86,6 +86,9 @@ from millrace.nn.embedding import (
     EmbeddingLookup,
     MultiFieldEmbeddingLookup,
 )
+from millrace.nn.graph_cell import (
+    GraphCell,
+)
 from millrace.nn.image import (
     CentralCrop,
     ChannelShuffle,
@@ -407,6 +410,7 @@ __all__ = [
     "GaussianNLLLoss",
     "GetNextSingleOp",
     "GradAccumulationCell",
+    "GraphCell",
     "GroupNorm",
     "HShrink",
     "HSigmoid",

@@ -16,6 +16,7 @@ _PLACES = {
         "restore_group_info_list",
     ),
     "millrace.train.callbacks.base": ("Callback", "RunContext"),
+    "millrace.train.callbacks.flops": ("FlopsUtilizationCollector",),
     "millrace.train.callbacks.monitors": ("LossMonitor", "TimeMonitor"),
     "millrace.train.callbacks.refused": ("TrainFaultTolerance",),
     "millrace.train.callbacks.simple": ("History", "LambdaCallback", "LearningRateScheduler"),
@@ -65,6 +66,7 @@ _PLACES = {
         "rearrange_inputs",
     ),
     "millrace.train.dataset_helper": ("DatasetHelper", "connect_network_with_dataset", "data_sink"),
+    "millrace.train.exporting": ("export", "load"),
     "millrace.train.mixed_precision.managers": (
         "DynamicLossScaleManager",
         "FixedLossScaleManager",

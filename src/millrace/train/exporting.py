@@ -1,0 +1,188 @@
+"""``export`` and ``load``: a net as an ONNX file, or as an archive of Millrace's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import zipfile
+from typing import Any
+
+import torch
+
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace.core.log import get_logger
+from millrace.core.optional import require
+from millrace.core.tensor import Tensor
+from millrace.graph.stored import StoredGraph, store
+from millrace.nn.cell import Cell
+from millrace.tensor import modes
+from millrace.tensor.storage import unwrap_all, wrap_all
+
+__all__ = ["export", "load"]
+
+log = get_logger(__name__)
+
+FORMATS = ("AIR", "ONNX", "MINDIR")
+PROGRAM, WEIGHTS, MOST = "program.json", "weights.safetensors", 1 << 30
+
+
+def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
+    """Write a net, as it computes on inputs of these shapes, into a file.
+
+    "ONNX" is what other runtimes read (``.onnx``, opset 17). "MINDIR" writes an archive of Millrace's own
+    (``.mindir``), which :func:`load` and ``nn.GraphCell`` read and MindSpore does not. The net is exported as it
+    predicts: Dropout and BatchNorm do not train in it.
+
+    >>> from millrace import nn
+    >>> export(nn.Dense(2, 1), Tensor([[1.0, 2.0]]), file_name="net", file_format="MINDIR")
+    >>> os.path.exists("net.mindir")
+    True
+    """
+    if file_format not in FORMATS:
+        raise ArgumentValueError(
+            f"For 'export', 'file_format' must be one of {list(FORMATS)}, but got {file_format}."
+        )
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(f"For 'export', 'file_name' must be string, but got {type(file_name)}.")
+    if not isinstance(net, Cell):
+        raise ArgumentValueError(
+            f"Export {file_format} format model only support nn.Cell object, but got {type(net)}."
+        )
+    if file_format == "AIR":
+        raise ArgumentValueError(
+            "Only support export file in 'AIR' format with Ascend backend, which is not here; use 'ONNX'."
+        )
+    if not inputs or not all(isinstance(each, Tensor) for each in inputs):
+        raise ArgumentTypeError(
+            "For 'export', give the inputs of the net as Tensors, whose shapes and types it is exported for."
+        )
+    trains = net.training
+    net.set_train(False)
+    try:
+        if file_format == "ONNX":
+            _write_onnx(net, inputs, _with_ending(file_name, ".onnx"))
+        else:
+            _write_archive(net, inputs, _with_ending(file_name, ".mindir"))
+    finally:
+        net.set_train(trains)
+
+
+def _with_ending(name: str, ending: str) -> str:
+    path = name if name.endswith(ending) else name + ending
+    folder = os.path.dirname(os.path.realpath(path))
+    os.makedirs(folder, exist_ok=True)
+    return path
+
+
+class _View(torch.nn.Module):
+    """A Cell as a module of PyTorch, for its exporter: while it runs, the parameters hold the module's tensors."""
+
+    cell: Cell
+    pairs: list[tuple[Any, torch.nn.Parameter]]
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__()
+        self.__dict__["cell"] = cell
+        self.__dict__["pairs"] = []
+        for path, parameter in cell.parameters_and_names():
+            held = torch.nn.Parameter(parameter._torch.detach(), requires_grad=False)
+            self.register_parameter(path.replace(".", "_"), held)
+            self.pairs.append((parameter, held))
+
+    def forward(self, *inputs: Any) -> Any:
+        kept = [parameter._torch for parameter, _ in self.pairs]
+        try:
+            for parameter, held in self.pairs:
+                parameter._torch = held
+            made = self.cell(*wrap_all(inputs))
+        finally:
+            for (parameter, _), data in zip(self.pairs, kept, strict=True):
+                parameter._torch = data
+        return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+
+
+def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
+    require("onnx", extra="train", purpose="writing an ONNX file")
+    names = [f"x{place}" for place in range(len(inputs))] if len(inputs) > 1 else ["x"]
+    mode = modes.mode
+    modes.set_mode(modes.PYNATIVE_MODE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of shapes that are fixed: they are, as in MindSpore
+            torch.onnx.export(
+                _View(net).eval(), tuple(each._torch for each in inputs), path + ".part",
+                dynamo=False, input_names=names, opset_version=17,
+            )  # fmt: skip
+    finally:
+        modes.set_mode(mode)
+    os.replace(path + ".part", path)
+
+
+def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
+    files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
+    names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
+    mode = modes.mode
+    modes.set_mode(modes.PYNATIVE_MODE)
+    modes.state.recording = True
+    try:
+        given = [each._torch for each in inputs]
+
+        def forward() -> Any:
+            made = net(*inputs)
+            return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+
+        described, tensors = store(forward, given, names)
+    finally:
+        modes.state.recording = False
+        modes.set_mode(mode)
+    weights = {str(place): each.cpu().contiguous() for place, each in enumerate(tensors)}
+    with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(PROGRAM, json.dumps({"format": "millrace", **described}))
+        archive.writestr(WEIGHTS, files.save({name: each.clone() for name, each in weights.items()}))
+    os.replace(path + ".part", path)
+    log.warning(
+        "%s is an archive of Millrace's own: MindSpore cannot read it; file_format='ONNX' is for others", path
+    )
+
+
+def load(file_name: str, **kwargs: Any) -> StoredGraph:
+    """The graph in an archive that :func:`export` wrote, for ``nn.GraphCell``. MindSpore's own files are refused."""
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(
+            f"For 'load', the argument 'file_name' must be string, but got {type(file_name)}."
+        )
+    if not file_name.endswith(".mindir"):
+        raise ArgumentValueError(
+            "For 'load', the argument 'file_name'(MindIR file) should end with '.mindir', please input the correct "
+            f"'file_name', but got {file_name!r}."
+        )
+    if not os.path.exists(file_name):
+        raise ArgumentValueError(
+            "For 'load', the argument 'file_name'(MindIR file) does not exist, please check whether the 'file_name' is "
+            f"correct: {file_name!r}."
+        )
+    files = require("safetensors.torch", extra="train", purpose="reading an archive of a net")
+    try:
+        with zipfile.ZipFile(file_name) as archive:
+            if archive.getinfo(PROGRAM).file_size > MOST:
+                raise FormatError("its program is too large", file=file_name)
+            described = json.loads(archive.read(PROGRAM))
+            data = archive.read(WEIGHTS)
+        found = _weights(files, data)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise FormatError(
+            "no archive of Millrace, or a damaged one (MindSpore's own .mindir files cannot be read here)",
+            file=file_name,
+        ) from error
+    if not isinstance(described, dict) or described.get("format") != "millrace":
+        raise FormatError("no archive of Millrace", file=file_name)
+    return StoredGraph(described, [found[str(place)] for place in range(len(found))])
+
+
+def _weights(files: Any, data: bytes) -> dict[str, torch.Tensor]:
+    try:
+        found: dict[str, torch.Tensor] = files.load(data)
+    except Exception as error:  # the library's own class cannot be named where it is not installed
+        raise ValueError(str(error)) from error
+    return found
