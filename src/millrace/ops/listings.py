@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -150,7 +151,9 @@ def confusion_counts(
     return counts.index_add_(0, place, added).reshape(num_classes, num_classes)
 
 
-ConfusionMatrix = primitive("ConfusionMatrix", confusion_counts, ("num_classes", "dtype"))
+ConfusionMatrix = primitive(
+    "ConfusionMatrix", confusion_counts, ("num_classes", "dtype"), num_classes=inspect.Parameter.empty
+)
 
 
 @op(accepts=INTEGERS, dtype=OTHER, differentiable=False)

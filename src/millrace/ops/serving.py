@@ -6,6 +6,7 @@ What only quantised caches need is refused.
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -342,8 +343,9 @@ def paged_attention(
 
 
 _PAGES = ("head_num", "scale_value", "kv_head_num", "kv_cache_quant_mode")
-PagedAttention = primitive("PagedAttention", paged_attention, (*_PAGES, "mask_mode", "mla_v_dim"))
-PagedAttentionMask = primitive("PagedAttentionMask", paged_attention, _PAGES)
+_NEEDED: Any = dict.fromkeys(_PAGES[:3], inspect.Parameter.empty)
+PagedAttention = primitive("PagedAttention", paged_attention, (*_PAGES, "mask_mode", "mla_v_dim"), **_NEEDED)
+PagedAttentionMask = primitive("PagedAttentionMask", paged_attention, _PAGES, **_NEEDED)
 
 
 @op(dtype=SAME, differentiable=False)
