@@ -20,7 +20,8 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
     if len(places) != 1 or next(iter(places)).type != "cuda":
         return program
     held = [tensor.clone() for tensor in like]
-    written = [tensor.clone() for tensor in program.outside]
+    # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
+    written = [None if _overlaps(tensor) else tensor.clone() for tensor in program.outside]
     graph = torch.cuda.CUDAGraph()
     try:
         torch.cuda.synchronize()
@@ -39,7 +40,8 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
     finally:
         with torch.no_grad():
             for tensor, before in zip(program.outside, written, strict=True):
-                tensor.copy_(before)
+                if before is not None:
+                    tensor.copy_(before)
 
     def run(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         for place, tensor in zip(held, tensors, strict=True):
@@ -49,3 +51,7 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         return [tensor.clone() for tensor in made]
 
     return run
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    return any(not stride and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))

@@ -124,7 +124,17 @@ def _assigned(call: Recorded) -> str:
     names = ["_" if slot is None else _name(slot) for slot in call.results]
     if call.form == "one":
         return f"{names[0]} = "
+    if call.form == "nest":
+        names = _nested(names, call.lengths)
     return f"({', '.join(names)},) = " if names else ""
+
+
+def _nested(names: list[str], lengths: tuple[int, ...]) -> list[str]:
+    """Names as they stand in a tuple with lists in it."""
+    each, made = iter(names), []
+    for length in lengths:
+        made.append(next(each) if length < 0 else "[" + ", ".join(next(each) for _ in range(length)) + "]")
+    return made
 
 
 def _writes_itself(call: Recorded) -> bool:

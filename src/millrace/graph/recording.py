@@ -49,9 +49,11 @@ class Recorded(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: tuple[Slot | None, ...]
-    # how the results come: "one", "many" (a tuple or list of them), or "none"
+    # how the results come: "one", "many" (a tuple or list of them), "nest" (a tuple with lists in it), or "none"
     form: str
     where: str
+    # of a nest: how many results each list has, -1 for one that stands alone
+    lengths: tuple[int, ...] = ()
 
 
 class Leaving(NamedTuple):
@@ -158,7 +160,8 @@ class Recorder(TorchDispatchMode):
         if form == "other":
             self.left(f"a result that is no tensor ({name})")
             return
-        self.calls.append(Recorded(func, *given, results, form, user_line()))
+        lengths = tuple(len(m) if isinstance(m, list) else -1 for m in made) if form == "nest" else ()
+        self.calls.append(Recorded(func, *given, results, form, user_line(), lengths))
 
     def _with_tensor(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
         """The same call with its number as a tensor that is made once.
@@ -180,6 +183,10 @@ class Recorder(TorchDispatchMode):
             return (self._result(made),), "one"
         if isinstance(made, (tuple, list)) and all(isinstance(m, torch.Tensor) or m is None for m in made):
             return tuple(None if m is None else self._result(m) for m in made), "many"
+        if isinstance(made, tuple) and all(isinstance(m, (torch.Tensor, list)) or m is None for m in made):
+            flat = [part for m in made for part in (m if isinstance(m, list) else [m])]
+            if all(isinstance(part, torch.Tensor) or part is None for part in flat):
+                return tuple(None if part is None else self._result(part) for part in flat), "nest"
         return (), "other"
 
     def _describe(self, made: Any, given: Any, known: int) -> None:
