@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.tensor.device import here
 
 from .convert import torch_type
 from .kinds import BOOL, OTHER, SAME
@@ -81,25 +82,25 @@ def _kind(dtype: Any, name: str, default: torch.dtype = torch.float32) -> torch.
 @op("ops", "mint", dtype=OTHER, differentiable=False)
 def zeros(size: Any, dtype: Any = None) -> Tensor:
     """A tensor of zeros, float32 unless a type is given."""
-    return torch.zeros(_lengths(size, "zeros"), dtype=_kind(dtype, "Zeros"))
+    return torch.zeros(_lengths(size, "zeros"), dtype=_kind(dtype, "Zeros"), device=here())
 
 
 @op("ops", dtype=OTHER, differentiable=False)
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones, float32 unless a type is given."""
-    return torch.ones(_lengths(shape, "ones"), dtype=_kind(dtype, "Ones"))
+    return torch.ones(_lengths(shape, "ones"), dtype=_kind(dtype, "Ones"), device=here())
 
 
 @op("mint:ones", dtype=OTHER, differentiable=False)
 def ones_mint(size: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones, float32 unless a type is given."""
-    return torch.ones(_lengths(size, "ones"), dtype=_kind(dtype, "Ones"))
+    return torch.ones(_lengths(size, "ones"), dtype=_kind(dtype, "Ones"), device=here())
 
 
 @op("mint", dtype=OTHER, differentiable=False, random=True)
 def empty(*size: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor whose elements are whatever was in memory."""
-    return torch.empty(_lengths(spread(size), "empty"), dtype=_kind(dtype, "empty"))
+    return torch.empty(_lengths(spread(size), "empty"), dtype=_kind(dtype, "empty"), device=here())
 
 
 @op("ops", "mint", dtype=OTHER, differentiable=False)
@@ -144,7 +145,7 @@ def _filled(shape: tuple[int, ...], value: Any, kind: torch.dtype | None) -> Ten
         return value.to(kind or value.dtype).expand(shape).contiguous()
     if kind is not None and not (kind.is_floating_point or kind.is_complex) and isinstance(value, float):
         value = bool(value) if kind is torch.bool else int(value)
-    return torch.full(shape, value, dtype=kind)
+    return torch.full(shape, value, dtype=kind, device=here())
 
 
 @op("ops", dtype=OTHER, differentiable=False)
@@ -247,7 +248,7 @@ def eye_of(n: int, m: int, dtype: Any) -> Tensor:
 def _unit(rows: int, columns: int, kind: torch.dtype) -> Tensor:
     if rows < 0 or columns < 0:
         raise ArgumentValueError(f"For 'eye', n and m can not be negative, but got {rows} and {columns}.")
-    return torch.eye(rows, columns, dtype=kind)
+    return torch.eye(rows, columns, dtype=kind, device=here())
 
 
 def number(value: Any, name: str) -> Any:
@@ -287,7 +288,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     if end is None:
         start, end = 0, start
     kind = _kind_of(start, end, step)
-    made = torch.arange(*_steps(start, end, step, "arange"), dtype=kind)
+    made = torch.arange(*_steps(start, end, step, "arange"), dtype=kind, device=here())
     return made if dtype is None else made.to(torch_type(dtype, "arange"))
 
 
@@ -300,7 +301,7 @@ def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Tensor:
         raise ArgumentValueError(
             f"For Range, the result has {count} elements, more than maxlen, which is {maxlen}."
         )
-    return torch.arange(start, end, step, dtype=kind)
+    return torch.arange(start, end, step, dtype=kind, device=here())
 
 
 def _linear(start: Any, end: Any, steps: Any, kind: torch.dtype) -> Tensor:
@@ -315,7 +316,7 @@ def _linear(start: Any, end: Any, steps: Any, kind: torch.dtype) -> Tensor:
                 f"For 'linspace', start and end must be 0-d, but got shape {tuple(each.shape)}."
             )
     first, last = (each if isinstance(each, Tensor) else number(each, "linspace") for each in (start, end))
-    return torch.linspace(first, last, count, dtype=kind)
+    return torch.linspace(first, last, count, dtype=kind, device=here())
 
 
 @op("ops", dtype=OTHER, differentiable=False)
@@ -354,7 +355,7 @@ def _logarithmic(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Ten
         )
     if integer(steps, "steps") < 0:
         raise ArgumentValueError(f"For 'logspace', steps must be at least 0, but got {steps}.")
-    return torch.logspace(start, end, steps, float(integer(base, "base")), dtype=dtype)
+    return torch.logspace(start, end, steps, float(integer(base, "base")), dtype=dtype, device=here())
 
 
 @op("ops", dtype=OTHER, differentiable=False)

@@ -15,7 +15,16 @@ from . import modes
 from .context import get_context, get_device, listeners
 from .storage import wrap
 
-__all__ = ["bring_together", "lowered", "on_device", "place"]
+__all__ = ["bring_together", "here", "lowered", "on_device", "place"]
+
+
+def here() -> str | None:
+    """Where an operation makes a tensor of nothing: on the context's device; None, PyTorch's own way, on a CPU.
+
+    One that is made on the host would have to be moved in every step, and keeps a step from being one CUDA Graph.
+    """
+    device = get_device()
+    return None if device == "cpu" else device
 
 
 def place(data: torch.Tensor) -> torch.Tensor:
