@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import torch
 
+from millrace.tensor.random import set_states, states
+
 from .program import Program
 
 __all__ = ["captured"]
@@ -22,6 +24,7 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
     held = [tensor.clone() for tensor in like]
     # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
     written = [None if _overlaps(tensor) else tensor.clone() for tensor in program.outside]
+    drawn = states()
     graph = torch.cuda.CUDAGraph()
     try:
         torch.cuda.synchronize()
@@ -30,7 +33,7 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            program(held)  # libraries set themselves up; what it wrote is taken back below
+            program(held)  # libraries set themselves up; what it wrote and drew is taken back below
         torch.cuda.current_stream().wait_stream(side)
         with torch.cuda.graph(graph):
             made = program(held)
@@ -38,6 +41,7 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         program.uncaptured = str(error).partition("\n")[0]
         return program
     finally:
+        set_states(drawn)
         with torch.no_grad():
             for tensor, before in zip(program.outside, written, strict=True):
                 if before is not None:
