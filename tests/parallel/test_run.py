@@ -81,6 +81,8 @@ def test_ctrl_c_ends_all(tmp_path, no_leaks):
         text=True,
         cwd=tmp_path,
         env=clean_env() | {"TMPDIR": str(tmp_path)},
+        # tests that are started in the background are told to ignore it, and so would what they start
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         for line in running.stdout:

@@ -17,11 +17,11 @@ __all__ = ["COMMANDS", "main", "parser_of"]
 COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
     "bench": "measure how fast your own data loads, and say what holds it back",
-    "run": "run a training script in several processes, on one machine or several",
+    "run": "start a training script in several processes",
     "doctor": "look at this machine, and say what to mend and how",
     "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
-    "inspect": "count the parameters of a checkpoint, by layer, without loading it",
+    "inspect": "count the parameters of a checkpoint, by layer",
     "convert": "turn weights of PyTorch into a checkpoint, and back",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
@@ -29,7 +29,7 @@ COMMANDS = {
 HELP = """\
 usage: millrace COMMAND [OPTIONS]
 
-Millrace: a training-data engine with MindSpore's programming interface.
+Millrace: training data and training, with MindSpore's programming interface.
 
 commands:
 {commands}
@@ -40,12 +40,9 @@ options:
 
 examples:
   millrace quickstart           a first pipeline, in less than half a minute
-  millrace bench photos/        how fast these images load, and why not faster
   millrace run -n 4 train.py    a training in four processes
-  millrace doctor               what to mend on this machine
 
-A script written for MindSpore runs with:
-  python -m millrace.as_mindspore script.py
+MindSpore's scripts run with: python -m millrace.as_mindspore script.py
 """
 
 

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
         "  millrace convert resnet.pth resnet.ckpt\n"
-        "  millrace convert bert.safetensors bert.ckpt --rule '^bert\\.=' --map names.json\n"
+        "  millrace convert bert.safetensors b.ckpt --rule '^bert\\.=' --map names.json\n"
         "  millrace convert vgg.pth vgg.ckpt --net models:vgg16 --order\n"
         "  millrace convert net.ckpt net.safetensors --to torch\n"
-        "\nNames are translated by rule (gamma, beta, moving_mean, embedding_table ...); with\n"
+        "\nNames are translated by rule (gamma, beta, moving_mean, embedding_table ...);\nwith "
         "--net the names of the net decide, and shapes are checked.\n"
         "\nexit status: 0 everything found its place, 1 something did not, 2 not done."
     )

@@ -32,8 +32,8 @@ __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
 The folder keeps the images, the record files, pipeline.py and report.html, for
-you to go on with. Run the command again and it starts anew. --train goes on from
-there: train.py learns the records, is killed, and goes on to the same bits.
+you to go on with. Run the command again and it starts anew. --train goes on
+from there: train.py learns the records, is killed, and goes on, bit for bit.
 
 examples:
   millrace quickstart

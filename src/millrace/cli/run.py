@@ -15,7 +15,7 @@ from .parser import count, fail, no_such_path
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-Each process finds its place with millrace.communication.init(), and its part of
+Each process finds its place with millrace.communication.init(), its part of
 the data with num_shards=get_group_size(), shard_id=get_rank(). Lines of output
 begin with the rank. A rank that dies ends the others, and the last lines say
 which one it was, with its traceback.

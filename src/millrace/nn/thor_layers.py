@@ -187,7 +187,7 @@ class EmbeddingLookupThor(EmbeddingLookup, _Kept):
     """EmbeddingLookup for the optimizer ``thor``, with a table of float16.
 
     >>> EmbeddingLookupThor(5, 3).embedding_table.dtype
-    mindspore.float16
+    millrace.float16
     """
 
     def __init__(

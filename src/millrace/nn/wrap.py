@@ -248,12 +248,12 @@ class GetNextSingleOp(Cell):
     """Gives the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
 
     >>> import millrace.dataset as ds
-    >>> from millrace import dtype
+    >>> from millrace import float64
     >>> queue = (
     ...     ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que(queue_name="single")
     ... )
     >>> queue.send(num_epochs=1)
-    >>> GetNextSingleOp([dtype.float64], [[2]], "single")()[0].asnumpy().tolist()
+    >>> GetNextSingleOp([float64], [[2]], "single")()[0].asnumpy().tolist()
     [1.0, 2.0]
     >>> queue.release()
     """

@@ -21,12 +21,12 @@ class GetNext(Primitive):
     """The next batch of the queue ``shared_name``, which ``dataset.device_que(queue_name=...)`` fills.
 
     >>> import millrace.dataset as ds
-    >>> from millrace import dtype, ops
+    >>> from millrace import float64, ops
     >>> queue = (
     ...     ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que(queue_name="batches")
     ... )
     >>> queue.send(num_epochs=1)
-    >>> ops.GetNext([dtype.float64], [[2]], 1, "batches")()[0].asnumpy().tolist()
+    >>> ops.GetNext([float64], [[2]], 1, "batches")()[0].asnumpy().tolist()
     [1.0, 2.0]
     >>> queue.release()
     """

@@ -43,9 +43,8 @@ _FORMATS: dict[str, tuple[str, ...]] = {
 class DataType:
     """Element types with a layout: ``DataType.F32_Default`` is ("float32", "DefaultFormat").
 
-
-    >>> DataType.I8_Default_Tuple("int8", "DefaultFormat", "tuple")
-
+    >>> DataType.I8_Default_Tuple
+    ('int8', 'DefaultFormat', 'tuple')
     """
 
 
@@ -158,9 +157,9 @@ _WRITTEN = {"param_type": "paramType", "value_type": "type", "default_value": "d
 class CpuRegOp(_RegOp):
     """A description for the CPU.
 
-    >>> info = CpuRegOp("Mine").input(0, "x", "required").output(0,
-    "y", "required") >>>
-    info.dtype_format(DataType.F32_Default, DataType.F32_Default).get_op_info()["imply_type"] 'CPU'
+    >>> info = CpuRegOp("Mine").input(0, "x", "required").output(0, "y", "required")
+    >>> info.dtype_format(DataType.F32_Default, DataType.F32_Default).get_op_info()["imply_type"]
+    'CPU'
     """
 
     imply_type = "CPU"
@@ -170,8 +169,8 @@ class CpuRegOp(_RegOp):
 class AiCPURegOp(_RegOp):
     """A description for the CPU beside an Ascend device.
 
-
-    >>> AiCPURegOp("Mine").get_op_info()["imply_type"] 'AiCPU'
+    >>> AiCPURegOp("Mine").get_op_info()["imply_type"]
+    'AiCPU'
     """
 
     imply_type = "AiCPU"
@@ -196,8 +195,8 @@ class _Kernel(_RegOp):
 class AkgGpuRegOp(_Kernel):
     """A description for a generated kernel on a GPU.
 
-
-    >>> AkgGpuRegOp("Mine").get_op_info()["processor"] 'CUDA'
+    >>> AkgGpuRegOp("Mine").get_op_info()["processor"]
+    'CUDA'
     """
 
     imply_type = "AKG"
@@ -211,8 +210,8 @@ class AkgGpuRegOp(_Kernel):
 class AkgAscendRegOp(_Kernel):
     """A description for a generated kernel on Ascend.
 
-
-    >>> AkgAscendRegOp("Mine").get_op_info()["processor"] 'AiCore'
+    >>> AkgAscendRegOp("Mine").get_op_info()["processor"]
+    'AiCore'
     """
 
     imply_type = "AKG"
@@ -224,11 +223,10 @@ class AkgAscendRegOp(_Kernel):
 
 @public("ops")
 class TBERegOp(_Kernel):
-    """A description for a kernel of Ascend's own compiler;
-    what only that compiler reads is kept.
+    """A description for a kernel of Ascend's own compiler; what only that compiler reads is kept.
 
-
-    >>> TBERegOp("Mine").async_flag(False).get_op_info()["async_flag"] False
+    >>> TBERegOp("Mine").async_flag(False).get_op_info()["async_flag"]
+    False
     """
 
     imply_type = "TBE"
@@ -256,8 +254,8 @@ for _label, _sort in {
 class CustomRegOp(_RegOp):
     """A description for `ops.Custom`.
 
-    >>> CustomRegOp("Mine").input(0,
-    "x").output(0, "y").target("CPU").get_op_info()["target"] 'CPU'
+    >>> CustomRegOp("Mine").input(0, "x").output(0, "y").target("CPU").get_op_info()["target"]
+    'CPU'
     """
 
     def __init__(self, op_name: str = "Custom") -> None:
@@ -314,16 +312,14 @@ class CustomRegOp(_RegOp):
 
 @public("ops")
 def op_info_register(op_info: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Keeps a description,
-    given as a dictionary or as JSON, on a function.
+    """Keeps a description, given as a dictionary or as JSON, on a function.
 
-    >>> info
-    = CpuRegOp("Mine").get_op_info()
-
-    >>> @op_info_register(info) ...
-    def mine(): ...
-    return 1 >>>
-    mine(), mine.op_info["op_name"] (1, 'Mine')
+    >>> info = CpuRegOp("Mine").get_op_info()
+    >>> @op_info_register(info)
+    ... def mine():
+    ...     return 1
+    >>> mine(), mine.op_info["op_name"]
+    (1, 'Mine')
     """
     if isinstance(op_info, str):
         op_info = json.loads(op_info)
@@ -343,13 +339,11 @@ def op_info_register(op_info: Any) -> Callable[[Callable[..., Any]], Callable[..
 def custom_info_register(*reg_info: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Keeps descriptions of `CustomRegOp` on a function for `ops.Custom`.
 
-
-    >>> @custom_info_register(CustomRegOp("Mine").get_op_info()) ...
-    def mine(x): ...
-    return x
-
-    >>> len(mine.reg_info) 1
-
+    >>> @custom_info_register(CustomRegOp("Mine").get_op_info())
+    ... def mine(x):
+    ...     return x
+    >>> len(mine.reg_info)
+    1
     """
     for each in reg_info:
         if not isinstance(each, (dict, str)):

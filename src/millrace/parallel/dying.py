@@ -42,13 +42,15 @@ class Death:
         'rank 3 (pid 77 on mill) was killed by SIGKILL; for want of memory, perhaps: dmesg says'
         """
         who = f"rank {self.rank} (pid {self.pid} on {host})"
-        if self.exitcode < 0:
-            name = signal.Signals(-self.exitcode).name
+        # one that was told to end while its own error was ending it would have had Python's status for that
+        exitcode = 1 if self.weight == 1 else self.exitcode
+        if exitcode < 0:
+            name = signal.Signals(-exitcode).name
             why = "; for want of memory, perhaps: dmesg says" if name == "SIGKILL" else ""
             return f"{who} was killed by {name}{why}"
         last = self.traceback.rstrip().rpartition("\n")[2]
         said = f": {last}" if self.traceback.startswith("Traceback") else ""
-        return f"{who} ended with status {self.exitcode}{said}"
+        return f"{who} ended with status {exitcode}{said}"
 
 
 def root_of(deaths: Sequence[Death]) -> Death:

@@ -28,7 +28,7 @@ class Channel:
 
     >>> channel = Channel("train")
     >>> channel.pushing(host=1)
-    ... channel.pushed(device=1)
+    >>> channel.pushed(device=1)
     >>> channel.have_sent, list(channel.host_queue), list(channel.device_queue)
     (1, [1], [1])
     """
@@ -102,8 +102,8 @@ class Channel:
         """The share of time that steps waited for data, from 0 to 1.
 
         >>> channel = Channel("train")
-        ... channel.took(waited=1.0, stepped=3.0)
-        ... channel.wait_share
+        >>> channel.took(waited=1.0, stepped=3.0)
+        >>> channel.wait_share
         0.25
         """
         whole = self.waited + self.stepping

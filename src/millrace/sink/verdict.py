@@ -38,6 +38,8 @@ def judge(channel: Channel, now: float | None = None, waiting: float = 0.0) -> V
 
     >>> channel = Channel("train")
     >>> for _ in range(20):
+    ...     channel.pushing(host=0)
+    ...     channel.pushed(device=1)
     ...     channel.took(waited=0.001, stepped=0.1)
     >>> judge(channel).situation
     'step slow'

@@ -191,6 +191,7 @@ def _log_beta(a: Any, b: Any) -> Any:
 class Poisson(Family):
     """The Poisson distribution: how many events there are, at a rate.
 
+    >>> from millrace import Tensor
     >>> Poisson([2.0]).prob(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 1.35335281e-01])
     """

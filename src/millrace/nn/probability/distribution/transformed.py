@@ -89,6 +89,7 @@ class TransformedDistribution(Distribution):
 class LogNormal(TransformedDistribution, Family):
     """The distribution of a number whose log is normal.
 
+    >>> from millrace import Tensor
     >>> LogNormal(0.0, 1.0).cdf(Tensor([1.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 5.00000000e-01])
     """
@@ -153,6 +154,7 @@ class LogNormal(TransformedDistribution, Family):
 class Gumbel(TransformedDistribution, Family):
     """The Gumbel distribution; its parameters cannot be given in calls.
 
+    >>> from millrace import Tensor
     >>> Gumbel(0.0, 1.0).log_prob(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [-1.00000000e+00])
     """
