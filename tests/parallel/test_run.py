@@ -25,7 +25,15 @@ def command(*options, what, script=SCRIPT):
 
 
 def clean_env():
-    drop = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "MS_WORKER_NUM")
+    drop = (
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "MS_WORKER_NUM",
+        "PYTHONUNBUFFERED",
+    )
     return {k: v for k, v in os.environ.items() if k not in drop} | {"OMP_NUM_THREADS": "1"}
 
 

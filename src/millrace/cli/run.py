@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
+import sys
 import warnings
 
 from millrace.core.errors import ArgumentValueError
@@ -114,6 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.logs,
         arguments.restarts,
     )
+    for stream in (sys.stdout, sys.stderr):  # what ranks say is seen at once, into a pipe or a file too
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
     # PyTorch's agent leaves the files of its processes to the collector, which is no concern of the user's
     warnings.simplefilter("ignore", ResourceWarning)
     try:
