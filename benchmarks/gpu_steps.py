@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.nets import NETS, numbers
+from benchmarks.nets import NETS, numbers, residual, residual_torch
 from benchmarks.training import torch_train, train_cell
 
 WHO = ("torch", "PyNative", "Graph")
@@ -48,39 +48,14 @@ class Case(NamedTuple):
 
 
 def _resnet50(ms: Any) -> Any:
-    nn, ops = ms.nn, ms.ops
-    kind = {"data_format": "NHWC", "dtype": ms.bfloat16}
+    def first(nn: Any, conv: Any) -> list[Any]:
+        return [
+            *conv(3, 64, 7, 2),
+            nn.ReLU(),
+            nn.MaxPool2d(3, 2, pad_mode="pad", padding=1, data_format="NHWC"),
+        ]
 
-    def conv(a: int, b: int, size: int, stride: int = 1) -> list[Any]:
-        made = nn.Conv2d(a, b, size, stride, pad_mode="pad", padding=size // 2, **kind)
-        return [made, nn.BatchNorm2d(b, **kind)]
-
-    class Block(nn.Cell):
-        def __init__(self, a: int, b: int, stride: int) -> None:
-            super().__init__()
-            self.way = nn.SequentialCell(
-                [*conv(a, b, 1), nn.ReLU(), *conv(b, b, 3, stride), nn.ReLU(), *conv(b, 4 * b, 1)]
-            )
-            self.beside = nn.SequentialCell(conv(a, 4 * b, 1, stride)) if stride > 1 or a != 4 * b else None
-
-        def construct(self, x: Any) -> Any:
-            other = x if self.beside is None else self.beside(x)
-            return ops.relu(self.way(x) + other)
-
-    class Head(nn.Cell):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Dense(2048, 1000, dtype=ms.bfloat16)
-
-        def construct(self, x: Any) -> Any:
-            return self.fc(x.mean((1, 2)))
-
-    first = [*conv(3, 64, 7, 2), nn.ReLU(), _pool(nn)]
-    return nn.SequentialCell([*first, *(Block(*place) for place in _places()), Head()])
-
-
-def _pool(nn: Any) -> Any:
-    return nn.MaxPool2d(3, 2, pad_mode="pad", padding=1, data_format="NHWC")
+    return residual(ms, first, _places(), 1000, deep=True, data_format="NHWC", dtype=ms.bfloat16)
 
 
 def _places() -> list[tuple[int, int, int]]:
@@ -95,33 +70,11 @@ def _places() -> list[tuple[int, int, int]]:
 
 def _resnet50_torch() -> Any:
     import torch
-    from torch import nn, relu
 
-    def conv(a: int, b: int, size: int, stride: int = 1) -> list[Any]:
-        return [nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b)]
+    def first(nn: Any, conv: Any) -> list[Any]:
+        return [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
 
-    class Block(nn.Module):
-        def __init__(self, a: int, b: int, stride: int) -> None:
-            super().__init__()
-            self.way = nn.Sequential(
-                *conv(a, b, 1), nn.ReLU(), *conv(b, b, 3, stride), nn.ReLU(), *conv(b, 4 * b, 1)
-            )
-            self.beside = nn.Sequential(*conv(a, 4 * b, 1, stride)) if stride > 1 or a != 4 * b else None
-
-        def forward(self, x: Any) -> Any:
-            other = x if self.beside is None else self.beside(x)
-            return relu(self.way(x) + other)
-
-    class Head(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(2048, 1000)
-
-        def forward(self, x: Any) -> Any:
-            return self.fc(x.mean((2, 3)))
-
-    first = [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    whole = nn.Sequential(*first, *(Block(*place) for place in _places()), Head())
+    whole = residual_torch(first, _places(), 1000, deep=True)
     return whole.to(dtype=torch.bfloat16, memory_format=torch.channels_last)
 
 
@@ -137,7 +90,9 @@ def _cases(small: bool) -> dict[str, Case]:
     made = {name: Case(*net) for name, net in NETS.items()}
     # with 32 pictures the kernels of ResNet-18 take most of a step; with 8 the calls do, which a graph spares
     whole = made["resnet18"]
-    made["resnet18-8"] = whole._replace(batch=lambda: tuple(part[:8] for part in whole.batch()))  # type: ignore[arg-type, return-value]
+    made["resnet18-8"] = whole._replace(
+        batch=lambda: tuple(part[:8] for part in whole.batch())  # type: ignore[arg-type, return-value]
+    )
     count = 2 if small else 256
     made["resnet50"] = Case(_resnet50, _resnet50_torch, lambda: _photos(count), half=True, apart=2e-2)
     return made

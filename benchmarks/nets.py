@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["NETS", "Net", "numbers"]
+__all__ = ["NETS", "Net", "numbers", "residual", "residual_torch"]
 
 Array = Any
+# channels in, channels within, and stride of a block
+Place = tuple[int, int, int]
 
 
 class Net(NamedTuple):
@@ -82,24 +84,30 @@ def _lenet_torch() -> Any:
     )  # fmt: skip
 
 
-# --- ResNet-18 for pictures of 32 x 32 -------------------------------------------------------------------------
-
-# (channels, stride) of its eight blocks
-BLOCKS = [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]
+# --- residual nets --------------------------------------------------------------------------------------------
 
 
-def _resnet18(ms: Any) -> Any:
+def residual(
+    ms: Any,
+    first: Callable[..., list[Any]],
+    places: list[Place],
+    classes: int,
+    deep: bool = False,
+    **kind: Any,
+) -> Any:
+    """A residual net: `first(nn, conv)` gives its first layers; `deep` blocks have three convolutions."""
     nn, ops = ms.nn, ms.ops
 
-    def conv(a: int, b: int, size: int, stride: int) -> list[Any]:
-        pad = size // 2
-        return [nn.Conv2d(a, b, size, stride, pad_mode="pad", padding=pad), nn.BatchNorm2d(b)]
+    def conv(a: int, b: int, size: int, stride: int = 1) -> list[Any]:
+        made = nn.Conv2d(a, b, size, stride, pad_mode="pad", padding=size // 2, **kind)
+        return [made, nn.BatchNorm2d(b, **kind)]
 
     class Block(nn.Cell):
         def __init__(self, a: int, b: int, stride: int) -> None:
             super().__init__()
-            self.way = nn.SequentialCell([*conv(a, b, 3, stride), nn.ReLU(), *conv(b, b, 3, 1)])
-            self.beside = nn.SequentialCell(conv(a, b, 1, stride)) if stride > 1 or a != b else None
+            self.way = nn.SequentialCell(_way(conv, nn.ReLU, a, b, stride, deep))
+            wide = _wide(b, deep)
+            self.beside = nn.SequentialCell(conv(a, wide, 1, stride)) if stride > 1 or a != wide else None
 
         def construct(self, x: Any) -> Any:
             other = x if self.beside is None else self.beside(x)
@@ -108,27 +116,31 @@ def _resnet18(ms: Any) -> Any:
     class Head(nn.Cell):
         def __init__(self) -> None:
             super().__init__()
-            self.fc = nn.Dense(512, 10)
+            types = {"dtype": kind["dtype"]} if "dtype" in kind else {}
+            self.fc = nn.Dense(_wide(places[-1][1], deep), classes, **types)
+            self.axes = (1, 2) if kind.get("data_format") == "NHWC" else (2, 3)
 
         def construct(self, x: Any) -> Any:
-            return self.fc(x.mean((2, 3)))
+            return self.fc(x.mean(self.axes))
 
-    given = [64, *(b for b, _ in BLOCKS)]
-    blocks = [Block(a, b, stride) for a, (b, stride) in zip(given, BLOCKS, strict=False)]
-    return nn.SequentialCell([*conv(3, 64, 3, 1), nn.ReLU(), *blocks, Head()])
+    return nn.SequentialCell([*first(nn, conv), *(Block(*place) for place in places), Head()])
 
 
-def _resnet18_torch() -> Any:
+def residual_torch(
+    first: Callable[..., list[Any]], places: list[Place], classes: int, deep: bool = False
+) -> Any:
+    """The same in PyTorch."""
     from torch import nn, relu
 
-    def conv(a: int, b: int, size: int, stride: int) -> list[Any]:
+    def conv(a: int, b: int, size: int, stride: int = 1) -> list[Any]:
         return [nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b)]
 
     class Block(nn.Module):
         def __init__(self, a: int, b: int, stride: int) -> None:
             super().__init__()
-            self.way = nn.Sequential(*conv(a, b, 3, stride), nn.ReLU(), *conv(b, b, 3, 1))
-            self.beside = nn.Sequential(*conv(a, b, 1, stride)) if stride > 1 or a != b else None
+            self.way = nn.Sequential(*_way(conv, nn.ReLU, a, b, stride, deep))
+            wide = _wide(b, deep)
+            self.beside = nn.Sequential(*conv(a, wide, 1, stride)) if stride > 1 or a != wide else None
 
         def forward(self, x: Any) -> Any:
             other = x if self.beside is None else self.beside(x)
@@ -137,14 +149,43 @@ def _resnet18_torch() -> Any:
     class Head(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.fc = nn.Linear(512, 10)
+            self.fc = nn.Linear(_wide(places[-1][1], deep), classes)
 
         def forward(self, x: Any) -> Any:
             return self.fc(x.mean((2, 3)))
 
-    given = [64, *(b for b, _ in BLOCKS)]
-    blocks = [Block(a, b, stride) for a, (b, stride) in zip(given, BLOCKS, strict=False)]
-    return nn.Sequential(*conv(3, 64, 3, 1), nn.ReLU(), *blocks, Head())
+    return nn.Sequential(*first(nn, conv), *(Block(*place) for place in places), Head())
+
+
+def _way(conv: Any, relu: Any, a: int, b: int, stride: int, deep: bool) -> list[Any]:
+    if deep:
+        return [*conv(a, b, 1), relu(), *conv(b, b, 3, stride), relu(), *conv(b, _wide(b, deep), 1)]
+    return [*conv(a, b, 3, stride), relu(), *conv(b, b, 3)]
+
+
+def _wide(b: int, deep: bool) -> int:
+    """Channels that a block gives."""
+    return 4 * b if deep else b
+
+
+def _small_stem(nn: Any, conv: Any) -> list[Any]:
+    return [*conv(3, 64, 3), nn.ReLU()]
+
+
+# --- ResNet-18 for pictures of 32 x 32 -------------------------------------------------------------------------
+
+# (channels in, channels within, stride) of its eight blocks
+BLOCKS = [
+    (64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1),
+]  # fmt: skip
+
+
+def _resnet18(ms: Any) -> Any:
+    return residual(ms, _small_stem, BLOCKS, 10)
+
+
+def _resnet18_torch() -> Any:
+    return residual_torch(_small_stem, BLOCKS, 10)
 
 
 # --- a BERT of two layers of 128 -------------------------------------------------------------------------------

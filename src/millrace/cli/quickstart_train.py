@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -122,12 +120,10 @@ def _killed(script: Path, saved: Path) -> str | None:
     )
     try:
         while process.poll() is None:
-            files = sorted(saved.glob("*.ckpt"), key=lambda file: file.stat().st_mtime)
-            if len(files) >= KILL_AFTER:
-                os.kill(process.pid, signal.SIGKILL)
+            if len(list(saved.glob("*.ckpt"))) >= KILL_AFTER:
+                process.kill()
                 process.wait()
-                found = sorted(saved.glob("*.ckpt"), key=lambda file: file.stat().st_mtime)
-                return found[-1].name
+                return max(saved.glob("*.ckpt"), key=lambda file: file.stat().st_mtime).name
             time.sleep(0.02)
     finally:
         process.kill()

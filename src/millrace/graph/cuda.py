@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from millrace.tensor.random import set_states, states
+from millrace.tensor.undoing import undone
 
 from .program import Program
 
@@ -22,30 +22,22 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
     if len(places) != 1 or next(iter(places)).type != "cuda":
         return program
     held = [tensor.clone() for tensor in like]
-    # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
-    written = [None if _overlaps(tensor) else tensor.clone() for tensor in program.outside]
-    drawn = states()
     graph = torch.cuda.CUDAGraph()
     try:
         torch.cuda.synchronize()
         # what the recorded step has let go of stays with its stream, and the side stream would take as much again
         torch.cuda.empty_cache()
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            program(held)  # libraries set themselves up; what it wrote and drew is taken back below
-        torch.cuda.current_stream().wait_stream(side)
-        with torch.cuda.graph(graph):
-            made = program(held)
+        with undone(program.outside):
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                program(held)  # libraries set themselves up
+            torch.cuda.current_stream().wait_stream(side)
+            with torch.cuda.graph(graph):
+                made = program(held)
     except RuntimeError as error:
         program.uncaptured = str(error).partition("\n")[0]
         return program
-    finally:
-        set_states(drawn)
-        with torch.no_grad():
-            for tensor, before in zip(program.outside, written, strict=True):
-                if before is not None:
-                    tensor.copy_(before)
 
     def run(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         for place, tensor in zip(held, tensors, strict=True):
@@ -55,7 +47,3 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         return [tensor.clone() for tensor in made]
 
     return run
-
-
-def _overlaps(tensor: torch.Tensor) -> bool:
-    return any(not stride and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))

@@ -17,10 +17,10 @@ from millrace.ops.custom import with_backward
 from millrace.tensor import modes
 from millrace.tensor.failures import in_cell, of_cell
 from millrace.tensor.parameter import Parameter, ParameterTuple
+from millrace.tensor.undoing import undone
 
 from .cell_settings import CellSettings
 from .cell_state import CellState
-from .compiling import recorded_only
 from .hooks import Handle, Hooks
 from .precision import cast, computed_in
 
@@ -105,7 +105,7 @@ class Cell(CellState, CellSettings):
         The step runs once for this. What it wrote to parameters and buffers, and the random numbers it drew, are put
         back; a hook or a print of the user's is not undone.
         """
-        with recorded_only(self):
+        with undone(each._torch for each in (*self.get_parameters(), *self.buffers())):
             self.compile_and_run(*args, **kwargs)
 
     def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

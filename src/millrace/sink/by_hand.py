@@ -145,9 +145,7 @@ class DeviceIterator:
         self._names = list(dataset.get_col_names()) if as_dict else None
         self._leaf = _leaf(output)
         source = dataset.create_tuple_iterator(num_epochs=num_epochs, state=state)
-        left = num_epochs if state is None or num_epochs < 0 else num_epochs - int(state["epoch"])
-        self._feed = Feed(source, epochs=left, device=_device(device_target), states=True)
-        self._given = state
+        self._feed = Feed(source, epochs=num_epochs, device=_device(device_target), states=True, at=state)
 
     def __iter__(self) -> Self:
         return self
@@ -162,7 +160,7 @@ class DeviceIterator:
 
     def state(self) -> Any:
         """Where it stands after the last batch handed out, for ``create_device_iterator(state=...)``."""
-        return self._feed.state() or self._given
+        return self._feed.state()
 
     def report(self) -> dict[str, Any]:
         """What was sent and waited for, with the verdict."""

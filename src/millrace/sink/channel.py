@@ -35,7 +35,6 @@ class Channel:
 
     name: str
     device: str = "cpu"
-    began: float = dataclasses.field(default_factory=time.time)
     # batches that reached the device, and those that were taken there
     have_sent: int = 0
     taken: int = 0
@@ -49,8 +48,6 @@ class Channel:
     data: float = 0.0
     moving: float = 0.0
     full: float = 0.0
-    # since when the pipeline is being waited for; None while it is not
-    asking: float | None = None
     # seconds that steps waited for a batch, each of them, and what they took beside
     waited: float = 0.0
     # what the first of them waited, while the rings filled: not part of the others

@@ -76,32 +76,34 @@ class Feed:
         slots: int = SLOTS,
         most_bytes: int = MOST_BYTES,
         states: bool = False,
+        at: Any = None,
         patience: float = PATIENCE,
     ) -> None:
         wake()
+        if at is not None and epochs > 0:
+            epochs -= int(at["epoch"])  # those behind the state that the source goes on from
         self.channel = Channel(name or f"sink-{next(_numbers)}", device)
         self._patience = patience
         self._mover = mover_for(device)
         host, ready = Ring(slots, most_bytes), Ring(slots, most_bytes)
         self._ring = ready
         moved = device != "cpu"
-        self._work = _Work(source, epochs, states, self.channel, host if moved else ready)
-        self._gate = self._work.gate
-        threads = [self._work.pull if moved else self._work.pull_and_send]
+        work = _Work(source, epochs, states, self.channel, host if moved else ready)
+        self._gate = work.gate
+        threads: list[Callable[[], None]] = [work.pull if moved else work.pull_and_send]
         if moved:
             threads.append(_Move(self._mover, self.channel, host, ready))
-        self._threads = [
+        started = [
             threading.Thread(target=each, name=f"{self.channel.name}-{number}", daemon=True)
             for number, each in enumerate(threads)
         ]
-        self._state: Any = None
+        self._state = at
         self._since: float | None = None
-        self._over = False
         register(self.channel.name, self)
         self._finalizer = weakref.finalize(
-            self, _close, [host, ready], source, self._threads, self.channel, self._gate
+            self, _close, [host, ready], source, started, self.channel, self._gate
         )
-        for thread in self._threads:
+        for thread in started:
             thread.start()
 
     # taking -----------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ class Feed:
             self._finalizer()
             raise value
         if isinstance(value, _End):
-            self._state = value.state
+            self._state = value.state or self._state
             return None
         assert isinstance(value, Batch)
         if self._since is None:
@@ -177,7 +179,10 @@ class Feed:
         return len(self._ring)
 
     def state(self) -> Any:
-        """Where the pipeline stood after the batch that was taken last (with ``states=True``), to resume from."""
+        """Where the pipeline stood after the batch that was taken last (with ``states=True``), to resume from.
+
+        Before the first one it is ``at``, the state that the source itself went on from.
+        """
         return self._state
 
     def verdict(self) -> Verdict:
@@ -228,7 +233,6 @@ class _Work:
             while self.epochs < 0 or done < self.epochs:
                 self.gate.wait()
                 began = time.perf_counter()
-                channel.asking = time.time()
                 try:
                     row = next(source)
                 except StopIteration:
@@ -237,7 +241,6 @@ class _Work:
                     put(Item(_End(source.state() if self.states else None)))
                     continue
                 finally:
-                    channel.asking = None
                     channel.data += time.perf_counter() - began
                 size = size_of(row)
                 put(Item(Batch(list(row), size, source.state() if self.states else None), size))

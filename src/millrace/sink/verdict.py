@@ -33,7 +33,7 @@ class Verdict:
         return f"{self.situation}: {self.evidence}. {self.advice}."
 
 
-def judge(channel: Channel, now: float | None = None, waiting: float = 0.0) -> Verdict:
+def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     """The situation of a channel; `waiting` are the seconds that a step waits at this moment.
 
     >>> channel = Channel("train")
@@ -47,7 +47,7 @@ def judge(channel: Channel, now: float | None = None, waiting: float = 0.0) -> V
     if channel.error is not None or (channel.ended and waiting):
         return _ended(channel)
     if not channel.have_sent:
-        return _nothing(channel, now, waiting)
+        return _nothing(channel, waiting)
     if channel.taken < FEW and not waiting:
         return Verdict("too early to say", f"{channel.taken} steps have run", "Look again after some more")
     waits = [*channel.waits, *([waiting] if waiting else [])]
@@ -97,7 +97,7 @@ def _ended(channel: Channel) -> Verdict:
     )
 
 
-def _nothing(channel: Channel, now: float | None, waiting: float) -> Verdict:
+def _nothing(channel: Channel, waiting: float) -> Verdict:
     if channel.last:
         return Verdict(
             "transfer slow",

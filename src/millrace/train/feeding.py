@@ -16,6 +16,8 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.sink import Feed as Sink
 from millrace.tensor.context import get_device
+from millrace.tensor.device import place
+from millrace.tensor.storage import wrap
 
 __all__ = ["Feed", "Position", "batches_in", "sinks_here"]
 
@@ -73,7 +75,7 @@ class Feed:
         through_sink: bool | None = None,
     ) -> None:
         self.dataset = dataset
-        self.batches = self.rows = 0
+        self.batches = 0
         # seconds in which the training waited for data
         self.waited = 0.0
         self._iterator: Any = None
@@ -83,13 +85,11 @@ class Feed:
             resume = {} if at is None else {"state": at}
             self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
             if through_sink or (through_sink is None and device != "cpu"):
-                left = epochs if at is None or epochs < 0 else epochs - int(at["epoch"])
-                self.sink = Sink(self._iterator, epochs=left, device=device, states=True)
+                self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
         elif at is not None:
             raise ArgumentValueError(
                 f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
             )
-        self._at = at
         # batches that nobody moves before they are asked for
         self._moves = device != "cpu" and self.sink is None
         self._flow: Iterator[Any] | None = None
@@ -105,7 +105,7 @@ class Feed:
             if batch is None:
                 return
             self.batches += 1
-            yield self._to_device(batch) if self._moves else batch
+            yield [_moved(each) for each in batch] if self._moves else batch
 
     def _source(self) -> Any:
         if self.sink is not None:
@@ -121,16 +121,13 @@ class Feed:
     def state(self) -> dict[str, Any] | None:
         """Where the data stand after the last batch handed out, or None where they cannot tell."""
         if self.sink is not None:  # the iterator itself is ahead of what was handed out
-            return self.sink.state() or self._at
+            state: dict[str, Any] | None = self.sink.state()
+            return state
         return self._iterator.state() if hasattr(self._iterator, "state") else None
 
     def report(self) -> Any:
         """The pipeline's own report, or None where the data are no pipeline."""
         return self._iterator.report() if hasattr(self._iterator, "report") else None
-
-    def _to_device(self, batch: Any) -> Any:
-        device = get_device()
-        return [_moved(each, device) for each in batch]
 
     def close(self) -> None:
         """End the iterator, and release what it holds."""
@@ -140,9 +137,5 @@ class Feed:
             self._iterator.release()
 
 
-def _moved(value: Any, device: str) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    from millrace.tensor.storage import wrap
-
-    return wrap(value._torch.to(device, non_blocking=True))
+def _moved(value: Any) -> Any:
+    return wrap(place(value._torch)) if isinstance(value, Tensor) else value

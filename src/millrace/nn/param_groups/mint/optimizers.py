@@ -10,11 +10,10 @@ from millrace.core.errors import ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.nn.checks import check_kind
 from millrace.nn.optim.rules import Tensors, descend, momentum_descent
-from millrace.nn.param_groups.base import GroupOptimizer, check_adam
-from millrace.nn.param_groups.optim.adam import AdamLike, corrected
+from millrace.nn.param_groups.base import GroupOptimizer
+from millrace.nn.param_groups.optim.adam import AdamLike
 from millrace.nn.param_groups.optim.plain import check_nesterov
 from millrace.tensor.parameter import Parameter
-from millrace.tensor.private import foreach
 
 __all__ = ["SGD", "Adam", "AdamW"]
 
@@ -43,9 +42,9 @@ class _Adam(AdamLike):
             check_kind(value, name, owner, float)
         check_kind(amsgrad, "amsgrad", owner, bool)
         check_kind(maximize, "maximize", owner, bool)
-        check_adam(lr, betas, eps, weight_decay)
-        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        GroupOptimizer.__init__(self, params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize})
+        self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+
+    def _keep(self) -> None:
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
         self.state_step = Parameter(Tensor([self.begins]), "state_step")
@@ -86,12 +85,6 @@ class Adam(_Adam):
     ) -> None:
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        second = self._second(group, grads, *slots)
-        corrected(group, self.step_number(), lr, params, slots[0], second)
-
 
 class AdamW(_Adam):
     """Adam with weight decay apart from the gradient, as PyTorch has it.
@@ -116,13 +109,6 @@ class AdamW(_Adam):
         maximize: bool = False,
     ) -> None:
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        foreach.mul_(params, 1 - lr * group["weight_decay"])
-        second = self._second(group, grads, *slots)
-        corrected(group, self.step_number(), lr, params, slots[0], second)
 
 
 class SGD(GroupOptimizer):

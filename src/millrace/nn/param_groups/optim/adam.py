@@ -22,6 +22,15 @@ class AdamLike(GroupOptimizer):
     slots: tuple[str, ...] = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     counter = "state_step"
 
+    def _begin(
+        self, params: Any, lr: Any, betas: Any, eps: Any, weight_decay: Any, amsgrad: Any, maximize: Any
+    ) -> None:
+        """Check the numbers, divide the parameters into groups, and make what is kept of them."""
+        check_adam(lr, betas, eps, weight_decay)
+        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
+        GroupOptimizer.__init__(self, params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize})
+        self._keep()
+
     def _keep(self) -> None:
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
@@ -36,6 +45,15 @@ class AdamLike(GroupOptimizer):
             return second
         foreach.maximum_(slots[2], second)
         return slots[2]
+
+    def update(
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+    ) -> None:
+        """PyTorch's step; weight decay that is not part of the gradient shrinks the parameters first."""
+        if not self.decays_gradients:
+            foreach.mul_(params, 1 - lr * group["weight_decay"])
+        second = self._second(group, grads, *slots)
+        corrected(group, self.step_number(), lr, params, slots[0], second)
 
 
 def corrected(
@@ -78,10 +96,7 @@ class Adam(AdamLike):
         *,
         maximize: bool = False,
     ) -> None:
-        check_adam(lr, betas, eps, weight_decay)
-        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize})
-        self._keep()
+        self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
     def update(
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
@@ -116,17 +131,7 @@ class AdamW(AdamLike):
         *,
         maximize: bool = False,
     ) -> None:
-        check_adam(lr, betas, eps, weight_decay)
-        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize})
-        self._keep()
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        foreach.mul_(params, 1 - lr * group["weight_decay"])
-        second = self._second(group, grads, *slots)
-        corrected(group, self.step_number(), lr, params, slots[0], second)
+        self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
 class Adamax(GroupOptimizer):

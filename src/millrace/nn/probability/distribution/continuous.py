@@ -202,15 +202,26 @@ class Exponential(Family):
         return ops.cast(-ops.log(self._uniform(self._shape(shape, rate))) / rate, self.dtype)
 
 
-class Cauchy(Family):
+class _Located(Family):
+    """A distribution that a place and a scale move and stretch; its density is highest at its place."""
+
+    said = {"loc": "location", "scale": "scale"}  # noqa: RUF012
+    loc, scale = held("loc"), held("scale")
+
+    def _mode(self, loc: Any = None, scale: Any = None) -> Any:
+        return self._check_param_type(loc, scale)[0]
+
+    def _z(self, value: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
+        loc, scale = self._check_param_type(loc, scale)
+        return (self._value(value) - loc) / scale, scale
+
+
+class Cauchy(_Located):
     """The Cauchy distribution, which has no mean.
 
     >>> Cauchy(1.0, 2.0).cdf(Tensor([1.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 5.00000000e-01])
     """
-
-    said = {"loc": "location", "scale": "scale"}  # noqa: RUF012
-    loc, scale = held("loc"), held("scale")
 
     def __init__(
         self,
@@ -232,15 +243,8 @@ class Cauchy(Family):
     def _var(self, *args: Any, **kwargs: Any) -> Any:
         raise ArgumentValueError("variance is undefined for Cauchy distribution.")
 
-    def _mode(self, loc: Any = None, scale: Any = None) -> Any:
-        return self._check_param_type(loc, scale)[0]
-
     def _entropy(self, loc: Any = None, scale: Any = None) -> Any:
         return ops.log(self._check_param_type(loc, scale)[1]) + math.log(4 * math.pi)
-
-    def _z(self, value: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
-        loc, scale = self._check_param_type(loc, scale)
-        return (self._value(value) - loc) / scale, scale
 
     def _log_prob(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
         z, scale = self._z(value, loc, scale)
@@ -270,15 +274,12 @@ class Cauchy(Family):
         return ops.cast(made * scale + loc, self.dtype)
 
 
-class Logistic(Family):
+class Logistic(_Located):
     """The logistic distribution.
 
     >>> Logistic(0.0, 1.0).log_cdf(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [-6.93147182e-01])
     """
-
-    said = {"loc": "location", "scale": "scale"}  # noqa: RUF012
-    loc, scale = held("loc"), held("scale")
 
     def __init__(
         self,
@@ -294,18 +295,11 @@ class Logistic(Family):
     def _mean(self, loc: Any = None, scale: Any = None) -> Any:
         return self._check_param_type(loc, scale)[0]
 
-    def _mode(self, loc: Any = None, scale: Any = None) -> Any:
-        return self._check_param_type(loc, scale)[0]
-
     def _sd(self, loc: Any = None, scale: Any = None) -> Any:
         return self._check_param_type(loc, scale)[1] * (math.pi / math.sqrt(3))
 
     def _entropy(self, loc: Any = None, scale: Any = None) -> Any:
         return ops.log(self._check_param_type(loc, scale)[1]) + 2.0
-
-    def _z(self, value: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
-        loc, scale = self._check_param_type(loc, scale)
-        return (self._value(value) - loc) / scale, scale
 
     def _log_prob(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
         z, scale = self._z(value, loc, scale)
