@@ -55,7 +55,9 @@ class Data:
     def __len__(self):
         return 4
     def __getitem__(self, i):
+        import importlib
         import seldom  # imported in the worker alone, when a row is read
+        made_up = importlib.import_module("".join(["some", "times"]))  # no source has this name
         assert copies.args is config.args is config.alias and copies.cfg is config.cfg
         assert config.is_missing(config.missing) and config.lock is not None
         assert copies.REGISTRY["plus"](1) == 2
@@ -64,6 +66,7 @@ class Data:
         found = [
             config.size, copies.size, copies.double, len(config.names), config.args.rate, config.args.added,
             config.Settings.root == "/data", config.Settings.Inner.level, config.cfg.model.depth, seldom.value,
+            made_up.value,
         ]
         return np.array(found, np.float64)
 """
@@ -75,7 +78,7 @@ sys.modules["by_path"] = by_path
 spec.loader.exec_module(by_path)
 import millrace.dataset as ds
 from mine import config, copies, parts, read
-import seldom
+import seldom, sometimes
 
 def square(x):
     return x * x
@@ -89,6 +92,7 @@ config.Settings.Inner.level = 3
 config.cfg.model.depth = 101
 config.chosen = config.other = square
 seldom.value = 11
+sometimes.value = 12
 by_path.answer = 42
 ds.config.set_multiprocessing_start_method(METHOD)
 ds.config.set_max_image_pixels(1234)
@@ -112,7 +116,8 @@ def project(tmp_path, method):
     """A script with a package of its own beside it."""
     files = {
         "mine/__init__.py": "", "mine/config.py": CONFIG, "mine/copies.py": COPIES, "mine/parts.py": PARTS,
-        "mine/read.py": READ, "seldom.py": "value = 1\n", "elsewhere/odd name.py": "answer = 41\n",
+        "mine/read.py": READ, "seldom.py": "value = 1\n", "sometimes.py": "value = 2\n",
+        "elsewhere/odd name.py": "answer = 41\n",
         "script.py": SCRIPT.replace("FOLDER", repr(str(tmp_path))).replace("METHOD", repr(method)),
     }  # fmt: skip
     for name, text in files.items():
@@ -124,7 +129,7 @@ def project(tmp_path, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_workers_find_the_modules_as_the_script_left_them(tmp_path, method):
     done = ran([str(project(tmp_path, method))], tmp_path)
-    row = "[64.0, 8.0, 16.0, 2.0, 0.5, 7.0, 1.0, 3.0, 101.0, 11.0] 1234 2.5"
+    row = "[64.0, 8.0, 16.0, 2.0, 0.5, 7.0, 1.0, 3.0, 101.0, 11.0, 12.0] 1234 2.5"
     assert done.stdout.splitlines() == [row] * 4
     assert done.stderr == ""
 

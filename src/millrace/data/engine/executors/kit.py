@@ -38,7 +38,7 @@ def make_kit(runner: Runner) -> int:
         data, buffers = ByValue().dumps(runner)
     except Exception as error:
         raise cannot_pickle(runner, error, runner.describe()) from error
-    parts: list[Any] = [data, modules.collect(), *buffers]
+    parts: list[Any] = [data, modules.collect(data), *buffers]
     world = {
         "environ": dict(os.environ),
         "path": sys.path,

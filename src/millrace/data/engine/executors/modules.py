@@ -6,7 +6,9 @@ down the data that the user's modules hold, and a worker that imports one of the
 Nothing is imported for this: a module that a worker never needs stays out.
 
 What is carried: values that pickle. Functions and classes come with the import, unless a module was given one of
-another's. A value above ``MOST`` bytes stays behind, and that is said.
+another's. A value above ``MOST`` bytes stays behind, and that is said. Of modules that neither the pipeline nor the
+sources it leads to name, a worker may still import one by a name made up at run time: what plain pickle takes of
+them goes along, in silence; lambdas and what lives in ``__main__`` does not, for it takes seconds in a large program.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ import site
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle
 
 from millrace.core.log import get_logger, warn_once
+
+from .reach import Reach
 
 __all__ = ["collect", "finish", "install"]
 
@@ -58,36 +62,77 @@ class _World:
     table: list[tuple[bytes, bool]]
 
 
+# a value, and how many bytes it may take -> see `_dumps`
+_Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
+
+
 # --- in the parent ----------------------------------------------------------------------------------------
 
 
-def collect() -> bytes:
-    """The globals of every module of the user's that is loaded here; ``install`` takes it."""
-    world = _World({}, [])
-    numbers: dict[int, int] = {}
-    left = MOST_IN_ALL
-    for name, module in list(sys.modules.items()):
-        file = _users_file(name, module)
-        if file is None:
-            continue
+def collect(pipeline: bytes) -> bytes:
+    """The globals of every module of the user's that is loaded here, for the pickled pipeline; ``install`` takes it."""
+    loaded = dict(sys.modules)
+    files = {name: file for name, module in loaded.items() if (file := _users_file(name, module))}
+    reach = Reach(files)
+    carried = _Carried(_World({}, []))
+    waiting = reach.named_in(pipeline)
+    while waiting:
+        name = waiting.pop()
+        named = carried.take(name, loaded[name], files[name], _dumps, _say_too_large)
+        waiting |= (named & files.keys() | reach.named_by(name)) - carried.world.modules.keys()
+    for name in files.keys() - carried.world.modules.keys():
+        carried.take(name, loaded[name], files[name], _dumps_plainly, lambda what, most: None)
+    return pickle.dumps(carried.world, protocol=5)
+
+
+class _Carried:
+    """What goes along so far: an object that several modules hold goes once, and no more than ``MOST_IN_ALL`` bytes."""
+
+    def __init__(self, world: _World) -> None:
+        self.world = world
+        self._numbers: dict[int, int] = {}
+        self._left = MOST_IN_ALL
+
+    def take(
+        self,
+        name: str,
+        module: types.ModuleType,
+        file: str,
+        dumps: _Dumps,
+        too_large: Callable[[str, int], None],
+    ) -> set[str]:
+        """Write a module down; the modules of others that its values name."""
         search = vars(module).get("__path__")  # not getattr: a module may answer to any name
         held = _Held(file, None if search is None else [str(entry) for entry in search], {}, {})
+        named: set[str] = set()
         for key, value in _data_of(module):
             if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
                 held.atoms[key] = value
                 continue
-            number = numbers.get(id(value))
+            number = self._numbers.get(id(value))
             if number is None:
-                made = _pickled(value, f"{name}.{key}", min(MOST, left))
-                number = -1 if made is None else len(world.table)
-                numbers[id(value)] = number
-                if made is not None:
-                    world.table.append(made)
-                    left -= len(made[0])
+                number = self._numbers[id(value)] = self._add(value, f"{name}.{key}", dumps, too_large, named)
             if number >= 0:
                 held.objects[key] = number
-        world.modules[name] = held
-    return pickle.dumps(world, protocol=5)
+        self.world.modules[name] = held
+        return named
+
+    def _add(
+        self, value: Any, what: str, dumps: _Dumps, too_large: Callable[[str, int], None], named: set[str]
+    ) -> int:
+        most = min(MOST, self._left)
+        try:
+            data, names_code, modules = dumps(value, most)
+        except _TooLarge:
+            too_large(what, most)
+            return -1
+        except Exception as error:  # whatever a user's object says when it is pickled
+            log.debug("%s is not carried to worker processes: %s: %s", what, type(error).__name__, error)
+            return -1
+        named |= modules
+        self._left -= len(data)
+        self.world.table.append((data, names_code))
+        return len(self.world.table) - 1
 
 
 def _data_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
@@ -117,25 +162,26 @@ def _attributes(kind: type) -> Iterator[tuple[str, Any]]:
             yield f"{kind.__qualname__}.{key}", value
 
 
-def _pickled(value: Any, what: str, most: int) -> tuple[bytes, bool] | None:
-    try:
-        return _dumps(value, most)
-    except _TooLarge:
-        warn_once(
-            f"left-behind-{what}",
-            f"{what} takes more than {most} bytes and is not carried to worker processes: they have it as importing "
-            "the module makes it. Hold it in your dataset object instead, if it was changed since (said once)",
-        )
-    except Exception as error:  # whatever a user's object says when it is pickled
-        log.debug("%s is not carried to worker processes: %s: %s", what, type(error).__name__, error)
-    return None
+def _say_too_large(what: str, most: int) -> None:
+    warn_once(
+        f"left-behind-{what}",
+        f"{what} takes more than {most} bytes and is not carried to worker processes: they have it as importing "
+        "the module makes it. Hold it in your dataset object instead, if it was changed since (said once)",
+    )
 
 
-def _dumps(value: Any, most: int = MOST) -> tuple[bytes, bool]:
+def _dumps(value: Any, most: int = MOST) -> tuple[bytes, bool, set[str]]:
+    """The pickle, whether loading it imports modules of the user's, and the modules that it names."""
     out = _Bounded(most)
     pickler = _Plain(out, protocol=5)
     pickler.dump(value)
-    return out.getvalue(), pickler.names_code
+    return out.getvalue(), pickler.names_code, pickler.modules
+
+
+def _dumps_plainly(value: Any, most: int) -> tuple[bytes, bool, set[str]]:
+    out = _Bounded(most)
+    pickle.Pickler(out, protocol=5).dump(value)
+    return out.getvalue(), True, set()
 
 
 class _TooLarge(Exception):
@@ -159,14 +205,18 @@ class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self.names_code = False
+        self.modules: set[str] = set()
         self._types: set[type] = set()
 
     def reducer_override(self, obj: Any) -> Any:
-        if not isinstance(obj, _CODE):
+        code = isinstance(obj, _CODE)
+        if not code:
             self._types.add(type(obj))
-        elif not self.names_code and not (isinstance(obj, type) and obj in self._types):
-            module = sys.modules.get(getattr(obj, "__module__", None) or "")
-            self.names_code = module is not None and _users_file(module.__name__, module) is not None
+        name = getattr(obj if code else type(obj), "__module__", None)
+        if isinstance(name, str):
+            self.modules.add(name)
+            if code and not self.names_code and not (isinstance(obj, type) and obj in self._types):
+                self.names_code = _users_file(name, sys.modules.get(name)) is not None
         return super().reducer_override(obj)
 
 
