@@ -114,13 +114,15 @@ class FolderShelf(Shelf):
 
     def _map(self, number: int, size: int) -> Bytes8:
         """The file's bytes, mapped anew once it has grown."""
-        if self._maps[number].size < size:
+        mapped = self._maps[number]
+        if mapped.size < size:
             with open(self._files[number], "rb") as file:
                 there = memory.read_size(file.fileno())
                 if there < size:
                     raise FormatError(f"{self._files[number]} ends at byte {there}, before {size}")
-                self._maps[number] = slabs.view(file.fileno(), there)
-        return self._maps[number]
+                # another thread may put a shorter view here in the same moment: ours is what we return
+                self._maps[number] = mapped = slabs.view(file.fileno(), there)
+        return mapped
 
     def _walk(self, number: int) -> None:
         path, at = self._files[number], self._known[number]
