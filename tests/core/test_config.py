@@ -231,7 +231,7 @@ def test_the_default_seed_means_no_seed():
 
 IDLE = {
     "numa_enable": (True, False), "auto_num_workers": (False, True), "enable_shared_mem": (False, True),
-    "autotune_interval": (3, 0), "auto_offload": (True, False), "dynamic_shape": (False, True),
+    "autotune_interval": (3, 0), "dynamic_shape": (False, True),
     "video_backend": ("Ascend", "CPU"),
 }  # fmt: skip
 

@@ -218,7 +218,14 @@ set_autotune_interval, get_autotune_interval = _pair(Row(
 ))  # fmt: skip
 set_auto_offload, get_auto_offload = _pair(Row(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
-    "True", "whether transforms move to the accelerator.", unused="transforms run on the host",
+    "True", "whether transforms at the end of a pipeline move to the GPU that its batches go to."
+            "\nTrue: those with a form for it that keep a row's size, those within a stated bound too. False: only "
+            "those that ask"
+            "\nthemselves (``map(offload=True)``, ``device(\"GPU\")``). As long as nothing is set the getter answers "
+            "False, as"
+            "\nMindSpore's does, and Normalize, Rescale, ToTensor, HWC2CHW, mirror images and casts move, which give "
+            "the same bits there.",
+    show=bool,
 ))  # fmt: skip
 set_enable_watchdog, get_enable_watchdog = _pair(Row(
     "enable_watchdog", "enable", checks.flag("enable must be a boolean dtype."),

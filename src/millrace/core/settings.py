@@ -31,7 +31,8 @@ class Settings:
     monitor_sampling_interval: int | None = None
     callback_timeout: int = 60
     auto_num_workers: bool = False
-    auto_offload: bool = False
+    # None: nothing was said, and what gives the same bits moves
+    auto_offload: bool | None = None
     enable_shared_mem: bool = True
     sending_batches: int = 0
     enable_autotune: bool = False

@@ -106,14 +106,14 @@ class DatasetBase:
             self._session.drawn_seed = seed_of(self._node, settings.current())
         return self._session.drawn_seed
 
-    def _plan(self, seed: int | None = None) -> Plan:
-        return optimise(bind(self._node, settings.current(), seed))
+    def _plan(self, seed: int | None = None, card: bool = False) -> Plan:
+        return optimise(bind(self._node, settings.current(), seed), card)
 
-    def _run(self, epochs: int | None, state: Any = None) -> Run:
+    def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> Run:
         seed = state.get("seed") if isinstance(state, dict) else None
         if seed is None and settings.current().seed is None and not self._session.ran:
             seed = self._first_seed()
-        run = Run(self._plan(seed if isinstance(seed, int) else None), epochs, state)
+        run = Run(self._plan(seed if isinstance(seed, int) else None, card), epochs, state)
         self._session.runs, self._session.ran = [run], True
         if self._session.drawn_seed is None:
             self._session.drawn_seed = run.plan.seed

@@ -8,11 +8,16 @@ from millrace.core.args import INT32_MAX, Range, checked
 from millrace.core.sinks import opener
 
 from .base import DatasetBase
+from .iterators import TupleIterator
 
 __all__ = ["DeviceOps"]
 
 
 class DeviceOps(DatasetBase):
+    def _for_card(self, num_epochs: int, state: Any = None) -> TupleIterator:
+        """Batches for a card, which does the last of the work on them: ``iterator.card`` says which."""
+        return TupleIterator(self, None, num_epochs, "tensor", False, state, True)
+
     @checked
     def device_que(
         self, send_epoch_end: bool = True, create_data_info_queue: bool = False, queue_name: str = ""

@@ -43,6 +43,7 @@ class Iterator:
         kind: str,
         do_copy: bool,
         state: Any = None,
+        card: bool = False,
     ) -> None:
         if num_epochs == 0:
             raise PlanError("RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0")
@@ -53,7 +54,9 @@ class Iterator:
         self._init_step = _init_step(dataset)
         if state is None and not self._init_step:
             _warn_of_the_same_order(dataset)
-        self._run: Run = dataset._run(self._epochs, state)
+        self._run: Run = dataset._run(self._epochs, state, card)
+        # what is left to a card, where rows go to one: core/card.py
+        self.card = self._run.plan.card
         self._rows_in_epoch = 0
         # columns such as _meta-filename are for ops to use; they are delivered only under another name
         self._hidden: list[str] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -235,17 +235,18 @@ class Queries(DatasetBase):
             Path(filename).write_text(json.dumps(made, separators=(",", ":")), encoding="utf-8")
         return made
 
-    def explain(self, after: str | None = None) -> Explanation:
+    def explain(self, after: str | None = None, *, device_target: Literal["CPU", "GPU"] = "CPU") -> Explanation:
         """The plan as a text tree: what runs where, over which columns, how many rows or batches.
 
         ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "place",
-        "fuse rows", "join transforms", "gather rows"); without it, the plan that would run.
+        "fuse rows", "join transforms", "gather rows"); without it, the plan that would run. With
+        ``device_target="GPU"`` it is the plan of batches that go to a GPU: its first line says what is done there.
 
         >>> import millrace.dataset as ds
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])
         1 batch
         """
-        return explain(self._plan(), after)
+        return explain(self._plan(card=device_target == "GPU"), after)
 
     def report(self) -> Report:
         """What each stage of the last run did: rows/s, busy, waiting, queue fill, and the bottleneck.

@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
+from millrace.core.card import CardWork
 from millrace.core.errors import PlanError
 from millrace.core.rng import fresh_seed
 from millrace.core.settings import DEFAULT_SEED, Settings
@@ -19,6 +20,7 @@ from .fingerprint import Fingerprint, fingerprint_of
 from .node import Node, schema_of, walk
 from .ops import Batch, BucketBatch, Cached, Deal, Map, Read, Repeat, SyncWait
 from .passes import PASSES
+from .passes.to_card import to_card
 
 __all__ = ["Plan", "bind", "optimise", "seed_of"]
 
@@ -31,6 +33,8 @@ class Plan:
     settings: Settings
     seed: int
     history: tuple[tuple[str, Node], ...] = ()
+    # what a card does behind the batches, where they go to one
+    card: CardWork | None = None
 
     @property
     def logical(self) -> Node:
@@ -90,13 +94,17 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
     return node
 
 
-def optimise(plan: Plan) -> Plan:
-    """Run every pass in its order; the tree after each is kept for explain()."""
+def optimise(plan: Plan, card: bool = False) -> Plan:
+    """Run every pass in its order; the tree after each is kept for explain(). ``card``: batches go to one."""
     root, history = plan.root, list(plan.history)
+    work = None
+    if card:
+        root, work = to_card(root, plan.settings)
+        history.append(("move to the card", root))
     for name, apply in PASSES:
         root = apply(root, plan.settings)
         history.append((name, root))
-    return dataclasses.replace(plan, root=root, history=tuple(history))
+    return dataclasses.replace(plan, root=root, history=tuple(history), card=work)
 
 
 def after(plan: Plan, name: str | None) -> Node:

@@ -40,6 +40,14 @@ _LINE = re.compile(r"([│├└─ -]*)([\w +]*)(.*?)(  \[[^\]]*\])?")
 def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
     """The tree after a pass (the last by default), sources at the bottom."""
     lines: list[str] = []
+    if plan.card is not None and after_pass != "as written":
+        lines.append(f"Card({plan.card})")
+        lines += [
+            f"    {column.name}: {step.op} is not the host's bit for bit: {step.bound}"
+            for column in plan.card.work
+            for step in column.steps
+            if step.bound
+        ]
     _draw(after(plan, after_pass), "", "", lines)
     return Explanation("\n".join(lines))
 

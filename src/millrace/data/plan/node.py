@@ -178,6 +178,18 @@ class Node:
         """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
         return None
 
+    @property
+    def hands_on(self) -> bool:
+        """Its rows are rows that came in, as they came."""
+        return False
+
+    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+        """The node with more columns passing through it, and new names that it gives; None where that cannot be.
+
+        ``moved`` are the columns on which work was left to a card: it must not look into them.
+        """
+        return (self, {}) if self.hands_on else None
+
     def order_step(self) -> OrderStep | None:
         """What it does to the order of rows, where that is arithmetic on row numbers."""
         return None

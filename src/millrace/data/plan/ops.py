@@ -55,6 +55,7 @@ class Shuffle(Node):
     buffer_size: int
     key: int | None = None
 
+    hands_on = True
     keeps_rows = True
 
     @property
@@ -77,6 +78,8 @@ class Repeat(Node):
 
     count: int | None
 
+    hands_on = True
+
     def changes_nothing(self) -> bool:
         return self.count == 1
 
@@ -98,6 +101,7 @@ class Skip(Node):
 
     count: int
 
+    hands_on = True
     keeps_order = True
 
     def changes_nothing(self) -> bool:
@@ -122,6 +126,7 @@ class Take(Node):
 
     count: int
 
+    hands_on = True
     keeps_order = True
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
@@ -148,6 +153,7 @@ class Deal(Node):
     shard: int
     even: bool = False
 
+    hands_on = True
     keeps_order = True
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
@@ -316,6 +322,7 @@ class SyncWait(Node):
     # rows per batch above the gate: the gate counts batches, the stream carries rows
     batch_rows: int = added(1)
 
+    hands_on = True
     keeps_rows = True
     keeps_order = True
     waits = True

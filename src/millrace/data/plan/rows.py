@@ -38,6 +38,8 @@ class Map(Node):
     callbacks: tuple[Any, ...] = ()
     # where what comes out is kept; `bind` makes a node of it
     cache: Any = None
+    # whether the card that batches go to does what it can of it; None: as the settings say
+    offload: bool | None = added(None)
     # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
     keys: tuple[int, ...] = added(())
     # the rows of the batch that results are on their way into, when they are written straight into it
@@ -115,6 +117,8 @@ class Map(Node):
             shown["num_parallel_workers"] = self.workers
         if self.processes:
             shown["python_multiprocessing"] = True
+        if self.offload is not None:
+            shown["offload"] = self.offload
         return shown
 
 
@@ -169,6 +173,10 @@ class Project(Node):
     def only(self) -> tuple[str, ...]:
         return self.columns
 
+    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+        kept = set(moved) <= set(self.columns)
+        return (self.replace(columns=self.columns + extra), {}) if kept else None
+
     def changes_nothing(self) -> bool:
         before = schema_of(self.inputs[0])
         return before is not None and list(before) == list(self.columns)
@@ -198,6 +206,9 @@ class Rename(Node):
     row_wise = True
     keeps_rows = True
     keeps_order = True
+
+    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+        return self, dict(zip(self.input_columns, self.output_columns, strict=True))
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         back = dict(zip(self.output_columns, self.input_columns, strict=True))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace.core import settings
+from millrace.core.card import CardStep
 from millrace.core.chunk import as_value
 from millrace.core.rng import Draws, fresh_seed, mix, rng_place, with_rng
 from millrace.core.settings import Settings
@@ -105,6 +106,15 @@ class Transform:
         """This transform and the first of ``following`` as one that does less work for the same result, or None."""
         return None
 
+    def on_card(self) -> CardStep | None:
+        """The form of it that a card does behind the batch, or None."""
+        return None
+
+    @property
+    def asked_device(self) -> str:
+        """Where the user wants it to run (``device()``), "" where nothing was said."""
+        return ""
+
     def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
         """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
 
@@ -136,6 +146,11 @@ class Joined(Transform, ours=True):
     def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
         """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
         raise TypeError(f"{type(self).__name__} does not define rows_of()")
+
+    @property
+    def shown(self) -> str:
+        """What to call it in messages."""
+        return "+".join(name_of(part) for part in self.operations)
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.operations))
@@ -182,7 +197,7 @@ def is_ordered(operation: Transform) -> bool:
 def name_of(function: Any) -> str:
     """What to call a function or transform in messages."""
     if isinstance(function, Joined):
-        return "+".join(name_of(part) for part in function.operations)
+        return function.shown
     if isinstance(function, PyFunc):
         function = function.function
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)

@@ -104,9 +104,10 @@ def _device(name: str, value: Any) -> None:
     check_type(value, (str,), name)
     if value not in ("CPU", "Ascend", "GPU"):
         raise ArgumentValueError(f"Input {name} is not within the valid set of ['CPU', 'Ascend'].")
-    if value != "CPU":
+    if value == "Ascend":
         raise ArgumentValueError(
-            f"Input {name} is {value!r}, but transforms run on the CPU here: use device('CPU'), or leave it out."
+            f"Input {name} is 'Ascend', but there is no Ascend here: use device('GPU') for a card that batches go to, "
+            "device('CPU'), or leave it out."
         )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from millrace.core import dtype as mstype
 from millrace.core.args import checked
-from millrace.core.errors import ArgumentTypeError
+from millrace.core.card import CardStep
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
 from millrace.data.kernels.vision.image import is_pil
@@ -37,13 +38,33 @@ class Operation(Transform, ours=True):
 
     @checked
     def device(self, device_target: Device = "CPU") -> Operation:
-        """Where to run: only "CPU" is taken; returns the transform itself.
+        """Where to run: "CPU", or "GPU" for transforms that a card does as well; returns the transform itself.
+
+        On "GPU" it runs behind the batch, on the card that the batches go to (``create_device_iterator("GPU")``,
+        ``device_que``, ``Model`` on a GPU). Without such a card, and in front of a transform that has no such form, it
+        runs on the host: the rows are the same either way, their numbers bit for bit or as near as the how-to *Feed a
+        device* says for each.
 
         >>> import millrace.dataset.vision as vision
-        >>> vision.HorizontalFlip().device("CPU")
+        >>> vision.HorizontalFlip().device("GPU")
         HorizontalFlip()
         """
+        if device_target == "GPU" and self.on_card() is None:
+            raise ArgumentValueError(
+                f"{self!r} has no form for a GPU; leave device() out, and it runs on the host. The how-to 'Feed a "
+                "device' lists those that have one."
+            )
+        self._device = device_target
         return self
+
+    @property
+    def asked_device(self) -> str:
+        return getattr(self, "_device", "")
+
+    def on_card(self) -> CardStep | None:
+        from .card import step_of  # it names the classes that are derived from this one
+
+        return step_of(self)
 
     def rows(self, draws: Draws | None) -> Callable[..., Any]:
         """A function of (i, *values); an error gets the name of this transform."""

@@ -1,0 +1,131 @@
+"""Kernels for batches of one size <N,H,W>, <N,H,W,C> or <N,C,H,W>: numbers, order of channels, mirror images, colours.
+
+Each takes the batch, the arguments of its step, and ``rows``: for every row what its step's ``place`` gave, or the
+random numbers themselves where there is no ``place``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = ["KERNELS"]
+
+Batch = torch.Tensor
+
+# OpenCV's weights of red, green and blue in a grey, times 2 ** 15.
+_GREY, _GREY_SHIFT = (9798, 19235, 3735), 15
+
+
+@functools.lru_cache(maxsize=256)
+def _constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.device) -> Batch:
+    """A small array that stays on the device: copying it there for each batch would wait for the device.
+
+    A divisor on the host would not do: PyTorch multiplies by its inverse, which rounds twice.
+    """
+    return torch.tensor(values, dtype=torch.float32).reshape(shape).to(device)
+
+
+def to_device(array: Any, device: torch.device) -> Batch:
+    """An array of the host's there, without waiting for the device."""
+    made = torch.from_numpy(np.ascontiguousarray(array))
+    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
+
+
+def planes(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """<N,H,W,C> becomes <N,C,H,W>."""
+    return x if x.ndim == 3 else x.permute(0, 3, 1, 2).contiguous()
+
+
+def normalize(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """(x - mean) / std in float32."""
+    mean, std = args["mean"], args["std"]
+    if x.ndim == 3:
+        shape: tuple[int, ...] = (1,)
+        mean, std = mean[:1], std[:1]
+    else:
+        shape = (1, 1, 1, len(mean)) if args["is_hwc"] else (1, len(mean), 1, 1)
+    values = x if x.dtype == torch.uint8 else x.to(torch.float32)
+    made = values - _constant(tuple(map(float, mean)), shape, x.device)
+    return made.div_(_constant(tuple(map(float, std)), shape, x.device))
+
+
+def rescale(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """x * factor + shift, rounded once to float32."""
+    factor, shift = float(np.float32(args["factor"])), float(np.float32(args["shift"]))
+    if shift == 0 and x.element_size() < 4:  # exact in 24 bits and more, so that one rounding is left
+        return x.to(torch.float32).mul_(factor)
+    return x.to(torch.float64).mul_(factor).add_(shift).to(torch.float32)
+
+
+def cast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """The same values in another type."""
+    return x.to(getattr(torch, args["dtype"]))
+
+
+def to_tensor(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """Channels first, divided by 255, in another type."""
+    made = x[:, None] if x.ndim == 3 else planes(x, {}, None)
+    return cast(rescale(made, {"factor": 1.0 / 255.0, "shift": 0.0}, None), args, None)
+
+
+def mirror(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """Mirror images of all rows, or of those where that was drawn."""
+    axis = (-1 if args["across"] else -2) if x.ndim == 3 else (-2 if args["across"] else -3)
+    if rows is None:
+        return x.flip(axis)
+    now = np.asarray([bool(row[0]) for row in rows])
+    if not now.any():
+        return x
+    here = to_device(now, x.device).reshape(-1, *[1] * (x.ndim - 1))
+    return torch.where(here, x.flip(axis), x)
+
+
+def levels(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """Another level for each of the 256, as a table says; one table for all rows, or one for each."""
+    tables = to_device(np.stack(rows), x.device)
+    if len(tables) == 1:
+        return tables[0][x.to(torch.int32)]
+    first = torch.arange(len(x), dtype=torch.int32, device=x.device) * 256
+    return tables.reshape(-1)[x.to(torch.int32) + first.reshape(-1, *[1] * (x.ndim - 1))]
+
+
+def _grey(x: Batch) -> Batch:
+    red, green, blue = (x[..., channel].to(torch.int32) for channel in range(3))
+    weighted = red * _GREY[0] + green * _GREY[1] + blue * _GREY[2]
+    return (weighted + (1 << (_GREY_SHIFT - 1))) >> _GREY_SHIFT
+
+
+def _blend(first: Batch, second: Batch, factor: float) -> Batch:
+    """1 - factor of the first and factor of the second, in the order of the host's roundings."""
+    share = np.float32(1) - np.float32(factor)
+    made = first.to(torch.float32) * float(share) + second.to(torch.float32) * float(np.float32(1) - share)
+    return made.round_().clamp_(0, 255).to(torch.uint8)
+
+
+def contrast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """Away from the mean grey of the image, or towards it."""
+    mean = _grey(x).flatten(1).sum(1).to(torch.float64) / (x.shape[1] * x.shape[2])
+    return _blend(mean.round().reshape(-1, 1, 1, 1), x, args["factor"])
+
+
+def saturation(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+    """Away from the grey of each pixel, or towards it."""
+    return _blend(_grey(x)[..., None], x, args["factor"])
+
+
+KERNELS: dict[str, Callable[[Batch, dict[str, Any], Any], Batch]] = {
+    "cast": cast,
+    "contrast": contrast,
+    "levels": levels,
+    "mirror": mirror,
+    "normalize": normalize,
+    "planes": planes,
+    "rescale": rescale,
+    "saturation": saturation,
+    "to_tensor": to_tensor,
+}
