@@ -98,6 +98,7 @@ LIBRARIES = {
         "rooms": ("tensor", "ops", "grad", "graph", "parallel", "nn", "train", "sink", "serve"),
         "leaf": ("data.fluent.convert",),
     },
+    "torchvision": {"rooms": (), "leaf": ("sink.kernels.jpeg",)},
     "jax": {"rooms": (), "leaf": ("data.fluent.convert", "sink.by_hand")},
     "ray": {"rooms": (), "leaf": ("data.engine.executors.ray",)},
     "pyarrow": {"rooms": (), "leaf": ("data.formats",)},

@@ -162,7 +162,7 @@ TABLE: dict[str, tuple[str, ...]] = {
 WHY = {
     "mindspore.rewrite": "it edits the source text of nets for MindSpore's compiler; a Cell is plain Python here, so "
     "change the Cell's attributes or subclass it",
-    "mindspore.dataset.engine.offload": "pictures are changed on the host",
+    "mindspore.dataset.engine.offload": "a pass decides what of a pipeline runs on a card: map(offload=True)",
     "mindspore._c_expression": "it is MindSpore's compiled half",
 }
 WHY |= {

@@ -66,7 +66,7 @@ def kind_of(what: Any) -> Kind:
     return tuple(shape[:dimensions]), _TYPES[number]
 
 
-_TYPES = {np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefd"}
+_TYPES: dict[int, np.dtype[Any]] = {np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefd"}
 
 
 @dataclasses.dataclass(frozen=True)

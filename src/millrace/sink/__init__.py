@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .by_hand import DeviceIterator, DeviceQueue, device_iterator, device_queue
 from .channel import Channel
-from .feed import Feed
+from .feed import Feed, source_of
 from .verdict import Verdict, judge
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "device_iterator",
     "device_queue",
     "judge",
+    "source_of",
 ]

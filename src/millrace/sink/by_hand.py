@@ -11,7 +11,7 @@ from millrace.core.tensor import Tensor
 from millrace.tensor.context import get_device
 
 from .channel import Channel
-from .feed import Feed
+from .feed import Feed, source_of
 from .verdict import judge
 
 __all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue"]
@@ -71,8 +71,9 @@ class DeviceQueue:
             )
         if self._feed is not None:
             raise SinkError(f"channel {self.queue_name!r} sends already; release() ends it")
-        source = self.dataset.create_tuple_iterator(num_epochs=num_epochs)
-        self._feed = Feed(source, epochs=num_epochs, device=get_device(), name=self._name)
+        device = get_device()
+        source = source_of(self.dataset, num_epochs, device)
+        self._feed = Feed(source, epochs=num_epochs, device=device, name=self._name)
 
     def stop_send(self) -> None:
         """Send nothing more until ``continue_send``; what has been sent can be taken."""
@@ -144,8 +145,9 @@ class DeviceIterator:
     ) -> None:
         self._names = list(dataset.get_col_names()) if as_dict else None
         self._leaf = _leaf(output)
-        source = dataset.create_tuple_iterator(num_epochs=num_epochs, state=state)
-        self._feed = Feed(source, epochs=num_epochs, device=_device(device_target), states=True, at=state)
+        device = _device(device_target)
+        source = source_of(dataset, num_epochs, device, state)
+        self._feed = Feed(source, epochs=num_epochs, device=device, states=True, at=state)
 
     def __iter__(self) -> Self:
         return self

@@ -54,7 +54,9 @@ def _ordered(column: CardColumn) -> tuple[CardStep, ...]:
     return tuple(steps)
 
 
-def _done(column: CardColumn, steps: tuple[CardStep, ...], by_name: dict[str, Any], move: Move) -> torch.Tensor:
+def _done(
+    column: CardColumn, steps: tuple[CardStep, ...], by_name: dict[str, Any], move: Move
+) -> torch.Tensor:
     forms = by_name[column.form].asnumpy()
     given: Tensor = by_name[column.name]
     drawn = _drawn(column, by_name, len(forms))

@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 from millrace.core.errors import SinkError, StallError
 from millrace.core.log import get_logger
@@ -27,7 +27,7 @@ from .moving import Batch, Mover, mover_for, size_of
 from .ring import Closed, Item, Ring
 from .verdict import Verdict, judge
 
-__all__ = ["Feed", "Source"]
+__all__ = ["Feed", "Source", "source_of"]
 
 log = get_logger(__name__)
 
@@ -84,12 +84,13 @@ class Feed:
             epochs -= int(at["epoch"])  # those behind the state that the source goes on from
         self.channel = Channel(name or f"sink-{next(_numbers)}", device)
         self._patience = patience
-        self._mover = mover_for(device)
+        self._mover = mover_for(device, getattr(source, "card", None))
         host, ready = Ring(slots, most_bytes), Ring(slots, most_bytes)
         self._ring = ready
         moved = device != "cpu"
         work = _Work(source, epochs, states, self.channel, host if moved else ready)
         self._gate = work.gate
+        work.mover = None if moved else self._mover
         threads: list[Callable[[], None]] = [work.pull if moved else work.pull_and_send]
         if moved:
             threads.append(_Move(self._mover, self.channel, host, ready))
@@ -217,6 +218,8 @@ class _Work:
         self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
         self.gate = threading.Event()
         self.gate.set()
+        # what stands for a card on the host
+        self.mover: Mover | None = None
 
     def pull(self) -> None:
         """Into the host ring."""
@@ -266,6 +269,9 @@ class _Work:
             self.ring.put(item)
             return
         self.channel.pushing(len(self.ring))
+        if self.mover is not None and self.mover.card is not None:
+            batch: Batch = item.value
+            item = Item(self.mover.send(batch.values, batch.size, batch.state), item.size)
         self.channel.full += self.ring.put(item)
         self.channel.pushed(len(self.ring), item.size)
 
@@ -307,7 +313,18 @@ class _Move:
         batch: Batch = item.value
         sent = self.mover.send(batch.values, batch.size, batch.state)
         self.channel.moving += time.perf_counter() - began
+        split = None if self.mover.card is None else self.mover.card.split
+        if split is not None:
+            split.look(len(self.host) > 0, self.channel.waited, self.channel.stepping)
         return Item(sent, item.size)
+
+
+def source_of(dataset: Any, epochs: int, device: str, state: Any = None) -> Source:
+    """The iterator of a dataset whose batches go to this device; a card does the last of the work on them."""
+    if device != "cpu" and hasattr(dataset, "_for_card"):
+        return cast(Source, dataset._for_card(epochs, state))
+    resume = {} if state is None else {"state": state}
+    return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
 
 
 def _close(

@@ -7,8 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from millrace.core.card import CardWork
 from millrace.core.tensor import Tensor
 from millrace.tensor.storage import TO_TORCH, wrap
+
+from .card import Card
 
 __all__ = ["Batch", "Mover", "mover_for", "size_of"]
 
@@ -26,6 +29,8 @@ class Batch(NamedTuple):
 class Mover(Protocol):
     """Takes batches of host arrays to one device."""
 
+    card: Card | None
+
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
         """Begin to move; the batch may be used by whoever waits for its event."""
 
@@ -42,15 +47,21 @@ def size_of(values: Sequence[Any]) -> int:
     return sum(value.nbytes for value in values if isinstance(value, Tensor))
 
 
-def mover_for(device: str) -> Mover:
-    """The way to a device, `"cpu"` or `"cuda:0"`."""
-    return Cuda(torch.device(device)) if device.startswith("cuda") else Host()
+def mover_for(device: str, work: CardWork | None = None) -> Mover:
+    """The way to a device, `"cpu"` or `"cuda:0"`; `work` is what is left to do there."""
+    card = None if work is None else Card(work)
+    return Cuda(torch.device(device), card) if device.startswith("cuda") else Host(card)
 
 
 class Host:
-    """The device is the CPU: nothing moves."""
+    """The device is the CPU: nothing moves. It does a card's work where it stands for one, in tests."""
+
+    def __init__(self, card: Card | None = None) -> None:
+        self.card = card
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+        if self.card is not None:
+            values = self.card(values, lambda tensor: tensor)
         return Batch(list(values), size, state)
 
     def receive(self, batch: Batch) -> list[Any]:
@@ -60,15 +71,18 @@ class Host:
 class Cuda:
     """A GPU: pageable memory is copied into pinned memory, and from there by the device on a side stream."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.stream = torch.cuda.Stream(device)
+    def __init__(self, device: torch.device, card: Card | None = None) -> None:
+        self.device, self.card = device, card
+        # its kernels are short: they go first, and the step's long ones fill the card behind them
+        self.stream = torch.cuda.Stream(device, priority=-1)
         self._before: Any = None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
         if self._before is not None:
             self._before.synchronize()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
         with torch.cuda.stream(self.stream):
+            if self.card is not None:
+                values = self.card(values, self._moved)
             made = [wrap(self._moved(value._torch)) if _numeric(value) else value for value in values]
             ready = torch.cuda.Event()
             ready.record(self.stream)
@@ -86,6 +100,8 @@ class Cuda:
         return batch.values
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.device == self.device:
+            return tensor
         if not tensor.is_pinned():
             # PyTorch keeps pinned memory and hands it out again once the copies from it have ended
             pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)

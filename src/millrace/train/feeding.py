@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.sink import Feed as Sink
+from millrace.sink import source_of
 from millrace.tensor.context import get_device
 from millrace.tensor.device import place
 from millrace.tensor.storage import wrap
@@ -82,9 +83,9 @@ class Feed:
         self.sink: Sink | None = None
         device = get_device()
         if hasattr(dataset, "create_tuple_iterator"):
-            resume = {} if at is None else {"state": at}
-            self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
-            if through_sink or (through_sink is None and device != "cpu"):
+            sinks = through_sink or (through_sink is None and device != "cpu")
+            self._iterator = source_of(dataset, epochs, device if sinks else "cpu", at)
+            if sinks:
                 self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
         elif at is not None:
             raise ArgumentValueError(

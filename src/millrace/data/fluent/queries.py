@@ -235,7 +235,9 @@ class Queries(DatasetBase):
             Path(filename).write_text(json.dumps(made, separators=(",", ":")), encoding="utf-8")
         return made
 
-    def explain(self, after: str | None = None, *, device_target: Literal["CPU", "GPU"] = "CPU") -> Explanation:
+    def explain(
+        self, after: str | None = None, *, device_target: Literal["CPU", "GPU"] = "CPU"
+    ) -> Explanation:
         """The plan as a text tree: what runs where, over which columns, how many rows or batches.
 
         ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "place",

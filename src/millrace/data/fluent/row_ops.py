@@ -56,9 +56,9 @@ class RowOps(DatasetBase):
         first column goes in. ``python_multiprocessing`` runs functions that hold the GIL in processes. A function with
         a parameter ``rng`` is given a numpy generator of the row, the epoch and the operation: its numbers are the
         same for any number of workers and after a resume. So are those of a predicate of ``filter`` and of a
-        ``per_batch_map``, which gets one for the batch. With ``offload=True`` the GPU that batches go to does what it can
-        of the last operations before a batch, behind it; ``offload=False`` keeps all on the host. Without such a GPU
-        everything runs on the host.
+        ``per_batch_map``, which gets one for the batch. With ``offload=True`` the GPU that batches go to does what it
+        can of the last operations before a batch, behind it; ``offload=False`` keeps all on the host. Without such a
+        GPU everything runs on the host.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset({"a": [1, 2], "b": [10, 20]}, shuffle=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class Cut(Joined):
         super().__init__(parts)
         self.settings, self.share = settings, share
         self._steps: tuple[CardStep, ...] | None = None
-        self._known: dict[Kind, bool] = {}
+        self._known: dict[tuple[Any, ...], bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_steps": None, "_known": {}}
@@ -59,6 +59,9 @@ class Cut(Joined):
     def shown(self) -> str:
         return "to the card: " + super().shown
 
+    def __repr__(self) -> str:
+        return self.shown
+
     def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
         """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
         parts, sized = self.operations, self.sized
@@ -78,8 +81,10 @@ class Cut(Joined):
 
     def batch(self, xs: Any) -> Any:
         """All rows of a column of one size at once, where nothing is drawn."""
-        if self.sized or any(part.random for part in self.operations) or not self._fits(
-            xs.shape[1:], xs.dtype
+        if (
+            self.sized
+            or any(part.random for part in self.operations)
+            or not self._fits(xs.shape[1:], xs.dtype)
         ):
             return None
         return xs, np.full(len(xs), READY, np.int8)
@@ -88,13 +93,16 @@ class Cut(Joined):
         if self.decodes:
             encoded = _bytes_of(x)
             size = None if encoded is None else jpeg_size(encoded)
-            if encoded is not None and size is not None and self._fits((*size, 3), _UINT8, 1):
-                if not self._is_the_hosts(encoded):
-                    return ENCODED, encoded
-                return READY, on_host.sized(i, x)
+            fits = size is not None and self._fits((*size, 3), _UINT8, 1)
+            if fits and encoded is not None and not self._is_the_hosts(encoded):
+                return ENCODED, encoded
+            made = on_host(i, x, 0, self.sized)
+            if type(made) is np.ndarray and self._fits(made.shape, made.dtype, self.sized):
+                return READY, made
+            return DONE, on_host(i, made, self.sized, len(self.operations))
         elif type(x) is np.ndarray and self._fits(x.shape, x.dtype):
             return (PIXELS if self.sized else READY), x
-        return DONE, on_host.whole(i, x)
+        return DONE, on_host(i, x, 0, len(self.operations))
 
     def _is_the_hosts(self, encoded: np.ndarray[Any, Any]) -> bool:
         """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""
@@ -108,13 +116,13 @@ class Cut(Joined):
     def _fits(self, shape: tuple[int, ...], dtype: np.dtype[Any], first: int = 0) -> bool:
         """Whether the card takes values of this shape and type, all the way from that step on."""
         kind: Kind | None = (shape, dtype)
-        known = self._known.get((shape, dtype))
+        known = self._known.get((first, shape, dtype))
         if known is None:
             if len(self._known) > 4096:
                 self._known.clear()  # images of all sizes: those to come are others
             for step in self.steps[first:]:
                 kind = None if kind is None else step.accepts(kind)
-            known = self._known[shape, dtype] = kind is not None
+            known = self._known[first, shape, dtype] = kind is not None
         return known
 
 
@@ -123,34 +131,27 @@ class _Host:
 
     def __init__(self, cut: Cut, draws: Sequence[Draws | None]) -> None:
         self.cut, self.draws = cut, draws
-        self._made: dict[int, list[Callable[..., Any]]] = {}
+        self._made: dict[tuple[int, int], list[Callable[..., Any]]] = {}
 
-    def whole(self, i: int, x: Any) -> Any:
-        return self._through(len(self.cut.operations), i, x)
-
-    def sized(self, i: int, x: Any) -> Any:
-        """Only those that take images of different sizes."""
-        return self._through(self.cut.sized, i, x)
-
-    def _through(self, count: int, i: int, x: Any) -> Any:
-        calls = self._made.get(count)
+    def __call__(self, i: int, x: Any, start: int, end: int) -> Any:
+        """Row number i through some of them."""
+        calls = self._made.get((start, end))
         if calls is None:
-            calls = self._made[count] = list(self._calls(count))
+            calls = self._made[start, end] = list(self._calls(start, end))
         for call in calls:
             x = call(i, x)
         return x
 
-    def _calls(self, count: int) -> Any:
-        parts, at = self.cut.operations[:count], 0
-        while at < count:
-            joined = parts[at].join(parts[at + 1 :], self.cut.settings)
+    def _calls(self, at: int, end: int) -> Iterator[Callable[..., Any]]:
+        parts = self.cut.operations
+        while at < end:
+            joined = parts[at].join(parts[at + 1 : end], self.cut.settings)
             if joined is None:
                 yield parts[at].rows(self.draws[at])
                 at += 1
             else:
-                end = at + len(joined.operations)
-                yield joined.rows_of(self.draws[at:end])
-                at = end
+                yield joined.rows_of(self.draws[at : at + len(joined.operations)])
+                at += len(joined.operations)
 
 
 _FORMS = {form: np.array(form, np.int8) for form in (ENCODED, PIXELS, READY, DONE)}
@@ -166,7 +167,7 @@ def _bytes_of(x: Any) -> np.ndarray[Any, Any] | None:
 
 def jpeg_size(encoded: np.ndarray[Any, Any]) -> tuple[int, int] | None:
     """The height and width of a JPEG that a card decodes: 8 bits, grey or YCbCr, whole to its end; None for others."""
-    data = memoryview(encoded)
+    data = memoryview(np.ascontiguousarray(encoded).data)
     if len(data) < 128 or bytes(data[:2]) != b"\xff\xd8" or bytes(data[-2:]) != b"\xff\xd9":
         return None
     at = 2

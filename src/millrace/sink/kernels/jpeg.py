@@ -14,6 +14,7 @@ __all__ = ["decoded"]
 
 def decoded(encoded: Sequence[torch.Tensor], device: torch.device) -> list[torch.Tensor]:
     """RGB images <3,H,W> on the device, of the bytes of JPEGs that are on the host."""
+    require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
     io: Any = require("torchvision.io", extra="gpu", purpose="Decode().device('GPU')")
     mode = io.ImageReadMode.RGB
     if device.type == "cuda":

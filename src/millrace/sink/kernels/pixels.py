@@ -32,7 +32,7 @@ def _constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.d
 
 def to_device(array: Any, device: torch.device) -> Batch:
     """An array of the host's there, without waiting for the device."""
-    made = torch.from_numpy(np.ascontiguousarray(array))
+    made = torch.from_numpy(np.require(array, requirements=["C", "W"]))
     return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
 
 

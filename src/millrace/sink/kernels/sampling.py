@@ -125,7 +125,9 @@ def _axis(
     if not clamps:  # across, OpenCV gives the outermost pixel all the weight; down, it takes it twice
         part = np.where((first < 0) | (first >= last), np.float32(0), part)
     low, high = (np.clip(pixel, 0, last) + start[:, None] for pixel in (first, first + 1))
-    weights = tuple(np.rint(each * np.float32(_ONE)).astype(np.int32) for each in (np.float32(1) - part, part))
+    weights = tuple(
+        np.rint(each * np.float32(_ONE)).astype(np.int32) for each in (np.float32(1) - part, part)
+    )
     return _Axis(low, high, (weights[0], weights[1]))
 
 

@@ -91,13 +91,19 @@ def _before_batch(batch: Batch, settings: Settings) -> Moved | None:
     left: dict[int, int] = {}
     for way in ways.values():
         left |= {part.map.op: part.place for part in way}  # the first of each map comes last
+        if _is_inside(way):
+            left[way[-1].map.op] = 0
     child = _without(batch.inputs[0], left)
     extra: list[str] = []
     work: list[CardColumn] = []
     padded: dict[str, tuple[Any, Any]] = {}
     for name, way in ways.items():
         child, column = _cut(child, name, way, settings)
-        more = (column.form, *([column.shapes] if column.sized else []), *(n for names in column.drawn for n in names))
+        more = (
+            column.form,
+            *([column.shapes] if column.sized else []),
+            *(n for names in column.drawn for n in names),
+        )
         extra += more
         work.append(column)
         if column.sized:
@@ -151,6 +157,9 @@ def _trimmed(way: Way) -> Way:
     """Without what does not pay, and what the card cannot do in one go."""
     if not any(_asked(part.operation, part.map) or part.step.pays for part in way):
         return []
+    if _keeps_pillow(way[-1]) and any(part.map is not way[-1].map for part in way):
+        # between two maps a Pillow image becomes an array: what is behind the border moves, no more
+        return _trimmed([part for part in way if part.map is not way[-1].map])
     # images of different sizes are resized once at most, and decoded first
     resized = 0
     for place, part in enumerate(way):
@@ -161,6 +170,17 @@ def _trimmed(way: Way) -> Way:
         if kernel == "decode":
             return way[: place + 1]
     return way
+
+
+def _keeps_pillow(part: _Part) -> bool:
+    """Whether a Pillow image may come to it: what is before it in its map may make one."""
+    before = part.map.operations[: part.place]
+    return any(one.user_code or getattr(one, "in_python", False) for one in before)
+
+
+def _is_inside(way: Way) -> bool:
+    """Whether the way to the card begins inside a map, so that a Pillow image comes there as it is."""
+    return _keeps_pillow(way[-1])
 
 
 def _without(node: Node, left: dict[int, int]) -> Node:
@@ -189,10 +209,11 @@ def _cut(child: Node, name: str, way: Way, settings: Settings) -> tuple[Node, Ca
         name, cut.steps, drawn, f"{name}/card", f"{name}/card/shape" if sized else "", sized, cut.share
     )
     outputs = [name, column.form, *([column.shapes] if sized else []), *(n for names in drawn for n in names)]
-    made = way[0].map.replace(
+    node, place = way[-1].map, way[-1].place if _is_inside(way) else 0
+    made = node.replace(
         inputs=(child,),
-        operations=(cut,),
-        keys=tuple(part.key for part in reversed(way)),
+        operations=(*node.operations[:place], cut),
+        keys=(*node.draws_from()[:place], *(part.key for part in reversed(way))),
         input_columns=(name,),
         output_columns=tuple(outputs),
     )
