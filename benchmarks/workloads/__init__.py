@@ -56,6 +56,7 @@ NAMES = (
     "train_lstm",
     "train_costs",
     "train_model",
+    "checkpoint_stall",
 )
 
 

@@ -196,6 +196,9 @@ from millrace.nn.optim.squares import (
     ProximalAdagrad,
     RMSProp,
 )
+from millrace.nn.optim.thor import (
+    thor,
+)
 from millrace.nn.padding import (
     ConstantPad1d,
     ConstantPad2d,
@@ -583,6 +586,7 @@ __all__ = [
     "polynomial_decay_lr",
     "probability",
     "rearrange_inputs",
+    "thor",
     "warmup_lr",
 ]
 

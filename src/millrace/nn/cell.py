@@ -118,7 +118,10 @@ class Cell(CellState, CellSettings):
 
     def graph_key(self) -> Any:
         """What a recording of this Cell depends on besides its arguments."""
-        cells = tuple((id(c), c.training, c._to_float, bool(c._hooks)) for c in self._all_cells())
+        cells = tuple(
+            (id(c), c.training, c._to_float, bool(c._hooks), repr(c._flags) if c._flags else "")
+            for c in self._all_cells()
+        )
         kept = tuple(id(buffer._torch) for buffer in self.buffers())
         return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters()), kept
 
@@ -433,9 +436,10 @@ class Cell(CellState, CellSettings):
         return self
 
     def add_flags(self: C, **flags: Any) -> C:
-        """Keep flags, as attributes too."""
+        """Keep flags, as attributes too; a recording is one of a Cell with these flags."""
         self._flags.update(flags)
         self.__dict__.update(flags)
+        modes.changed()
         return self
 
     def add_flags_recursive(self: C, **flags: Any) -> C:

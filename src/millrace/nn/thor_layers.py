@@ -9,6 +9,7 @@ from millrace.core import dtype as mstype
 from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentValueError
 from millrace.core.tensor import Tensor
+from millrace.tensor import modes
 from millrace.tensor.initializer import initializer
 from millrace.tensor.parameter import Parameter
 
@@ -27,6 +28,10 @@ class _Kept(Cell):
     """
 
     thor = True
+
+    def keep_matrices(self, prefix: str = "") -> None:
+        """Make the matrices, with names that begin with `prefix`."""
+        raise NotImplementedError
 
     def _keep(self, name: str, value: Any, *shape: int) -> Parameter:
         return Parameter(initializer(value, shape, mstype.float32), name=name, requires_grad=False)
@@ -72,13 +77,18 @@ class DenseThor(Dense, _Kept):
         activation: Any = None,
     ) -> None:
         super().__init__(in_channels, out_channels, weight_init, bias_init, has_bias, activation)
-        self.matrix_a = self._keep("matrix_a", ops.eye(in_channels), in_channels, in_channels)
-        self.matrix_g = self._keep("matrix_g", ops.eye(out_channels), out_channels, out_channels)
+        self.keep_matrices()
+
+    def keep_matrices(self, prefix: str = "") -> None:
+        rows, columns = self.weight.shape
+        self.matrix_a = self._keep(f"{prefix}matrix_a", ops.eye(columns), columns, columns)
+        self.matrix_g = self._keep(f"{prefix}matrix_g", ops.eye(rows), rows, rows)
 
     def construct(self, x: Any) -> Any:
         if self.thor:
             # MindSpore divides by the number of columns here, not of rows
-            self._write(self.matrix_a, _squared(x.T) / self.in_channels)
+            rows = ops.cast(x.reshape((-1, self.in_channels)), mstype.float32)
+            self._write(self.matrix_a, _squared(rows.T) / self.in_channels)
         y = ops.dense(x, self.weight)
         y = self._watch(y) if self.thor else y
         y = y if self.bias is None else y + self.bias
@@ -116,12 +126,15 @@ class Conv2dThor(Conv2d, _Kept):
             weight_init, bias_init,
         )  # fmt: skip
         self.bias_init = bias_init
+        self.keep_matrices()
+
+    def keep_matrices(self, prefix: str = "") -> None:
         high, wide = self.kernel_size
-        size = in_channels * high * wide
-        self.a_normalizer = self._keep("a_normalizer", 1, 1)
-        self.g_normalizer = self._keep("g_normalizer", 1, 1)
-        self.matrix_a_cov = self._keep("matrix_a", "zeros", size, size)
-        self.matrix_g_cov = self._keep("matrix_g", "zeros", out_channels, out_channels)
+        size = self.in_channels * high * wide
+        self.a_normalizer = self._keep(f"{prefix}a_normalizer", 1, 1)
+        self.g_normalizer = self._keep(f"{prefix}g_normalizer", 1, 1)
+        self.matrix_a_cov = self._keep(f"{prefix}matrix_a", "zeros", size, size)
+        self.matrix_g_cov = self._keep(f"{prefix}matrix_g", "zeros", self.out_channels, self.out_channels)
 
     def construct(self, x: Any) -> Any:
         if not self.thor:
@@ -150,11 +163,20 @@ class Conv2dThor(Conv2d, _Kept):
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
             f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}, "
             f"padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}, "
-            f"bias_init={self.bias_init}"
+            f"bias_init={self.__dict__.get('bias_init', 'zeros')}"
         )
 
 
-class EmbeddingThor(Embedding, _Kept):
+class _KeptRows(_Kept):
+    """A table: of its inputs only how often each row is asked for is kept, since the rest of the matrix is zero."""
+
+    def keep_matrices(self, prefix: str = "") -> None:
+        rows, columns = self.embedding_table.shape
+        self.matrix_a = self._keep(f"{prefix}matrix_a", "zeros", rows)
+        self.matrix_g = self._keep(f"{prefix}matrix_g", "zeros", columns, columns)
+
+
+class EmbeddingThor(Embedding, _KeptRows):
     """Embedding for the optimizer ``thor``.
 
     >>> layer = EmbeddingThor(5, 3)
@@ -173,8 +195,7 @@ class EmbeddingThor(Embedding, _Kept):
         padding_idx: int | None = None,
     ) -> None:
         super().__init__(vocab_size, embedding_size, use_one_hot, embedding_table, dtype, padding_idx)
-        self.matrix_a = self._keep("matrix_a", "zeros", vocab_size)
-        self.matrix_g = self._keep("matrix_g", "zeros", embedding_size, embedding_size)
+        self.keep_matrices()
 
     def construct(self, ids: Any) -> Any:
         if not self.thor or self.use_one_hot:
@@ -183,7 +204,7 @@ class EmbeddingThor(Embedding, _Kept):
         return self._watch(super().construct(ids))
 
 
-class EmbeddingLookupThor(EmbeddingLookup, _Kept):
+class EmbeddingLookupThor(EmbeddingLookup, _KeptRows):
     """EmbeddingLookup for the optimizer ``thor``, with a table of float16.
 
     >>> EmbeddingLookupThor(5, 3).embedding_table.dtype
@@ -211,14 +232,50 @@ class EmbeddingLookupThor(EmbeddingLookup, _Kept):
             vocab_size, embedding_size, param_init, target, slice_mode, manual_shapes, max_norm, sparse,
             vocab_cache_size, mstype.float16,
         )  # fmt: skip
-        self.matrix_a = self._keep("matrix_a", "zeros", vocab_size)
-        self.matrix_g = self._keep("matrix_g", "zeros", embedding_size, embedding_size)
+        self.keep_matrices()
 
     def construct(self, indices: Any) -> Any:
         if not self.thor or self.target == "CPU":
             return super().construct(indices)
         self._write(self.matrix_a, _counts(indices, self.vocab_size))
         return self._watch(super().construct(indices))
+
+
+# What a layer becomes for the optimizer: the same object with matrices.
+_SECOND_ORDER: dict[type[Cell], type[_Kept]] = {
+    Dense: DenseThor,
+    Conv2d: Conv2dThor,
+    Embedding: EmbeddingThor,
+    EmbeddingLookup: EmbeddingLookupThor,
+}
+
+
+def second_order(net: Cell) -> list[_Kept]:
+    """Give the layers of a net that train the matrices of ``thor``, in place: all layers that have some, in order.
+
+    Layers of other classes, also of classes over these, and convolutions in groups, with other layouts or with holes
+    in them stay as they are.
+    """
+    found: list[_Kept] = []
+    for _, cell in net.cells_and_names():
+        wanted = _SECOND_ORDER.get(type(cell))
+        if wanted is not None and _fits(cell):
+            weight = next(iter(cell._params.values()))
+            cell.__class__ = wanted
+            assert isinstance(cell, _Kept)
+            cell.keep_matrices("".join(weight.name.rpartition(".")[:2]))
+        if isinstance(cell, _Kept):
+            found.append(cell)
+    modes.changed()
+    return found
+
+
+def _fits(cell: Cell) -> bool:
+    if isinstance(cell, Conv2d) and (
+        cell.group != 1 or tuple(cell.dilation) != (1, 1) or cell.data_format != "NCHW"
+    ):
+        return False
+    return any(parameter.requires_grad for parameter in cell._params.values())
 
 
 def _counts(ids: Any, rows: int) -> Any:

@@ -64,6 +64,8 @@ new = object.__new__
 
 # Who wants to know that values of a tensor leave for Python: a recording, which cannot follow them there.
 leaving: list[Callable[[str], None]] = []
+# Who wants to know that an array shares a tensor's memory from now on, and may write to it: a save beside a step.
+sharing: list[Callable[[torch.Tensor], None]] = []
 
 
 def wrap(made: torch.Tensor) -> Tensor:
@@ -182,6 +184,8 @@ def host(tensor: Tensor) -> Array:
     for told in leaving:
         told("the values of a tensor")
     made = tensor._torch.detach()
+    for seen in sharing:
+        seen(made)
     if made.device.type != "cpu":
         made = made.cpu()
     if made.is_conj() or made.is_neg():

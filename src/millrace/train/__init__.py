@@ -74,6 +74,7 @@ _PLACES = {
     ),
     "millrace.train.mixed_precision.networks": ("build_train_network",),
     "millrace.train.model": ("Model",),
+    "millrace.train.second_order": ("ConvertModelUtils", "ConvertNetUtils"),
     "millrace.train.summary.collector": ("SummaryCollector", "SummaryLandscape"),
     "millrace.train.summary.record": ("SummaryRecord",),
 }

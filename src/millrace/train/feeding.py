@@ -27,7 +27,8 @@ class Position(NamedTuple):
     """Where a training stands: what must be known to go on with exactly the next batch.
 
     ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
-    the state of the dataset's iterator, None where the data cannot tell; ``callbacks`` what callbacks want kept.
+    the state of the dataset's iterator, None where the data cannot tell; ``callbacks`` and ``values`` are the facts and
+    the tensors that callbacks want kept.
     """
 
     epoch: int
@@ -35,6 +36,7 @@ class Position(NamedTuple):
     step_in_epoch: int
     data: dict[str, Any] | None
     callbacks: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
+    values: dict[str, Tensor] = {}  # noqa: RUF012
 
 
 def sinks_here() -> bool:

@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from millrace.core.tensor import Tensor
 from millrace.tensor import modes
 
-from .callbacks.base import CallbackList, CallbackParams, RunContext, kept_of, put_back
+from .callbacks.base import CallbackList, CallbackParams, RunContext, kept_of, put_back, values_of
+from .checkpoint.copying import settle, under_way, watched
 from .feeding import Feed, Position
 
 __all__ = ["Training", "evaluate"]
 
+# Under which name a checkpoint keeps what the last step gave, and the most elements that are worth keeping.
+OUTPUT, FEW = "output", 1024
 # Called before a step: lets the net train, or not.
 Switch = Callable[[], None]
 
@@ -28,31 +32,44 @@ class Training:
         # whether the data of that epoch have come to their end, which the next position lies behind
         self._between = False
         self.seconds = 0.0
-        # what callbacks of the run that is resumed had kept
-        self.kept: dict[str, dict[str, Any]] = {}
+        # where the run that is resumed stood, with what its callbacks had kept
+        self.resumed: Position | None = None
         # batches in a sunk epoch; None: an epoch is what the dataset says
         self.sink: int | None = None
+        # whether somebody saves beside the training after a step, while whose successor values are still copied
+        self._saves = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
 
     def position(self) -> Position:
         """Where the training stands after the last step."""
         full = self.sink is not None and self.step_in_epoch >= self.sink
         epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
-        kept = kept_of(self.callbacks.callbacks)
-        return Position(epoch, self.params.cur_step_num, steps, self.feed.state(), kept)
+        kept, values = kept_of(self.callbacks.callbacks), values_of(self.callbacks.callbacks)
+        values |= _as_values(self.params.get("net_outputs"))
+        return Position(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
 
     def run(
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
     ) -> None:
         """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
+        try:
+            self._run(first, last, done, after_epoch)
+        finally:
+            settle()
+
+    def _run(self, first: int, last: int, done: int, after_epoch: Callable[[], None] | None) -> None:
         params, context, tell = self.params, self.context, self.callbacks.tell
         tell("on_train_begin", context)
-        put_back(self.callbacks.callbacks, self.kept)
+        if self.resumed is not None:
+            # what the last step gave: where it ended an epoch, what follows an epoch is still to come
+            params.net_outputs = _from_values(self.resumed.values)
+            put_back(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
             self.epoch, self.step_in_epoch, done = epoch, done, 0
             self._between = False
             tell("on_train_epoch_begin", context)
             self._epoch()
+            settle()  # what comes now is not watched
             if after_epoch is not None:
                 after_epoch()
             tell("on_train_epoch_end", context)
@@ -81,19 +98,47 @@ class Training:
 
     def _step(self, batches: Iterable[Any], count: int) -> None:
         """What lies between two moments of a step: one batch, or those of a whole sunk epoch."""
-        params, context, callbacks = self.params, self.context, self.callbacks
-        network = params.train_network
-        params.cur_step_num += count
+        params, callbacks = self.params, self.callbacks
+        network = params["train_network"]
+        params["cur_step_num"] += count
         begun, outputs = False, None
         for inputs in batches:
             if not begun:
-                params.train_dataset_element, begun = inputs, True
-                callbacks.tell("on_train_step_begin", context)
+                params["train_dataset_element"], begun = inputs, True
+                _beside(callbacks.tell, "on_train_step_begin", self.context)
                 self._switch()
-            outputs = network(*inputs)
+            outputs = network(*inputs) if not under_way else _beside(network, *inputs)
             self.step_in_epoch += 1
-        params.net_outputs = outputs
-        callbacks.tell("on_train_step_end", context)
+        params["net_outputs"] = outputs
+        if self._saves:
+            with watched():
+                callbacks.tell("on_train_step_end", self.context)
+        else:
+            callbacks.tell("on_train_step_end", self.context)
+
+
+def _as_values(outputs: Any) -> dict[str, Tensor]:
+    """What a step gave, by name, where it is a loss with a few numbers and not the results of a net."""
+    parts = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    if not all(isinstance(each, Tensor) and each.size <= FEW for each in parts):
+        return {}
+    if isinstance(outputs, Tensor):
+        return {OUTPUT: outputs}
+    return {f"{OUTPUT}.{place}": each for place, each in enumerate(parts)}
+
+
+def _from_values(values: dict[str, Tensor]) -> Any:
+    """The same back; None where nothing was kept."""
+    found = [value for name, value in values.items() if name.startswith(f"{OUTPUT}.")]
+    return tuple(found) if found else values.get(OUTPUT)
+
+
+def _beside(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that may write to what a save is still copying."""
+    if not under_way:
+        return function(*args)
+    with watched():
+        return function(*args)
 
 
 def evaluate(

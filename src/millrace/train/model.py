@@ -318,7 +318,7 @@ class Model:
             self._trains = None
             training = self._training = Training(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
-            params.training, training.kept = training, {} if at is None else at.callbacks
+            params.training, training.resumed = training, at
             after = None
             if valid_dataset is not None:
                 after = lambda: self._between(training, valid_dataset, due)  # noqa: E731
@@ -340,7 +340,7 @@ class Model:
         params = training.params
         if not due(params.cur_epoch_num):
             return
-        kept = {name: params[name] for name in ("batch_num", "cur_step_num", "mode", "net_outputs")}
+        kept = {name: params.get(name) for name in ("batch_num", "cur_step_num", "mode", "net_outputs")}
         params.eval_network, params.valid_dataset = self._eval_network, valid_dataset
         params.batch_num = batches_in(valid_dataset, "valid_dataset")
         self._evaluate(params, training.callbacks, valid_dataset, with_loss=True)

@@ -25,7 +25,7 @@ from millrace.train import (
     save_checkpoint,
     wait_for_checkpoints,
 )
-from millrace.train.checkpoint import background, ckpt, files
+from millrace.train.checkpoint import background, ckpt, copying, files
 
 
 @pytest.fixture(autouse=True)
@@ -346,8 +346,8 @@ def test_what_went_wrong_beside_is_raised_by_the_next_save(monkeypatch):
 
 
 def test_many_bytes_are_copied_by_several_threads(monkeypatch):
-    monkeypatch.setattr(background, "_MANY", 1)
-    monkeypatch.setattr(background, "available_cores", lambda: 3)
+    monkeypatch.setattr(copying, "_MANY", 1)
+    monkeypatch.setattr(copying, "available_cores", lambda: 3)
     sizes = {"a": 1, "b": 1000, "c": 7, "e": 333}
     values = {name: np.arange(size, dtype=np.int16) for name, size in sizes.items()} | {"z": np.zeros((0, 2))}
     save_checkpoint(values, "a", async_save=True)

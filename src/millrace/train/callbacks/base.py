@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from typing import Any, Literal, Self
 
 from millrace.core.errors import ArgumentTypeError
+from millrace.core.tensor import Tensor
 
-__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext", "kept_of", "put_back"]
+__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext", "kept_of", "put_back", "values_of"]
 
 # The moments of a training and of an evaluation. The old names stand for both: `step_end` is on_train_step_end, and
 # on_eval_step_end where a class does not write that one.
@@ -42,6 +43,13 @@ class Callback:
 
     def __exit__(self, *err: object) -> None:
         """Nothing is held here."""
+
+    def kept_values(self) -> dict[str, Tensor]:
+        """Tensors that a checkpoint keeps beside what `kept` names."""
+        return {}
+
+    def put_values_back(self, values: dict[str, Tensor]) -> None:
+        """Take what :meth:`kept_values` gave; a resumed run calls it after it has put `kept` back."""
 
     def begin(self, run_context: RunContext) -> None:
         """Called once before a training, and before an evaluation."""
@@ -191,12 +199,29 @@ def kept_of(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     }
 
 
-def put_back(callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]]) -> None:
-    """Give callbacks what :func:`kept_of` found; one that is new, or stands elsewhere, begins as it is."""
+def values_of(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
+    """The tensors that callbacks want to be kept, by place, class and name."""
+    return {
+        f"{number} {type(each).__name__}.{name}": value
+        for number, each in enumerate(callbacks)
+        for name, value in each.kept_values().items()
+    }
+
+
+def put_back(
+    callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]], values: dict[str, Tensor]
+) -> None:
+    """Give callbacks what :func:`kept_of` and :func:`values_of` found; one that is new, or stands elsewhere, begins as
+    it is.
+    """
     for number, each in enumerate(callbacks):
-        for name, value in kept.get(f"{number} {type(each).__name__}", {}).items():
+        key = f"{number} {type(each).__name__}"
+        for name, value in kept.get(key, {}).items():
             if name in each.kept:
                 setattr(each, name, value)
+        if key in kept:
+            own = {name: value for name, value in values.items() if name.startswith(f"{key}.")}
+            each.put_values_back({name.removeprefix(f"{key}."): value for name, value in own.items()})
 
 
 def _plain(value: Any) -> Any:

@@ -77,6 +77,11 @@ class ModelCheckpoint(Callback):
             self._prefix = free_prefix(self._directory, prefix)
 
     @property
+    def saves_beside(self) -> bool:
+        """Whether it saves beside the training, which then watches what is written after a step."""
+        return bool(self._config.async_save)
+
+    @property
     def latest_ckpt_file_name(self) -> str:
         """The file that was written last."""
         return self._latest_ckpt_file_name

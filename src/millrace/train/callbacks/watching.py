@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.log import get_logger
 from millrace.core.tensor import Tensor
 from millrace.nn.checks import check_bool, check_int, check_kind
 
@@ -12,6 +13,8 @@ from .base import Callback, RunContext
 from .reading import better, monitored, rate_of, set_rate
 
 __all__ = ["EarlyStopping", "ReduceLROnPlateau"]
+
+log = get_logger(__name__)
 
 
 class EarlyStopping(Callback):
@@ -21,7 +24,8 @@ class EarlyStopping(Callback):
     Better is smaller where the name is of a loss or an error, larger otherwise, or as `mode` ("min", "max") says, and
     by more than `min_delta`. (MindSpore takes every name but "loss" and "eval_loss" for one whose value should rise.)
     With `baseline` the patience is renewed only by values better than it. `restore_best_weights` gives the net the
-    weights of its best epoch when it stops.
+    weights of its best epoch when it stops; checkpoints that a run can be resumed from hold them too, and are so much
+    larger.
 
     >>> EarlyStopping(monitor="acc", patience=3).mode
     'auto'
@@ -51,6 +55,7 @@ class EarlyStopping(Callback):
         self.baseline = baseline
         self.restore_best_weights = check_bool(restore_best_weights, "restore_best_weights", owner)
         self._better, self._worst = better(mode, monitor, self.min_delta)
+        self._parameters: list[Any] = []
         self._start()
 
     def _start(self) -> None:
@@ -60,6 +65,30 @@ class EarlyStopping(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Begin to watch."""
+        self._start()
+        network = run_context.original_args().get("train_network")
+        self._parameters = [] if network is None else list(network.get_parameters())
+
+    def kept_values(self) -> dict[str, Tensor]:
+        """The best weights, by name."""
+        return {parameter.name: kept for parameter, kept in self.best_weights}
+
+    def put_values_back(self, values: dict[str, Tensor]) -> None:
+        """Take the best weights of the run that is resumed."""
+        if not self.restore_best_weights:
+            return
+        if values:  # all, but for those without elements, which no file holds
+            self.best_weights = [
+                (each, values[each.name]) for each in self._parameters if each.name in values
+            ]
+            return
+        if self.best == self._worst:
+            return
+        log.warning(
+            "EarlyStopping(restore_best_weights=True): the run that is resumed had a best value of %s and kept no "
+            "weights for it. What is best is looked for anew, from here on.",
+            self.best,
+        )
         self._start()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:

@@ -54,7 +54,10 @@ def _loaded(file: str, network: Cell) -> tuple[str, Position]:
         )
     name = file if is_remote(file) else os.path.realpath(file)
     kept = found.extra if isinstance(found.extra, dict) else {}
-    return name, Position(found.epoch, found.step, found.step_in_epoch, found.data, kept.get("callbacks", {}))
+    place = Position(
+        found.epoch, found.step, found.step_in_epoch, found.data, kept.get("callbacks", {}), found.kept
+    )
+    return name, place
 
 
 def _newest_first(folder: str) -> list[str]:

@@ -1,7 +1,8 @@
 """One file from which a training goes on: parameters, optimizer, loss scale, step, random numbers, place in the data.
 
 It is a checkpoint like any other, which MindSpore loads too. What is more than parameters stands in it as arrays of
-bytes: ``millrace.training`` is JSON, ``millrace.random.*`` are the states of generators.
+bytes: ``millrace.training`` is JSON, ``millrace.random.*`` are the states of generators, ``millrace.kept.*`` what
+callbacks keep.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = [
 OWN = "millrace."
 _ABOUT = OWN + "training"
 _RANDOM = OWN + "random."
+_KEPT = OWN + "kept."
 _VERSION = 1
 
 
@@ -58,6 +60,8 @@ class TrainingState:
     step_in_epoch: int
     data: dict[str, Any] | None
     extra: Any
+    # tensors that callbacks of a Model's training had kept
+    kept: dict[str, Tensor] = dataclasses.field(default_factory=dict)
 
 
 def save_training(
@@ -133,7 +137,8 @@ def appendix(data: Any, step: int, epoch: int, step_in_epoch: int = 0, extra: An
 
 def at_position(place: Any) -> dict[str, Any]:
     """The same for where a Model's training stands."""
-    return appendix(place.data, place.step, place.epoch, place.step_in_epoch, {"callbacks": place.callbacks})
+    about = appendix(place.data, place.step, place.epoch, place.step_in_epoch, {"callbacks": place.callbacks})
+    return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
 
 
 def load_training(ckpt_file_name: str, *cells: Cell) -> TrainingState:
@@ -178,7 +183,10 @@ def put_back(found: dict[str, Any], cells: Iterable[Cell], file: str) -> Trainin
         }
     )
     rng.set_global_state(about["globals"])
-    return TrainingState(about["step"], about["epoch"], about["step_in_epoch"], about["data"], about["extra"])
+    kept = {name.removeprefix(_KEPT): value for name, value in found.items() if name.startswith(_KEPT)}
+    return TrainingState(
+        about["step"], about["epoch"], about["step_in_epoch"], about["data"], about["extra"], kept
+    )
 
 
 def _about(found: dict[str, Any], file: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from millrace.core import sealed
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
-from . import background, ckpt, safe
+from . import background, ckpt, copying, safe
 from .entries import Entry, appended, entries_of, on_host
 from .files import atomic
 from .places import FORMATS, name_to_save, placed
@@ -40,7 +40,8 @@ def save_checkpoint(
 
     The file is written beside its place and renamed: a process that is killed leaves the old file or the new one. With
     ``async_save`` (True, "thread" or "process": all are a thread here, which holds no lock of Python's while it writes)
-    the values are copied and the call returns; the next save waits for it, and raises what went wrong.
+    the values are copied and the call returns; the next save waits for it, and raises what went wrong. In a training
+    by ``Model`` large values are copied while the next step computes, and its first write to them waits for that.
 
     >>> from millrace import Parameter, Tensor
     >>> save_checkpoint([Parameter(Tensor([1.0, 2.0]), name="w")], "net.ckpt", append_dict={"epoch_num": 3})
@@ -74,7 +75,8 @@ def save_checkpoint(
     )
     background.wait()
     if async_save:
-        background.start(functools.partial(write, background.staged(entries)), name)
+        copies, left = copying.staged(entries)
+        background.start(functools.partial(write, copies), name, left)
     else:
         write([_host(entry) for entry in entries])
 
