@@ -70,6 +70,7 @@ ROOMS = {
         "data.engine",
         "data.monitor",
         "data.transforms.base",
+        "data.transforms.stored",
         "data.samplers.base",
     ),
     "data.sources": ("core", "data.fluent", "data.formats", "data.samplers", "data.kernels"),
@@ -84,7 +85,7 @@ ROOMS = {
     "parallel": ("core", "tensor", "ops"),
     "nn": ("core", "tensor", "ops", "grad", "graph", "parallel"),
     "train": ("core", "tensor", "ops", "grad", "graph", "parallel", "nn", "sink"),
-    "serve": ("core", "tensor", "ops", "nn", "train", "data.transforms"),
+    "serve": ("core", "tensor", "ops", "graph", "nn", "train", "data.transforms"),
 }
 
 # These stand above all rooms and may import any of them, the faces included.
@@ -124,7 +125,13 @@ LIBRARIES = {
     "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
     "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},
     "google_crc32c": {"rooms": ("core.framed",), "leaf": ()},
-    "msgspec": {"rooms": ("data.formats.json_text",), "leaf": ()},
+    "msgspec": {"rooms": ("data.formats.json_text", "serve"), "leaf": ()},
+    "starlette": {"rooms": (), "leaf": ("serve.http",)},
+    "uvicorn": {"rooms": (), "leaf": ("serve.server",)},
+    "grpc": {"rooms": (), "leaf": ("serve.grpc",)},
+    "google": {"rooms": (), "leaf": ("serve.grpc.messages",)},  # protobuf
+    "prometheus_client": {"rooms": (), "leaf": ("serve.metrics",)},
+    "onnxruntime": {"rooms": (), "leaf": ("serve.runners",)},
     "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
@@ -147,7 +154,9 @@ COMPUTED = {
     "data.engine.executors.registry": "one module per executor, named as in core.executors",
     "data.engine.segment.mapping": "a transform names the libraries to import before threads start",
     "data.fluent.dataset": "the writer that `sources` put into the table",
-    "data.fluent.pipeline_json": "a saved pipeline names its sources and transforms",
+    "data.fluent.pipeline_json": "a saved pipeline names its sources",
+    "data.transforms.stored": "a saved transform names its module, one of this package",
+    "serve.sources": "a user names the function that makes a net",
     "data.kernels.vision.libraries": "the names come from its callers, which are read here",
 }
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "quickstart": "make a small image set, run a pipeline on it, show what happened",
     "bench": "measure how fast your own data loads, and say what holds it back",
     "run": "start a training script in several processes",
+    "serve": "answer requests to trained models, over HTTP and gRPC",
     "doctor": "look at this machine, and say what to mend and how",
     "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
@@ -29,7 +30,7 @@ COMMANDS = {
 HELP = """\
 usage: millrace COMMAND [OPTIONS]
 
-Millrace: training data and training, with MindSpore's programming interface.
+Millrace: data, training and serving, with MindSpore's programming interface.
 
 commands:
 {commands}
@@ -41,8 +42,7 @@ options:
 examples:
   millrace quickstart           a first pipeline, in less than half a minute
   millrace run -n 4 train.py    a training in four processes
-
-MindSpore's scripts run with: python -m millrace.as_mindspore script.py
+  python -m millrace.as_mindspore script.py     MindSpore's script, as it is
 """
 
 

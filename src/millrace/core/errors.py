@@ -17,6 +17,7 @@
     ├── CheckpointError    (ValueError)    a checkpoint cannot be read: missing, damaged, sealed with another key
     ├── SaveError          (OSError)       a checkpoint could not be written; what was there before is still there
     ├── ParameterMismatch  (RuntimeError)  a saved value does not fit the parameter of its name
+    ├── ServeError         (RuntimeError)  a server refuses a request, or a client got no answer; carries a status
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
 
 Each is also the built-in error that MindSpore raises in its place, so both habits of catching work.
@@ -42,6 +43,7 @@ __all__ = [
     "PlanError",
     "ResourceError",
     "SaveError",
+    "ServeError",
     "SinkError",
     "StallError",
     "WorkerDied",
@@ -151,6 +153,17 @@ class SaveError(MillraceError, OSError):
 
 class ParameterMismatch(MillraceError, RuntimeError):
     """A saved value has another shape or type than the parameter of its name; the text gives both."""
+
+
+class ServeError(MillraceError, RuntimeError):
+    """A request to a model failed; ``status`` is HTTP's (400 bad request, 404 no such model, 429 too many ...)."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.status))
 
 
 class MissingExtra(MillraceError, ImportError):

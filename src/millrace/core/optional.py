@@ -51,6 +51,16 @@ def install(extra: str, otherwise: str) -> str:
         listed = importlib.metadata.requires("millrace") or []
     except importlib.metadata.PackageNotFoundError:  # run from its source, not installed
         listed = []
-    marked = (re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed)
-    packages = [found[1] for found in marked if found is not None and found[2] == extra]
+    marked = [re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed]
+    packages: list[str] = []
+    wanted = [extra]
+    for one in wanted:  # an extra may stand in another
+        for found in marked:
+            if found is None or found[2] != one:
+                continue
+            inner = re.fullmatch(r"millrace\[(.+)\]", found[1])
+            if inner is None:
+                packages.append(found[1])
+            else:
+                wanted += [each for each in inner[1].split(",") if each not in wanted]
     return "pip install " + " ".join(f"'{package}'" for package in packages or [otherwise])

@@ -53,7 +53,7 @@ class GraphCell(Cell):
     def construct(self, *inputs: Any) -> Any:
         given = [each._torch for each in inputs if isinstance(each, Tensor)]
         found = [(tuple(each.shape), str(each.dtype)) for each in given]
-        if found != self.graph.inputs:
+        if not self.graph.fits(found):
             raise ArgumentValueError(
                 f"For 'GraphCell', the inputs must have the shapes and types that the net was exported with, "
                 f"{self.graph.inputs}, but got {found}."

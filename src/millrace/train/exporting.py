@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
 import zipfile
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, OperationError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
 from millrace.core.tensor import Tensor
-from millrace.graph.stored import StoredGraph, store
+from millrace.graph.stored import StoredGraph, for_any_rows, store
 from millrace.nn.cell import Cell
 from millrace.tensor import modes
-from millrace.tensor.storage import unwrap_all, wrap_all
+from millrace.tensor.storage import to_torch_dtype, unwrap_all, wrap_all
 
-__all__ = ["export", "load"]
+__all__ = ["export", "load", "recorded", "write_archive"]
 
 log = get_logger(__name__)
 
 FORMATS = ("AIR", "ONNX", "MINDIR")
 PROGRAM, WEIGHTS, MOST = "program.json", "weights.safetensors", 1 << 30
+# Numbers of rows that a net is recorded with when any number is to do; 1 and 2 are special to some operations.
+ROWS = (5, 7, 11)
 
 
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
@@ -32,7 +36,8 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
 
     "ONNX" is what other runtimes read (``.onnx``, opset 17). "MINDIR" writes an archive of Millrace's own
     (``.mindir``), which :func:`load` and ``nn.GraphCell`` read and MindSpore does not. The net is exported as it
-    predicts: Dropout and BatchNorm do not train in it.
+    predicts: Dropout and BatchNorm do not train in it. ``Tensor(shape=[None, 3, 32, 32], dtype=...)`` as an input
+    exports it for any number of rows.
 
     >>> from millrace import nn
     >>> export(nn.Dense(2, 1), Tensor([[1.0, 2.0]]), file_name="net", file_format="MINDIR")
@@ -102,9 +107,31 @@ class _View(torch.nn.Module):
         return made._torch if isinstance(made, Tensor) else unwrap_all(made)
 
 
+def _is_open(tensor: Any) -> bool:
+    """Whether its number of rows is left open."""
+    lengths = tensor.shape
+    if any(length < 0 for length in lengths[1:]) or lengths[:1] == (-2,):
+        raise ArgumentValueError(
+            f"For 'export', only the first length of an input may be unknown, but got the shape {tuple(lengths)}."
+        )
+    return bool(lengths[:1] == (-1,))
+
+
+def _closed(inputs: Sequence[Any], rows: int) -> list[Any]:
+    """The inputs, with zeros in so many rows for those that say only what they are."""
+    return [
+        Tensor(torch.zeros((rows, *each.shape[1:]), dtype=to_torch_dtype(each.dtype)))
+        if _is_open(each)
+        else each
+        for each in inputs
+    ]
+
+
 def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     require("onnx", extra="train", purpose="writing an ONNX file")
     names = [f"x{place}" for place in range(len(inputs))] if len(inputs) > 1 else ["x"]
+    axes = {name: {0: "rows"} for name, each in zip(names, inputs, strict=True) if _is_open(each)}
+    inputs = tuple(_closed(inputs, ROWS[0]))
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
     try:
@@ -112,15 +139,29 @@ def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
             warnings.simplefilter("ignore")  # of shapes that are fixed: they are, as in MindSpore
             torch.onnx.export(
                 _View(net).eval(), tuple(each._torch for each in inputs), path + ".part",
-                dynamo=False, input_names=names, opset_version=17,
+                dynamo=False, input_names=names, opset_version=17, dynamic_axes=axes or None,
             )  # fmt: skip
     finally:
         modes.set_mode(mode)
     os.replace(path + ".part", path)
 
 
-def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
-    files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
+def recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    """A net's forward pass as plain data, and its tensors; for any number of rows where an input leaves it open."""
+    if not any(_is_open(each) for each in inputs):
+        return _recorded(net, inputs)
+    made = [_recorded(net, _closed(inputs, rows)) for rows in ROWS]
+    tensors = made[0][1]
+    for _, others in made[1:]:
+        if [each.shape for each in others] != [each.shape for each in tensors]:
+            raise OperationError(
+                "the net cannot be exported for any number of rows: it keeps a constant whose shape follows from that "
+                "number. Make it in 'construct' with an operation, or export the net for one number"
+            )
+    return for_any_rows(list(zip(ROWS, (each for each, _ in made), strict=True))), tensors
+
+
+def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
     names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
@@ -136,11 +177,41 @@ def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     finally:
         modes.state.recording = False
         modes.set_mode(mode)
+    described["input_names"] = _names_of(net, len(inputs))
+    return described, tensors
+
+
+def _names_of(net: Cell, count: int) -> list[str]:
+    """What the net's ``construct`` calls its inputs; x, or x0, x1 ... where it does not say."""
+    named = [
+        each.name
+        for each in inspect.signature(type(net).construct).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ][1 : count + 1]
+    if len(named) == count:
+        return named
+    return ["x"] if count == 1 else [f"x{place}" for place in range(count)]
+
+
+def write_archive(
+    path: str,
+    described: dict[str, Any],
+    tensors: Sequence[torch.Tensor],
+    more: dict[str, bytes] | None = None,
+) -> None:
+    """Write what was recorded; `more` are files that go into the archive beside it."""
+    files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
     weights = {str(place): each.cpu().contiguous() for place, each in enumerate(tensors)}
     with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(PROGRAM, json.dumps({"format": "millrace", **described}))
         archive.writestr(WEIGHTS, files.save({name: each.clone() for name, each in weights.items()}))
+        for name, data in (more or {}).items():
+            archive.writestr(name, data)
     os.replace(path + ".part", path)
+
+
+def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
+    write_archive(path, *recorded(net, inputs))
     log.warning(
         "%s is an archive of Millrace's own: MindSpore cannot read it; file_format='ONNX' is for others", path
     )

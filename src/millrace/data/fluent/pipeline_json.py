@@ -144,35 +144,13 @@ def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset
 
 def _operation(saved: dict[str, Any]) -> Transform:
     """A transform of Millrace's own from its JSON; nothing else is ever imported or called."""
-    module, name = str(saved.get("python_module", "")), str(saved.get("tensor_op_name", ""))
-    _load_modules(saved)
-    if module.startswith(_TRANSFORMS):
-        kind = getattr(importlib.import_module(module), name, None)
-        if isinstance(kind, type) and issubclass(kind, Transform) and hasattr(kind, "from_json"):
-            try:
-                made: Transform = kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
-            except ArgumentTypeError as error:
-                raise PlanError(f"Invalid data, {error}") from error
-            return made
-    raise PlanError(
-        f"Invalid data, the operation {name!r} of {module!r} cannot be rebuilt from JSON: it is a Python function"
-    )
+    from millrace.data.transforms.stored import restored
 
+    try:
+        return restored(saved)
+    except ArgumentTypeError as error:
+        raise PlanError(f"Invalid data, {error}") from error
 
-def _load_modules(saved: Any) -> None:
-    """Load the modules of the transforms inside a transform: they are looked up among the loaded ones."""
-    if isinstance(saved, dict):
-        module = saved.get("python_module")
-        if isinstance(module, str) and module.startswith(_TRANSFORMS):
-            try:
-                importlib.import_module(module)
-            except ImportError as error:
-                raise PlanError(f"Invalid data, there are no transforms in {module!r}") from error
-    for inside in saved.values() if isinstance(saved, dict) else saved if isinstance(saved, list) else ():
-        _load_modules(inside)
-
-
-_TRANSFORMS = "millrace.data.transforms."
 
 _PACK = ("split", "too_long", "bins", "end_token", "pad_token", "drop_remainder")
 

@@ -1,0 +1,168 @@
+"""``millrace serve``: trained models behind HTTP and gRPC."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from millrace.core.errors import MillraceError
+from millrace.core.optional import missing
+
+from .parser import count, fail, no_such_path, number, seconds
+
+__all__ = ["add_arguments", "run"]
+
+EPILOG = """\
+A MODEL is an archive (.mindir, from millrace.export or serve.Servable), an ONNX
+file, or a folder with a folder for each version: 1/model.onnx, 2/model.onnx.
+NAME= gives it a name; without it, it has its file's. A net and its checkpoint
+are served with --net, --ckpt and --input, under the name given as MODEL.
+
+The server speaks the Open Inference Protocol (/v2/models/NAME/infer) and the
+REST of MindSpore Serving (/model/NAME:METHOD). /v2/health/ready says whether it
+is ready, /metrics has counters for Prometheus. SIGHUP loads the models anew
+without dropping a request; SIGTERM answers what has come, and ends. The token
+is read from MILLRACE_SERVE_TOKEN where --token is not given.
+
+examples:
+  millrace serve digits.mindir
+  millrace serve cats=models/cats dogs=dogs.onnx --port 9000 --grpc-port 9001
+  millrace serve digits --net nets:LeNet --ckpt lenet.ckpt --input FP32:-1,1,32,32
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="what to serve: a file or a folder of versions, NAME=PATH or PATH",
+    )
+    parser.add_argument("--net", metavar="MODULE:FUNCTION", help="what makes the net, for a checkpoint")
+    parser.add_argument("--ckpt", metavar="FILE", help="with --net: the checkpoint with its weights")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="TYPE:SHAPE",
+        help="with --net: an input that it takes, -1 for any number of rows; once for each",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen; 0.0.0.0 is everywhere"
+    )
+    parser.add_argument("--port", type=_port, default=8000, metavar="N", help="for HTTP; 0 takes a free one")
+    parser.add_argument("--grpc-port", type=_port, metavar="N", help="for gRPC; without it there is none")
+    parser.add_argument(
+        "--max-batch", type=count, default=32, metavar="ROWS", help="most rows computed together"
+    )
+    parser.add_argument(
+        "--max-wait", type=_wait, default=1.0, metavar="MS", help="how long a row waits for others"
+    )
+    parser.add_argument(
+        "--max-queue", type=count, default=1000, metavar="N", help="most requests that wait; more are refused"
+    )
+    parser.add_argument(
+        "--max-body", type=count, default=64, metavar="MB", help="the largest request, in megabytes"
+    )
+    parser.add_argument(
+        "--timeout", type=seconds, default=30.0, metavar="S", help="how long one request may take"
+    )
+    parser.add_argument(
+        "--threads",
+        type=count,
+        default=0,
+        metavar="N",
+        help="threads that compute; without it one for each core",
+    )
+    parser.add_argument("--token", metavar="TEXT", help="what clients must send: Authorization: Bearer TEXT")
+    parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
+    parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
+    parser.add_argument(
+        "--drain", type=_drain, default=0.0, metavar="S",
+        help="after SIGTERM, answer for so long while saying 'not ready'",
+    )  # fmt: skip
+
+
+def _port(text: str) -> int:
+    return number(text, int, lambda n: 0 <= n < 65_536, "a port, 0 to 65535")
+
+
+def _wait(text: str) -> float:
+    return number(text, float, lambda n: 0 <= n <= 10_000, "a number of milliseconds")
+
+
+def _drain(text: str) -> float:
+    return number(text, float, lambda n: 0 <= n <= 3_600, "a number of seconds")
+
+
+def _named(word: str) -> tuple[str, str]:
+    name, given, path = word.partition("=")
+    if given:
+        return name, path
+    stem = os.path.basename(word.rstrip("/"))
+    return stem.removesuffix(".mindir").removesuffix(".onnx"), word
+
+
+def _models(arguments: argparse.Namespace) -> dict[str, Any] | str:
+    """The models by name, or why there are none."""
+    if arguments.net is not None:
+        from millrace.serve.sources import Net, input_of
+
+        if len(arguments.models) != 1 or not arguments.input:
+            return "--net serves one model, and needs its --input, as FP32:-1,3,32,32"
+        if arguments.ckpt is not None and not os.path.exists(arguments.ckpt):
+            return no_such_path(arguments.ckpt)
+        return {arguments.models[0]: Net(arguments.net, arguments.ckpt, list(map(input_of, arguments.input)))}
+    if arguments.ckpt is not None or arguments.input:
+        return "--ckpt and --input go with --net, which makes the net"
+    found: dict[str, Any] = {}
+    for name, path in map(_named, arguments.models):
+        if not os.path.exists(path):
+            return no_such_path(path)
+        if name in found:
+            return f"two models have the name {name!r}; give one another: NAME={path}"
+        found[name] = path
+    return found
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    try:
+        from millrace.serve.config import Config
+        from millrace.serve.server import Server
+        from millrace.serve.server import run as serve
+
+        models = _models(arguments)
+        if isinstance(models, str):
+            return fail("serve", models)
+        config = Config(
+            models,
+            host=arguments.host,
+            port=arguments.port,
+            grpc_port=arguments.grpc_port,
+            max_batch=arguments.max_batch,
+            max_wait_ms=arguments.max_wait,
+            max_queue=arguments.max_queue,
+            max_body=arguments.max_body << 20,
+            timeout=arguments.timeout,
+            threads=arguments.threads,
+            token=arguments.token or os.environ.get("MILLRACE_SERVE_TOKEN") or None,
+            certificate=arguments.certificate,
+            key=arguments.key,
+            drain=arguments.drain,
+        )
+
+        def started(server: Server) -> None:
+            where = [server.url] + ([f"gRPC on port {server.grpc_port}"] if server.grpc_port else [])
+            print(f"serving {', '.join(config.models)} at {', '.join(where)}", flush=True)
+
+        serve(config, started)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        return fail("serve", str(missing(error, "train", "millrace serve")))
+    except MillraceError as error:
+        return fail("serve", str(error))
+    print("stopped", file=sys.stderr)
+    return 0

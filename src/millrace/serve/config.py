@@ -1,0 +1,63 @@
+"""What a server is told: its models, where it listens, its limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from millrace.core.errors import ArgumentValueError
+
+__all__ = ["Config"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Everything that a server is made from; ``make_app(Config(...))`` gives its ASGI application.
+
+    `models` are names with what stands behind them: a file (``.mindir`` or ``.onnx``), a folder with one numbered
+    folder for each version, or a ``Servable``. Rows of requests that come within `max_wait_ms` of each other are
+    computed together, up to `max_batch`. A request waits and computes for `timeout` seconds at most; more than
+    `max_queue` that wait are refused, and so is a body over `max_body` bytes, before it is read.
+
+    >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
+    16
+    """
+
+    models: Mapping[str, Any]
+    host: str = "127.0.0.1"
+    port: int = 8000
+    # 0: any free one; None: no gRPC
+    grpc_port: int | None = None
+    max_batch: int = 32
+    max_wait_ms: float = 1.0
+    max_queue: int = 1000
+    max_body: int = 64 << 20
+    timeout: float = 30.0
+    # threads that one batch is computed with; 0: as many as there are cores
+    threads: int = 0
+    token: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    # seconds that a server that was told to stop still answers, saying that it is not ready
+    drain: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ArgumentValueError("a server needs a model: Config({'name': 'file.mindir'})")
+        for name in self.models:
+            if not name or set(name) & set("/:?#%\n\r ") or not name.isprintable():
+                raise ArgumentValueError(
+                    f"the name of a model is part of an address, and may not hold '/', ':', '?', '#', '%' or "
+                    f"spaces, but got {name!r}"
+                )
+        least = {"max_batch": 1, "max_wait_ms": 0, "max_queue": 1, "max_body": 1, "threads": 0, "drain": 0}
+        for field, smallest in least.items():
+            if not getattr(self, field) >= smallest:
+                raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
+        if not self.timeout > 0:
+            raise ArgumentValueError(f"timeout is a number of seconds above 0, but got {self.timeout}")
+        if (self.certificate is None) != (self.key is None):
+            raise ArgumentValueError("TLS needs both 'certificate' and 'key'")
+        if self.token == "":
+            raise ArgumentValueError("the token is empty; leave it out to let everybody in")

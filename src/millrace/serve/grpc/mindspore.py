@@ -1,0 +1,107 @@
+"""MindSpore Serving's gRPC service, ``mindspore.serving.proto.MSService``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+
+from millrace.core.errors import ServeError
+from millrace.serve.http import v2
+from millrace.serve.instances import answers, fitted, same_kind
+from millrace.serve.service import Service, Version
+from millrace.serve.tensors import Array, Spec, from_bytes, word_of
+
+from .messages import SERVING, messages
+
+__all__ = ["SERVICE", "methods"]
+
+SERVICE = "mindspore.serving.proto.MSService"
+
+# the numbers of its enumeration of types; 13 is text, 14 bytes
+_WORDS = (
+    "BOOL",
+    "INT8",
+    "UINT8",
+    "INT16",
+    "UINT16",
+    "INT32",
+    "UINT32",
+    "INT64",
+    "UINT64",
+    "FP16",
+    "FP32",
+    "FP64",
+)
+_NUMBERS = {word: number for number, word in enumerate(_WORDS, 1)}
+_TEXT, _BYTES = 13, 14
+FAILED = 1
+
+
+def methods(service: Service) -> dict[str, tuple[str, Callable[[Any], Awaitable[Any]]]]:
+    """The one method: what it takes, and what it does."""
+    made = messages(SERVING)
+    most = service.config.max_body
+
+    async def predict(request: Any) -> Any:
+        began, status = time.perf_counter(), 500
+        version: Version | None = None
+        answer = made["PredictReply"](servable_spec=request.servable_spec)
+        try:
+            version = service.find(request.servable_spec.name, request.servable_spec.version_number)
+            instances = [dict(each.items) for each in request.instances]
+            found = await answers(service, version, instances, lambda spec, value: _read(spec, value, most))
+            status = 200
+        except ServeError as error:
+            status = error.status
+            answer.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
+            return answer
+        finally:
+            service.ended(version, "mindspore-grpc", status, began)
+        failed = any(isinstance(each, ServeError) for each in found)
+        for each in found:
+            instance = answer.instances.add()
+            if isinstance(each, ServeError):
+                answer.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
+                continue
+            if failed:
+                answer.error_msg.add()
+            for name, array in each.items():
+                _write(instance.items[name], array)
+        return answer
+
+    return {"Predict": ("PredictRequest", predict)}
+
+
+def _read(spec: Spec, tensor: Any, most: int) -> Array:
+    if tensor.dtype in (_TEXT, _BYTES):
+        same_kind(spec, "BYTES")
+        if len(tensor.bytes_val) != 1 or spec.shape != ():
+            raise ServeError(f"input '{spec.name}': expected one value of bytes, got {len(tensor.bytes_val)}")
+        made = np.empty((), object)
+        made[()] = tensor.bytes_val[0]
+        return made
+    if not 1 <= tensor.dtype <= len(_WORDS):
+        raise ServeError(f"input '{spec.name}': {tensor.dtype} is no type")
+    word = _WORDS[tensor.dtype - 1]
+    same_kind(spec, word)
+    shape = list(tensor.shape.dims)
+    if shape == [1] and spec.shape == ():
+        shape = []
+    count = spec.check(word, shape, most)
+    return fitted(spec, from_bytes(spec, count, tensor.data, shape), most)
+
+
+def _write(tensor: Any, array: Array) -> None:
+    array = np.asarray(array)
+    tensor.shape.dims.extend(array.shape)
+    if array.dtype.kind in "SUO":
+        tensor.dtype = _BYTES
+        tensor.bytes_val.extend(
+            each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1)
+        )
+    else:
+        tensor.dtype = _NUMBERS[word_of(array.dtype)]
+        tensor.data = bytes(v2.bytes_of(array))
