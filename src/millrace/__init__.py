@@ -189,6 +189,7 @@ _PLACES = {
     "millrace.profiler": ("profiler",),
     "millrace.train.profiling.profile": ("Profiler",),
     "millrace.parallel": ("parallel",),
+    "millrace.serve": ("serve",),
     "millrace.parallel.parameters": ("merge_sliced_parameter", "parameter_broadcast"),
     "millrace.parallel.strategies": (
         "Layout",

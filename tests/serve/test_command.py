@@ -99,7 +99,7 @@ def test_a_net_and_its_checkpoint(tmp_path):
             np.testing.assert_allclose(client.infer("m", rows), net(Tensor(rows)).asnumpy(), rtol=1e-5)
         with (
             Client(served.url) as stranger,
-            pytest.raises(RuntimeError, match="Bearer TOKEN.*got none") as refused,
+            pytest.raises(RuntimeError, match=r"Bearer TOKEN.*got none") as refused,
         ):
             stranger.infer("m", rows)
         assert refused.value.status == 401

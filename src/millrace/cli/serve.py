@@ -29,7 +29,7 @@ is read from MILLRACE_SERVE_TOKEN where --token is not given.
 examples:
   millrace serve digits.mindir
   millrace serve cats=models/cats dogs=dogs.onnx --port 9000 --grpc-port 9001
-  millrace serve digits --net nets:LeNet --ckpt lenet.ckpt --input FP32:-1,1,32,32
+  millrace serve m --net nets:LeNet --ckpt a.ckpt --input FP32:-1,1,32,32
 """
 
 
