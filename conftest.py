@@ -35,13 +35,16 @@ def pytest_ignore_collect(collection_path):
 
 @pytest.fixture(autouse=True)
 def isolated_settings():
-    """Put back whatever a test changes in the settings, and let warnings that come once come again."""
+    """Put back whatever a test changes in the settings and the log, and let warnings that come once come again."""
     settings = importlib.import_module("millrace.core.settings")
-    saved = settings.snapshot()
+    log = importlib.import_module("millrace.core.log_settings")
+    saved, logged = settings.snapshot(), log.current()
     # what is said once is said once in a process: a test must not depend on what others heard
     importlib.import_module("millrace.core.log").say_again()
     yield
     settings.restore(saved)
+    if log.current() != logged:
+        log.install(logged)
 
 
 @pytest.fixture(autouse=True)

@@ -242,10 +242,10 @@ def test_log(tmp_path):
     code = "import mindspore.log as log; log.info('quiet'); log.warning('seen %d', 3)\n"
     code += "print(log.get_level(), log.get_log_config())"
     done = run("-c", code, cwd=tmp_path, env={"PATH": "/usr/bin"})
-    says(done, "2 {}")
+    says(done, "2 {'GLOG_v': '2', 'GLOG_logtostderr': '1'}")
     assert done.stderr == "seen 3\n"
     done = run("-c", code, cwd=tmp_path, env={"PATH": "/usr/bin", "GLOG_v": "1"})
-    says(done, "1 {'level': '1'}")
+    says(done, "1 {'GLOG_v': '1', 'GLOG_logtostderr': '1'}")
     assert "quiet" in done.stderr
 
 

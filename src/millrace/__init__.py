@@ -126,7 +126,7 @@ _PLACES = {
     "millrace.tensor.type_classes": ("Int", "QuantDtype", "TensorType"),
     "millrace.tensor.unknown": ("Symbol",),
     "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor", "SparseTensor"),
-    "millrace.as_mindspore.log": ("get_level", "get_log_config"),
+    "millrace.log": ("get_level", "get_log_config", "log"),
     "millrace.common.dtype": (
         "Type",
         "byte",

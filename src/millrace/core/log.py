@@ -1,8 +1,9 @@
 """Logging: one logger per module, levels from the environment in MindSpore's manner.
 
-``GLOG_v`` sets the level of everything (0 debug, 1 info, 2 warning, 3 error, 4 critical), and
-``MS_SUBMODULE_LOG_v={MD:1}`` or ``MILLRACE_LOG={engine:0,sink:1}`` that of one module. Nothing is
-configured unless one of them is set: a library stays quiet and leaves handlers to the application.
+``GLOG_v`` sets the level of everything (0 debug, 1 info, 2 warning, 3 error, 4 critical),
+``MS_SUBMODULE_LOG_v={MD:1}`` or ``MILLRACE_LOG={engine:0,@lost:1}`` that of modules and, after @, of events;
+``MILLRACE_LOG_FORMAT=json`` writes lines of JSON.
+Nothing is configured unless one of them is set: a library stays quiet and leaves handlers to the application.
 """
 
 from __future__ import annotations
@@ -11,19 +12,11 @@ import logging
 import os
 import threading
 import warnings
+from collections.abc import Mapping
 
-__all__ = ["LEVELS", "configure", "get_logger", "keep_warnings", "kept_warnings", "say_again", "warn_once"]
+from .log_settings import from_environment, install
 
-LEVELS = {
-    "0": logging.DEBUG,
-    "1": logging.INFO,
-    "2": logging.WARNING,
-    "3": logging.ERROR,
-    "4": logging.CRITICAL,
-}
-
-# MindSpore's name for its data pipeline is MD; ours are the names of the packages.
-_SUBMODULES = {"MD": ""}
+__all__ = ["configure", "get_logger", "keep_warnings", "kept_warnings", "say_again", "warn_once"]
 
 _said: set[str] = set()
 _lock = threading.Lock()
@@ -36,30 +29,12 @@ def get_logger(module: str) -> logging.Logger:
     return logging.getLogger(module)
 
 
-def _modules(text: str) -> dict[str, str]:
-    """``{MD:1,engine:0}`` as a dict; what cannot be read is left out."""
-    pairs = (part.split(":", 1) for part in text.strip().strip("{}").split(",") if ":" in part)
-    return {name.strip(): level.strip() for name, level in pairs}
-
-
-def configure(environ: dict[str, str] | None = None) -> None:
+def configure(environ: Mapping[str, str] | None = None) -> None:
     """Set levels from the environment; called once on import of ``millrace``."""
-    env = os.environ if environ is None else environ
-    level = LEVELS.get(env.get("GLOG_v", "").strip())
-    wanted = _modules(env.get("MS_SUBMODULE_LOG_v", "")) | _modules(env.get("MILLRACE_LOG", ""))
-    if level is None and not wanted:
-        return
-    root = logging.getLogger("millrace")
-    if not root.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("[%(levelname)s] %(name)s(%(process)d): %(message)s"))
-        root.addHandler(handler)
-    if level is not None:
-        root.setLevel(level)
-    for name, text in wanted.items():
-        module = _SUBMODULES.get(name, name)
-        if text in LEVELS:
-            logging.getLogger(f"millrace.{module}" if module else "millrace").setLevel(LEVELS[text])
+    settings, wrong = from_environment(os.environ if environ is None else environ)
+    install(settings)
+    for words in wrong:
+        get_logger("millrace.core.log").warning("%s (it is left out)", words)
 
 
 def say_again() -> None:

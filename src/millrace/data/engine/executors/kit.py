@@ -13,6 +13,7 @@ import struct
 import sys
 from typing import Any
 
+from millrace.core import log_settings
 from millrace.core.errors import PlanError, ResourceError
 from millrace.data.engine.transport import slab
 
@@ -45,6 +46,7 @@ def make_kit(runner: Runner) -> int:
         "argv": getattr(sys, "argv", []),
         "cwd": _here(),
         "prelude": prelude,
+        "log": log_settings.carried(),
     }
     sizes = [memoryview(part).nbytes for part in parts]
     head: dict[str, Any] = {"world": world, "parts": []}
@@ -99,7 +101,7 @@ def read_world(fd: int) -> dict[str, Any]:
 
 
 def enter_world(world: dict[str, Any]) -> None:
-    """Take on the parent's environment, folder and import path as they are now."""
+    """Take on the parent's environment, folder, import path and log as they are now."""
     os.environ.clear()
     os.environ.update(world["environ"])
     if world["cwd"] is not None:
@@ -109,6 +111,7 @@ def enter_world(world: dict[str, Any]) -> None:
             pass
     sys.path[:] = world["path"]
     sys.argv[:] = world["argv"]
+    log_settings.enter(world["log"])
     for name in world["prelude"]:
         importlib.import_module(name)
 
