@@ -18,7 +18,7 @@ from pathlib import Path
 __all__ = ["KINDS", "Scratch", "is_abandoned", "owner_of"]
 
 # What a scratch folder or file may be for. A name with any other word in it is somebody else's.
-KINDS = ("example", "index", "socket", "spill", "upload")
+KINDS = ("copy", "example", "index", "socket", "spill", "upload")
 _NAME = re.compile(rf"millrace-(?:{'|'.join(KINDS)})-(?P<pid>[1-9][0-9]*)-[a-z0-9_]{{8}}")
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from millrace.core.chunk import Column
 from millrace.core.errors import FormatError
+from millrace.core.remote import first_bytes, is_remote
 
 from .csv_arrow import columns_by_arrow
 from .lines import SPARE, SPREAD, blocks_of, text_column
@@ -38,8 +39,11 @@ def header_of(path: str, delimiter: str = ",") -> list[str]:
     >>> header_of("t.csv")
     ['a', 'b']
     """
-    with open(path, "rb") as file:
-        line = file.readline(1 << 20)
+    if is_remote(path):
+        line = bytes(first_bytes(path, 1 << 20).partition(b"\n")[0])
+    else:
+        with open(path, "rb") as file:
+            line = file.readline(1 << 20)
     try:
         return line.decode().rstrip("\r\n").split(delimiter)
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ from millrace.core.chunk import Column
 from millrace.core.errors import DataError, FormatError
 from millrace.core.notices import name_rows
 from millrace.core.order import Indices
+from millrace.core.remote import is_remote, read_bytes
 
 __all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp", "read_file"]
 
@@ -119,13 +120,16 @@ class Loaded(Part):
 
 
 def read_file(path: str) -> npt.NDArray[np.uint8]:
-    """The bytes of a file. numpy's fromfile does the same through a stream of C, at twice the price.
+    """The bytes of a file, or of what is at an address. numpy's fromfile does the same through a stream of C, at twice
+    the price.
 
     >>> with open("four.bin", "wb") as file:
     ...     _ = file.write(bytes(range(4)))
     >>> read_file("four.bin").tolist()
     [0, 1, 2, 3]
     """
+    if is_remote(path):
+        return np.frombuffer(read_bytes(path), np.uint8)
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(handle).st_size

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import FormatError
+from millrace.core.remote import in_folder, is_remote
 
 from .progress import progress
 
@@ -113,7 +114,12 @@ def files_in(
         with progress(f"listing {os.fsdecode(folder)}", after=SHOW_AFTER) as shown:
             return files_in(folder, extensions, shown)
     wanted = tuple(os.fsencode(e) for e in extensions) if extensions else None
-    found: list[bytes] = []
+    if is_remote(folder):
+        names = map(os.fsencode, in_folder(str(folder))[0])
+        found = sorted(name for name in names if wanted is None or name.endswith(wanted))
+        shown(len(found))
+        return found
+    found = []
     told = 0
     for entry in _entries(folder):
         name = entry.name
@@ -141,6 +147,8 @@ def folders_in(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
     >>> folders_in("top")
     [b'a', b'b']
     """
+    if is_remote(folder):
+        return sorted(map(os.fsencode, in_folder(str(folder))[1]))
     return sorted(entry.name for entry in _entries(folder) if entry.is_dir())
 
 

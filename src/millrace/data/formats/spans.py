@@ -103,7 +103,9 @@ class Handles:
     >>> handles.close()
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: Callable[[str], str] = str) -> None:
+        # a file behind an address lies elsewhere: errors name the address
+        self._where = where
         self._open: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}
         self._turn = threading.Lock()
@@ -113,7 +115,7 @@ class Handles:
         number = self._number(path, opener)
         if number is not None:
             return _read(number, path, start, stop)
-        number = _open(path)  # many files: this one is opened for this read only
+        number = _open(self._where(path), path)  # many files: this one is opened for this read only
         try:
             return _read(number, path, start, stop)
         finally:
@@ -126,7 +128,8 @@ class Handles:
             return number
         with self._turn:
             if path not in self._open and (opener is not None or len(self._open) < MOST_OPEN):
-                self._open[path] = _open(path) if opener is None else opener(path)
+                place = self._where(path)
+                self._open[path] = _open(place, path) if opener is None else opener(place)
             return self._open.get(path)
 
     def cut(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> list[bytes]:
@@ -163,9 +166,9 @@ class Handles:
             self._open.clear()
 
 
-def _open(path: str) -> int:
+def _open(place: str, path: str) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise FormatError(f"{path} cannot be opened: {error.strerror}", file=path) from error
 

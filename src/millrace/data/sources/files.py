@@ -22,12 +22,14 @@ from millrace.core.chunk import Column
 from millrace.core.columns import Runs
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, PlanError
 from millrace.core.order import Indices
+from millrace.core.remote import is_remote, remote_exists, remote_glob
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.offsets import spans_of
+from millrace.data.formats.remote_copies import Copies
 from millrace.data.formats.spans import Block, Handles, Spans, gather
 
 from .arguments import check_shard_options
@@ -85,7 +87,10 @@ def find_files(patterns: str | list[str]) -> list[str]:
     """The files that names or patterns stand for; one that matches nothing is refused."""
     found, missing = [], []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matches = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]
+        if is_remote(pattern):
+            matches = [pattern] if remote_exists(pattern) else remote_glob(pattern)
+        else:
+            matches = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]
         found += sorted(matches)
         if not matches:
             missing.append(pattern)
@@ -123,9 +128,12 @@ class FilesSource(SourceTraits):
         self._schema = Schema(columns)
         self._arguments = dict(arguments)
         self._found: list[tuple[Spans, ...]] | None = None
+        self.copies = Copies()
         self._turn = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
+        # a worker that finds no copies would make its own
+        self.copies.bring(path for part in self.parts for path, _ in part)
         return vars(self) | {"_turn": None, "_found": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,17 +146,18 @@ class FilesSource(SourceTraits):
         """Where the rows lie, found on the first call."""
         with self._turn:
             if self._found is None:
+                self.copies.bring(path for part in self.parts for path, _ in part)
                 self._found = [self._spans(part) for part in self.parts]
             return self._found
 
     def _spans(self, part: Part) -> tuple[Spans, ...]:
         for path, _ in part:
-            if not os.path.isfile(path):
+            if not os.path.isfile(self.copies.path(path)):
                 raise PlanError(
                     f"{self.name}: dataset file: [{path}] is invalid or does not exist. Check that the files of the "
                     "data set have been unpacked into the folder given, under their usual names."
                 )
-        found = tuple(spans_of(path, form.kind, form.scan) for path, form in part)
+        found = tuple(self._scanned(path, form) for path, form in part)
         paired = any(getattr(form, "blank_together", False) for _, form in part)
         if paired:  # empty lines at the end of one file stand for nothing in the other
             least = min(map(len, found))
@@ -170,6 +179,15 @@ class FilesSource(SourceTraits):
             full = np.logical_or.reduce([spans.stops > spans.starts for spans in found])
             found = tuple(Spans(spans.starts[full], spans.stops[full]) for spans in found)
         return found
+
+    def _scanned(self, path: str, form: Format) -> Spans:
+        if not is_remote(path):
+            return spans_of(path, form.kind, form.scan)
+        copy = self.copies.path(path)
+        try:
+            return form.scan(copy)
+        except FormatError as error:
+            raise FormatError(error.message.replace(copy, path), file=path) from error
 
     def sizes(self) -> list[int]:
         """Rows of each file."""
@@ -220,7 +238,7 @@ class FilesReader:
         self.parts, self.spans = source.parts, source.spans()
         self.ends = np.cumsum(source.sizes())
         self.names = list(source.schema())
-        self.handles = Handles()
+        self.handles = Handles(source.copies.path)
 
     def read(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")

@@ -16,6 +16,7 @@ from millrace.core.args import check_type
 from millrace.core.chunk import Column
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.order import Indices
+from millrace.core.remote import is_remote
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
@@ -50,6 +51,8 @@ __all__ = [
 
 class _Folder:
     def check(self, name: str, value: Any) -> None:
+        if is_remote(value):
+            return  # it is listed when the first row is asked for: an address costs requests
         if not os.path.isdir(value) or not os.access(value, os.R_OK):
             raise ArgumentValueError(
                 f"The folder {value} does not exist or is not a directory or permission denied!"
@@ -282,7 +285,7 @@ def class_folders(
     with progress(f"listing {root}", after=SHOW_AFTER) as shown:
         for name in sorted(numbers, key=os.fsencode):
             folder = os.path.join(root, name)
-            if not os.path.isdir(folder):
+            if not is_remote(folder) and not os.path.isdir(folder):
                 raise PlanError(f"class_indexing names the class {name!r}, but there is no folder {folder}")
             count = files.extend(name, files_in(folder, extensions, shown))
             labels.append(np.full(count, numbers[name], np.int32))

@@ -51,7 +51,7 @@ class ExampleSource(FilesSource):
     def _first(self, form: ExampleRows) -> dict[str, Wanted]:
         for part, (spans,) in zip(self.parts, self.spans()):
             if len(spans):
-                path, handles = part[0][0], Handles()
+                path, handles = part[0][0], Handles(self.copies.path)
                 try:
                     place = int(spans.starts[0]), int(spans.stops[0]) - TAIL
                     return first_example(handles.read(path, *place, form.opener), path)

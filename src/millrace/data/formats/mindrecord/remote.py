@@ -21,13 +21,25 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import DataError, FormatError
-from millrace.core.remote import RETRIES, RemotePath, file_system, remote_exists
+from millrace.core.object_tags import is_checksum
+from millrace.core.remote import (
+    MOST_PER_REQUEST,
+    RETRIES,
+    Checked,
+    RemotePath,
+    download,
+    file_system,
+    put_checked,
+    read_range,
+    remote_exists,
+)
 from millrace.core.scratch import Scratch
 
 __all__ = ["RemoteFile", "RemoteSet"]
 
 BLOCK = 1 << 20
-MOST_PER_REQUEST = 8 << 20
+# A file up to this size is fetched whole, and checked, where its store has a checksum of it.
+WHOLE = 32 << 20
 CACHE_BYTES = int(os.environ.get("MILLRACE_REMOTE_CACHE_BYTES", 16 << 30))  # of each open file
 
 
@@ -48,7 +60,7 @@ class RemoteFile:
         info = RETRIES("opening the file", self.address, lambda: self.fs.info(self.path))
         if info.get("type") == "directory" or info.get("size") is None:
             raise FormatError("this is a folder, not a MindRecord file", file=self.address)
-        self.size = int(info["size"])
+        self.size, self.tag = int(info["size"]), info.get("e_tag")
         self._blocks = -(-self.size // block)
         self._limit = max(8, (CACHE_BYTES if most is None else most) // block)
         self._state = np.zeros(self._blocks, np.uint8)  # 0 not here, 1 on its way, 2 here
@@ -60,11 +72,18 @@ class RemoteFile:
             self._fd = os.dup(file.fileno())
         self._close = weakref.finalize(self, os.close, self._fd)
         self.map = mmap.mmap(self._fd, self.size, prot=mmap.PROT_READ) if self.size else b""
+        small = 0 < self._blocks <= min(self._limit, WHOLE // block)
+        self._unchecked = small and is_checksum(self.tag)
+        self._turn = threading.Lock()
 
     @contextlib.contextmanager
     def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
         """While this is open, these byte ranges are in the map."""
         wanted = self._numbers(ranges)
+        if self._unchecked:
+            with self._turn:
+                if self._unchecked:
+                    self._bring_all()
         with self._lock:
             self._tick += 1
             tick = self._tick
@@ -109,16 +128,22 @@ class RemoteFile:
                     self._state[mine[done:]] = 0
                     self._lock.notify_all()
 
+    def _bring_all(self) -> None:
+        checked = Checked(self.fs, self.path)
+
+        def whole() -> None:
+            for first, last in _runs(np.arange(self._blocks), MOST_PER_REQUEST // self.block):
+                self._bring(first, last)
+            checked(self.tag, self.map)
+
+        RETRIES("reading", self.address, whole)
+        with self._lock:
+            self._state[:] = 2
+        self._unchecked = False
+
     def _bring(self, first: int, last: int) -> None:
         start, end = first * self.block, min(last * self.block, self.size)
-
-        def get() -> bytes:
-            data = bytes(self.fs.cat_file(self.path, start=start, end=end))
-            if len(data) != end - start:
-                raise OSError(f"asked for {end - start} bytes at {start}, got {len(data)}")
-            return data
-
-        view = memoryview(RETRIES(f"reading bytes {start} to {end}", self.address, get))
+        view = memoryview(read_range(self.fs, self.path, self.address, start, end, self.tag))
         while view:
             try:
                 count = os.pwrite(self._fd, view, start)
@@ -191,8 +216,7 @@ class RemoteSet:
     def get(self, names: list[str]) -> None:
         """Copy files into the local folder."""
         for name in names:
-            source, target = self._target(name), str(self.folder / name)
-            RETRIES("downloading", self.address(name), partial(self.fs.get_file, source, target))
+            download(self.address(name), self.folder / name)
 
     def fetched(self, name: str) -> Path:
         """A local copy of a data file, with its index and its checksums if it has them."""
@@ -213,8 +237,4 @@ class RemoteSet:
                 RETRIES("uploading", self.address(file), partial(self._put, file))
 
     def _put(self, name: str) -> None:
-        local = self.folder / name
-        self.fs.put_file(str(local), self._target(name))
-        size = self.fs.info(self._target(name)).get("size")
-        if size is not None and size != local.stat().st_size:
-            raise OSError(f"{local.stat().st_size} bytes were sent, {size} arrived")
+        put_checked(self.fs, self.folder / name, self._target(name), self.address(name))
