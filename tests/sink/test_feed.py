@@ -14,6 +14,8 @@ from millrace.core.sinks import find
 from millrace.sink import Feed
 from millrace.sink.ring import Closed, Item, Ring
 
+from .said import logged
+
 
 def numbers(count=10, size=2, **options):
     return ds.NumpySlicesDataset({"x": list(range(count))}, shuffle=False, **options).batch(size)
@@ -134,7 +136,8 @@ def test_a_step_that_waits_too_long_is_told_what_for():
     feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1)
     try:
         with pytest.raises(
-            StallError, match=r"no batch came within 0.05 s.*data slow: the pipeline has made no batch"
+            StallError,
+            match=r"no batch came within 0.05 s.*data slow \(.*map\(slow\) at .*\): the pipeline has made no batch",
         ):
             feed.take(timeout=0.05)
     finally:
@@ -142,7 +145,7 @@ def test_a_step_that_waits_too_long_is_told_what_for():
         feed.close()
 
 
-def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status(caplog):
+def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status():
     release = threading.Event()
 
     def slow(x):
@@ -151,24 +154,9 @@ def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status(caplo
 
     data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False).map(slow)
     feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1, patience=0.01, name="slowly")
-    seen = []
-
-    class Watch:
-        def filter(self, record):
-            seen.append(record.getMessage())
-            release.set()
-            return True
-
-    import logging
-
-    watch = Watch()
-    logger = logging.getLogger("millrace.sink.feed")
-    logger.addFilter(watch)
-    try:
+    with logged("millrace.sink.feed", then=release.set) as seen:
         assert next(feed)[0].item() == 1
-    finally:
-        logger.removeFilter(watch)
-        feed.close()
+    feed.close()
     assert "channel_name: slowly" in seen[0]
     assert "have_sent: 0;" in seen[0]
     assert "data slow" in seen[0]

@@ -20,6 +20,7 @@ from millrace import (
 )
 from millrace.tensor import modes
 from millrace.train import feeding
+from tests.sink.said import logged
 from tests.train.nets import Losses, data, dense, weights
 
 
@@ -254,12 +255,34 @@ def test_sunk_epochs_are_as_long_as_asked_for_and_callbacks_come_once_for_each(m
         np.testing.assert_array_equal(value, weights(other)[name])
 
 
-def test_a_sink_on_a_cpu_is_none_and_says_so():
-    from millrace.core.log import say_again
+def test_a_sunk_training_on_a_cpu_has_the_same_bits_and_its_epochs_are_those_of_the_data():
+    plain, sunk = dense(), dense()
+    plain.train(2, data())
+    with logged("millrace.train.model") as said:
+        sunk.train(2, data(), dataset_sink_mode=True)
+        assert said == []
+        sunk.train(2, data(), dataset_sink_mode=True, sink_size=2)
+    assert ["sink_size=2 is not used" in line for line in said] == [True]
+    plain.train(2, data())
+    assert plain.report().overlapped is False
+    assert sunk.report().overlapped is True
+    assert sunk.report().steps == 6
+    for name, value in weights(plain).items():
+        np.testing.assert_array_equal(value, weights(sunk)[name])
 
-    say_again()
-    with pytest.warns(UserWarning, match="CPU cannot support dataset sink mode"):
-        dense().train(1, data(), dataset_sink_mode=True)
+
+def test_steps_that_do_not_use_up_the_data_are_told_before_the_first(monkeypatch):
+    monkeypatch.setattr("millrace.train.model.sinks_here", lambda: True)
+    steps = []
+
+    class Watch(train.Callback):
+        def on_train_step_begin(self, run_context):
+            steps.append(len(said))
+
+    with logged("millrace.train.model") as said:
+        dense().train(1, data(), callbacks=Watch(), dataset_sink_mode=True, sink_size=2)
+    assert "1 of them are never used" in said[0]
+    assert steps[0] == 1
 
 
 def test_the_report_joins_pipeline_and_step():

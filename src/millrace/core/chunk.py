@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .columns import Runs, Texts
 from .gather import side_by_side
+from .lending import Lender
 from .log import warn_once
 
 __all__ = ["Chunk", "Column", "as_value", "column_of", "column_value", "nbytes_of", "stack_rows"]
@@ -224,7 +225,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     )
 
 
-def stack_rows(values: Iterable[Any]) -> npt.NDArray[Any] | None:
+def stack_rows(values: Iterable[Any], lender: Lender | None = None) -> npt.NDArray[Any] | None:
     """One dense array of the rows, or None when they differ in shape or type or are no arrays."""
     rows = list(values)
     first = rows[0]
@@ -243,4 +244,8 @@ def stack_rows(values: Iterable[Any]) -> npt.NDArray[Any] | None:
     whole = side_by_side(rows)
     if whole is not None:
         return whole
+    if lender is not None and dtype.kind in "biufc":
+        out = lender.array((len(rows), *shape), dtype)
+        np.concatenate(rows, out=out.reshape(len(rows) * shape[0], *shape[1:]))
+        return out
     return np.concatenate(rows).reshape(len(rows), *shape)

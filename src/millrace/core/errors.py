@@ -12,6 +12,8 @@
     ├── ResourceError      (RuntimeError)  the machine refused threads, processes, memory or descriptors
     ├── CacheError         (RuntimeError)  a cache server is missing, refuses, or does not know the session
     ├── SinkError          (RuntimeError)  a channel to a device has ended, and a step asked it for a batch
+    │   ├── SinkEnded                      its data ended before the steps did
+    │   └── SinkStopped                    it was stopped or forgotten: a shutdown, no fault of the data
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
     ├── OperationError     (RuntimeError)  an operation on tensors failed for another reason than its arguments
     ├── CheckpointError    (ValueError)    a checkpoint cannot be read: missing, damaged, sealed with another key
@@ -44,7 +46,9 @@ __all__ = [
     "ResourceError",
     "SaveError",
     "ServeError",
+    "SinkEnded",
     "SinkError",
+    "SinkStopped",
     "StallError",
     "WorkerDied",
 ]
@@ -133,6 +137,14 @@ class CacheError(MillraceError, RuntimeError):
 
 class SinkError(MillraceError, RuntimeError):
     """A channel to a device has ended (its data ended, it was stopped, it never was) and a step asked for a batch."""
+
+
+class SinkEnded(SinkError):
+    """The data ended and a step asked for more; the text gives both numbers. Slow data is a StallError instead."""
+
+
+class SinkStopped(SinkError):
+    """The channel was stopped, released or forgotten while a step waited, or before it asked."""
 
 
 class CursorError(MillraceError, ValueError):

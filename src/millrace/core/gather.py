@@ -116,11 +116,11 @@ class Slots:
     (2, 5000)
     """
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, spare: Spare | None = None) -> None:
         self.rows = rows
         # by column, epoch and number of the batch: its array, and how many rows are missing
         self._open: dict[tuple[str, int, int], tuple[npt.NDArray[Any], int]] = {}
-        self._spare = Spare()
+        self._spare = spare or Spare()
         self._turn = threading.Lock()
 
     def __getstate__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .by_hand import DeviceIterator, DeviceQueue, device_iterator, device_queue
+from .by_hand import DeviceIterator, DeviceQueue, device_iterator, device_queue, info_of
 from .channel import Channel
 from .feed import Feed, source_of
 from .verdict import Verdict, judge
@@ -15,6 +15,7 @@ __all__ = [
     "Verdict",
     "device_iterator",
     "device_queue",
+    "info_of",
     "judge",
     "source_of",
 ]

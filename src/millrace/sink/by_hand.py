@@ -14,7 +14,7 @@ from .channel import Channel
 from .feed import Feed, source_of
 from .verdict import judge
 
-__all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue"]
+__all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "info_of"]
 
 
 def device_queue(
@@ -29,6 +29,12 @@ def device_iterator(
 ) -> DeviceIterator:
     """What ``dataset.create_device_iterator()`` gives."""
     return DeviceIterator(dataset, device_target, num_epochs, as_dict, output, state)
+
+
+def info_of(channel: Channel) -> dict[str, Any]:
+    """Everything that is known of a channel, with the verdict in words and in parts."""
+    verdict = judge(channel)
+    return {**channel.to_dict(), "verdict": str(verdict), "situation": verdict.to_dict()}
 
 
 class DeviceQueue:
@@ -90,7 +96,7 @@ class DeviceQueue:
     def get_send_info(self) -> dict[str, Any]:
         """What was sent, how full the queues were, when each batch went, and the verdict."""
         channel = self._sending("get_send_info").channel
-        return {**channel.to_dict(), "verdict": str(judge(channel))}
+        return info_of(channel)
 
     def get_mbuf_queue_size(self) -> int:
         """Batches that wait on the device."""
@@ -166,7 +172,7 @@ class DeviceIterator:
 
     def report(self) -> dict[str, Any]:
         """What was sent and waited for, with the verdict."""
-        return {**self._feed.channel.to_dict(), "verdict": str(self._feed.verdict())}
+        return info_of(self._feed.channel)
 
     def close(self) -> None:
         """End it; ``with`` does so at the end of its block."""

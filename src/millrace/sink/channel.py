@@ -6,12 +6,15 @@ import dataclasses
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Channel", "Push"]
+__all__ = ["ENDED", "STOPPED", "Channel", "Push"]
 
 # As many as MindSpore's status shows.
 LAST = 10
+# Why a channel ended without an error.
+ENDED, STOPPED = "the data ended", "it was stopped"
 
 
 @dataclasses.dataclass
@@ -35,7 +38,8 @@ class Channel:
 
     name: str
     device: str = "cpu"
-    # batches that reached the device, and those that were taken there
+    # batches that the pipeline made, those that reached the device, and those that were taken there
+    made: int = 0
     have_sent: int = 0
     taken: int = 0
     epochs: int = 0
@@ -54,9 +58,16 @@ class Channel:
     first_wait: float = 0.0
     waits: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=4096))
     stepping: float = 0.0
-    # "", "the data ended", "stopped", or the first error
+    # "", or why nothing more is sent: one of the words below, or how it failed, with the error
     ended: str = ""
     error: BaseException | None = None
+    # batches that there are in all, where that is known; and whether steps stopped taking before they had come
+    whole: int | None = None
+    cut: bool = False
+    # a step has asked for a batch after the data ended
+    short: bool = False
+    # the pipeline's own report, which knows its stages
+    report: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -84,6 +95,11 @@ class Channel:
         with self._lock:
             if not self.ended:
                 self.ended, self.error = why, error
+
+    def leave(self) -> None:
+        """Steps take no more. Before all batches have come that there are, they ended early."""
+        with self._lock:
+            self.cut = self.error is None and (self.ended != ENDED or self.taken < self.made)
 
     # the taking side --------------------------------------------------------------------------------
 

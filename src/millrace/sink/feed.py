@@ -17,12 +17,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, Self, cast
 
-from millrace.core.errors import SinkError, StallError
+from millrace.core.errors import SinkEnded, SinkError, SinkStopped, StallError
 from millrace.core.log import get_logger
+from millrace.core.settings import override
 from millrace.core.sinks import register
 from millrace.core.tensor import wake
+from millrace.tensor.context import get_context
 
-from .channel import Channel
+from .batches import lender_for
+from .channel import ENDED, STOPPED, Channel
+from .clock import Clock
 from .moving import Batch, Mover, mover_for, size_of
 from .ring import Closed, Item, Ring
 from .verdict import Verdict, judge
@@ -78,22 +82,29 @@ class Feed:
         states: bool = False,
         at: Any = None,
         patience: float = PATIENCE,
+        whole: int | None = None,
+        mover: Mover | None = None,
+        clock: Clock | None = None,
     ) -> None:
         wake()
         if at is not None and epochs > 0:
             epochs -= int(at["epoch"])  # those behind the state that the source goes on from
         self.channel = Channel(name or f"sink-{next(_numbers)}", device)
+        self.channel.whole, self.channel.report = whole, getattr(source, "report", None)
         self._patience = patience
-        self._mover = mover_for(device, getattr(source, "card", None))
-        host, ready = Ring(slots, most_bytes), Ring(slots, most_bytes)
+        # the time that steps, the pipeline and the way between them are measured by
+        self._clock = clock = clock or Clock()
+        moved = device != "cpu" or mover is not None
+        self._mover = mover or mover_for(device, getattr(source, "card", None))
+        host, ready = Ring(slots, most_bytes, clock), Ring(slots, most_bytes, clock)
         self._ring = ready
-        moved = device != "cpu"
-        work = _Work(source, epochs, states, self.channel, host if moved else ready)
+        work = _Work(source, epochs, states, self.channel, host if moved else ready, clock)
+        self._finite = epochs >= 0
         self._gate = work.gate
         work.mover = None if moved else self._mover
         threads: list[Callable[[], None]] = [work.pull if moved else work.pull_and_send]
         if moved:
-            threads.append(_Move(self._mover, self.channel, host, ready))
+            threads.append(_Move(self._mover, self.channel, host, ready, clock))
         started = [
             threading.Thread(target=each, name=f"{self.channel.name}-{number}", daemon=True)
             for number, each in enumerate(threads)
@@ -119,10 +130,13 @@ class Feed:
         return batch
 
     def take(self, timeout: float | None = None) -> list[Any] | None:
-        """The values of the next batch; None at the end of an epoch."""
-        asked = time.perf_counter()
+        """The values of the next batch; None at the end of an epoch.
+
+        StallError after `timeout` seconds, which are those of ``set_context(op_timeout=...)`` where none are given.
+        """
+        asked = self._clock.now()
         item = self._wait(timeout)
-        now = time.perf_counter()
+        now = self._clock.now()
         value = item.value
         if isinstance(value, BaseException):
             self._finalizer()
@@ -143,22 +157,20 @@ class Feed:
 
     def _wait(self, timeout: float | None) -> Item:
         began, told = time.perf_counter(), False
+        limit = float(get_context("op_timeout") or "inf") if timeout is None else timeout
         while True:
-            patience = self._patience if timeout is None else min(self._patience, timeout)
             try:
-                item = self._ring.take(patience)
+                item = self._ring.take(min(self._patience, limit))
             except Closed:
-                raise SinkError(
-                    f"channel {self.channel.name!r}: a step asked for a batch and none will come. "
-                    f"{judge(self.channel, waiting=time.perf_counter() - began)}"
-                ) from None
+                raise self._over(time.perf_counter() - began) from self.channel.error
             if item is not None:
                 return item
             waited = time.perf_counter() - began
-            if timeout is not None and waited >= timeout:
+            if waited >= limit:
                 raise StallError(
-                    f"channel {self.channel.name!r}: no batch came within {timeout:g} s. "
-                    f"{judge(self.channel, waiting=waited)}\n{self.channel}"
+                    f"channel {self.channel.name!r}: no batch came within {limit:g} s. "
+                    f"{judge(self.channel, waiting=waited)} set_context(op_timeout=...) changes the limit, 0 is none."
+                    f"\n{self.channel}"
                 )
             if not told:
                 told = True
@@ -168,6 +180,20 @@ class Feed:
                     judge(self.channel, waiting=waited),
                     self.channel,
                 )
+
+    def _over(self, waited: float) -> SinkError:
+        """What to say to a step that asks when nothing will come: which of the sides ended, and the first error."""
+        channel = self.channel
+        if channel.error is None and channel.ended != ENDED:
+            return SinkStopped(
+                f"channel {channel.name!r}: {channel.ended} after {channel.have_sent} batches were sent and "
+                f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
+            )
+        channel.short = True
+        kind = SinkEnded if channel.error is None else SinkError
+        return kind(
+            f"channel {channel.name!r}: a step asked for a batch and none will come. {judge(channel, waiting=waited)}"
+        )
 
     # looking ----------------------------------------------------------------------------------------
 
@@ -200,8 +226,13 @@ class Feed:
         """Go on after ``pause``."""
         self._gate.set()
 
-    def close(self) -> None:
-        """End the pipeline and the threads, and let go of all batches; a second time changes nothing."""
+    def close(self, over: bool = False) -> None:
+        """End the pipeline and the threads, and let go of all batches; a second time changes nothing.
+
+        `over` says that the steps were as many as was planned; else batches that are left are an early end.
+        """
+        if self._finite and not over and self._finalizer.alive:
+            self.channel.leave()
         self._finalizer()
 
     def __enter__(self) -> Self:
@@ -214,8 +245,11 @@ class Feed:
 class _Work:
     """The thread that asks the pipeline."""
 
-    def __init__(self, source: Source, epochs: int, states: bool, channel: Channel, ring: Ring) -> None:
+    def __init__(
+        self, source: Source, epochs: int, states: bool, channel: Channel, ring: Ring, clock: Clock
+    ) -> None:
         self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
+        self.clock = clock
         self.gate = threading.Event()
         self.gate.set()
         # what stands for a card on the host
@@ -235,22 +269,21 @@ class _Work:
             done = 0
             while self.epochs < 0 or done < self.epochs:
                 self.gate.wait()
-                began = time.perf_counter()
-                try:
-                    row = next(source)
-                except StopIteration:
+                began = self.clock.now()
+                row = next(source, None)
+                channel.data += self.clock.now() - began
+                if row is None:
                     done += 1
                     channel.epochs = done
                     put(Item(_End(source.state() if self.states else None)))
                     continue
-                finally:
-                    channel.data += time.perf_counter() - began
+                channel.made += 1
                 size = size_of(row)
                 put(Item(Batch(list(row), size, source.state() if self.states else None), size))
-            channel.end("the data ended")
+            channel.end(ENDED)
             self.ring.finish()
         except Closed:
-            channel.end("it was stopped")
+            channel.end(STOPPED)
         except BaseException as error:
             channel.end("the pipeline failed", error)
             self._tell(error)
@@ -279,8 +312,8 @@ class _Work:
 class _Move:
     """The thread that moves batches from the host ring into the device ring."""
 
-    def __init__(self, mover: Mover, channel: Channel, host: Ring, ready: Ring) -> None:
-        self.mover, self.channel, self.host, self.ready = mover, channel, host, ready
+    def __init__(self, mover: Mover, channel: Channel, host: Ring, ready: Ring, clock: Clock) -> None:
+        self.mover, self.channel, self.host, self.ready, self.clock = mover, channel, host, ready, clock
 
     def __call__(self) -> None:
         try:
@@ -293,13 +326,15 @@ class _Move:
                     self.ready.put(item)
             self.ready.finish()
         except Closed:
-            self.channel.end("it was stopped")
+            self.channel.end(STOPPED)
         except BaseException as error:
             self.channel.end("moving a batch failed", error)
             try:
                 self.ready.put(Item(error))
             except Closed:
                 log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
+        finally:
+            self.mover.finish()
 
     def _next(self) -> Item | None:
         try:
@@ -309,10 +344,10 @@ class _Move:
 
     def _sent(self, item: Item) -> Item:
         self.channel.pushing(len(self.host))
-        began = time.perf_counter()
+        began = self.clock.now()
         batch: Batch = item.value
         sent = self.mover.send(batch.values, batch.size, batch.state)
-        self.channel.moving += time.perf_counter() - began
+        self.channel.moving += self.clock.now() - began
         split = None if self.mover.card is None else self.mover.card.split
         if split is not None:
             split.look(len(self.host) > 0, self.channel.waited, self.channel.stepping)
@@ -320,11 +355,15 @@ class _Move:
 
 
 def source_of(dataset: Any, epochs: int, device: str, state: Any = None) -> Source:
-    """The iterator of a dataset whose batches go to this device; a card does the last of the work on them."""
-    if device != "cpu" and hasattr(dataset, "_for_card"):
-        return cast(Source, dataset._for_card(epochs, state))
-    resume = {} if state is None else {"state": state}
-    return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
+    """The iterator of a dataset whose batches go to this device; a card does the last of the work on them.
+
+    Batches are put where the device fetches them from.
+    """
+    with override(lender=lender_for(device)):
+        if device != "cpu" and hasattr(dataset, "_for_card"):
+            return cast(Source, dataset._for_card(epochs, state))
+        resume = {} if state is None else {"state": state}
+        return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
 
 
 def _close(
@@ -334,7 +373,7 @@ def _close(
     channel: Channel,
     gate: threading.Event,
 ) -> None:
-    channel.end("it was stopped")
+    channel.end(STOPPED)
     for ring in rings:
         ring.close()
     gate.set()

@@ -37,6 +37,9 @@ class Mover(Protocol):
     def receive(self, batch: Batch) -> list[Any]:
         """The values, for use in the stream that is current."""
 
+    def finish(self) -> None:
+        """Nothing more is sent: wait for what is on its way, and let go of what it was sent from."""
+
 
 def size_of(values: Sequence[Any]) -> int:
     """Bytes of a batch.
@@ -67,26 +70,29 @@ class Host:
     def receive(self, batch: Batch) -> list[Any]:
         return batch.values
 
+    def finish(self) -> None: ...
+
 
 class Cuda:
-    """A GPU: pageable memory is copied into pinned memory, and from there by the device on a side stream."""
+    """A GPU: it fetches from pinned memory on a side stream; what lies elsewhere is copied into such memory first."""
 
     def __init__(self, device: torch.device, card: Card | None = None) -> None:
         self.device, self.card = device, card
         # its kernels are short: they go first, and the step's long ones fill the card behind them
         self.stream = torch.cuda.Stream(device, priority=-1)
-        self._before: Any = None
+        # the batch on its way: its memory is the pipeline's again when the copy has ended and nobody else holds it
+        self._before: tuple[Any, Sequence[Any]] | None = None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
-        if self._before is not None:
-            self._before.synchronize()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
+        given = values
+        self.finish()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
         with torch.cuda.stream(self.stream):
             if self.card is not None:
                 values = self.card(values, self._moved)
             made = [wrap(self._moved(value._torch)) if _numeric(value) else value for value in values]
             ready = torch.cuda.Event()
             ready.record(self.stream)
-        self._before = ready
+        self._before = ready, given
         return Batch(made, size, state, ready)
 
     def receive(self, batch: Batch) -> list[Any]:
@@ -98,6 +104,11 @@ class Cuda:
                     current
                 )  # its memory is not given out again before the step is over
         return batch.values
+
+    def finish(self) -> None:
+        if self._before is not None:
+            self._before[0].synchronize()
+            self._before = None
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.device == self.device:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from typing import Any, NamedTuple
+
+from .clock import Clock
 
 __all__ = ["Closed", "Item", "Ring"]
 
@@ -25,15 +26,18 @@ class Ring:
     """First in, first out. One item always fits, however large it is.
 
     >>> ring = Ring(slots=2, most_bytes=100)
-    >>> ring.put(Item("a", 70)), ring.take(), len(ring)
-    (0.0, Item(value='a', size=70), 0)
+    >>> waited = ring.put(Item("a", 70))
+    >>> ring.take(), len(ring)
+    (Item(value='a', size=70), 0)
     """
 
-    def __init__(self, slots: int, most_bytes: int) -> None:
-        self.slots, self.most_bytes = slots, most_bytes
-        self._items: deque[Item] = deque()
+    def __init__(self, slots: int, most_bytes: int, clock: Clock | None = None) -> None:
+        self.slots, self.most_bytes, self.clock = slots, most_bytes, clock or Clock()
+        self._items: deque[tuple[Item, float]] = deque()
         self._bytes = 0
         self._closed = self._finished = False
+        # when the places were made free again, oldest first: an item waits for the place that it takes
+        self._freed: deque[float] = deque([float("-inf")] * slots, maxlen=slots)
         lock = threading.Lock()
         self._room, self._filled = threading.Condition(lock), threading.Condition(lock)
 
@@ -47,19 +51,19 @@ class Ring:
 
     def put(self, item: Item) -> float:
         """Wait for room and put the item in; gives the seconds waited."""
+        clock = self.clock
         with self._room:
-            waited = 0.0
-            if not self._closed and not self._fits(item.size):
-                began = time.perf_counter()
-                while not self._closed and not self._fits(item.size):
-                    self._room.wait()
-                waited = time.perf_counter() - began
+            began = clock.now()
+            while not self._closed and not self._fits(item.size):
+                self._room.wait()
             if self._closed:
                 raise Closed
-            self._items.append(item)
+            clock.meet(self._freed[len(self._items)])
+            put = clock.now()
+            self._items.append((item, put))
             self._bytes += item.size
             self._filled.notify()
-            return waited
+            return put - began
 
     def take(self, timeout: float | None = None) -> Item | None:
         """The oldest item; None where nothing came in time. Raises Closed when nothing will come any more."""
@@ -70,7 +74,9 @@ class Ring:
                 if self._over:
                     raise Closed
                 return None
-            item = self._items.popleft()
+            item, put = self._items.popleft()
+            self.clock.meet(put)
+            self._freed.append(self.clock.now())
             self._bytes -= item.size
             self._room.notify()
             return item

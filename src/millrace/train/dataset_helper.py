@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace.core.log import get_logger
 from millrace.nn.cell import Cell
 from millrace.nn.checks import check_bool, check_kind
+from millrace.sink import info_of
 
-from .feeding import Feed, batches_in
+from .feeding import Feed, batches_in, mismatch
+
+log = get_logger(__name__)
 
 __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 
@@ -18,7 +22,8 @@ __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 class DatasetHelper:
     """A dataset as a loop of one's own meets it: each ``for`` over it is an epoch of lists of tensors.
 
-    With `dataset_sink_mode` an epoch is `sink_size` batches, wherever the dataset's own epochs end.
+    With `dataset_sink_mode` an epoch is `sink_size` batches, wherever the dataset's own epochs end, and they are made,
+    and moved to the device, while the step before them runs; ``get_send_info`` says what was sent and waited for.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset([1, 2, 3, 4], shuffle=False).batch(2)
@@ -41,7 +46,13 @@ class DatasetHelper:
         self.dataset = dataset
         self._sinks = dataset_sink_mode
         self._sink_size = sink_size if dataset_sink_mode and sink_size > 0 else size
-        self._feed = Feed(dataset, -1 if dataset_sink_mode else epoch_num)
+        if dataset_sink_mode and sink_size > 0 and epoch_num > 0:
+            said = mismatch(size, epoch_num, sink_size)
+            if said:
+                log.warning("%s", said)
+        self._feed = Feed(
+            dataset, -1 if dataset_sink_mode else epoch_num, through_sink=dataset_sink_mode or None
+        )
 
     def __iter__(self) -> Iterator[Any]:
         return self._feed.take(self._sink_size) if self._sinks else self._feed.epoch()
@@ -59,19 +70,24 @@ class DatasetHelper:
         return self.types_shapes()
 
     def get_mbuf_queue_size(self) -> int:
-        """Batches that wait on the device: none, they wait in the pipeline."""
-        return 0
+        """Batches that wait on the device; none where no sink is between."""
+        return 0 if self._feed.sink is None else len(self._feed.sink)
 
-    def get_send_info(self, run_context: Any) -> Any:
-        """What was handed out: batches, and seconds of waiting for them."""
-        return {"batches": self._feed.batches, "waited": self._feed.waited}
+    def get_send_info(self, run_context: Any = None) -> Any:
+        """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
+        the verdict."""
+        told = {"batches": self._feed.batches, "waited": self._feed.waited}
+        return told if self._feed.sink is None else {**told, **info_of(self._feed.sink.channel)}
 
     def stop_send(self) -> None:
-        """End the data."""
-        self._feed.close()
+        """Send nothing more until ``continue_send``; what was sent can be taken."""
+        if self._feed.sink is not None:
+            self._feed.sink.pause()
 
     def continue_send(self) -> None:
-        """The pipeline goes on by itself: nothing has to be asked."""
+        """Go on after ``stop_send``."""
+        if self._feed.sink is not None:
+            self._feed.sink.resume()
 
     def release(self) -> None:
         """End the data, and release what they hold."""
@@ -140,7 +156,7 @@ def data_sink(
             )
         if inspect.isroutine(fn):
             fn = jit(fn)
-    feed = Feed(dataset, -1)
+    feed = Feed(dataset, -1, through_sink=True)
 
     def sunk(*args: Any, **kwargs: Any) -> Any:
         made = None

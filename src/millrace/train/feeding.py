@@ -1,8 +1,9 @@
 """How a training meets its batches: the one place that knows where they come from and how they reach the device.
 
-A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. On a CPU
-they come from the dataset's iterator, which reads ahead by itself. On a device they come through the sink, which moves
-them there while the step before runs; batches of a plain collection are moved when they are asked for.
+A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. On a
+device, and on a CPU where sink mode is asked for, they come through the sink, which takes them out of the pipeline and
+to the device while the step before runs. Else they come from the dataset's iterator when a step asks; batches of a
+plain collection are moved then, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from millrace.tensor.context import get_device
 from millrace.tensor.device import place
 from millrace.tensor.storage import wrap
 
-__all__ = ["Feed", "Position", "batches_in", "sinks_here"]
+__all__ = ["Feed", "Position", "batches_in", "mismatch", "sinks_here"]
 
 
 class Position(NamedTuple):
@@ -40,8 +41,33 @@ class Position(NamedTuple):
 
 
 def sinks_here() -> bool:
-    """Whether a queue on the device is used where one is asked for. MindSpore has none on a CPU, and says so."""
+    """Whether a sunk epoch is one step for callbacks. On a CPU it is not, as in MindSpore, though batches are sunk."""
     return get_device() != "cpu"
+
+
+def mismatch(batches: int, epochs: int, sink_size: int) -> str:
+    """What is to be said before the first step of sunk epochs that are not those of the data; "" if nothing is.
+
+    >>> mismatch(batches=10, epochs=2, sink_size=10), mismatch(batches=10, epochs=4, sink_size=5)
+    ('', '')
+    >>> print(mismatch(batches=10, epochs=2, sink_size=3))
+    2 epochs of sink_size=3 are 6 steps, and the data's epoch has 10 batches: 4 of them are never used. \
+Leave sink_size out, or train 4 epochs, which use each at least once
+    """
+    steps = epochs * sink_size
+    if steps % batches == 0:
+        return ""
+    asked = f"{epochs} epochs of sink_size={sink_size} are {steps} steps, and the data's epoch has {batches} batches"
+    if steps < batches:
+        enough = -(-batches // sink_size)
+        return (
+            f"{asked}: {batches - steps} of them are never used. Leave sink_size out, or train {enough} epochs, which "
+            "use each at least once"
+        )
+    return (
+        f"{asked}: the training ends in the middle of the data's epoch {steps // batches + 1}, after {steps % batches} "
+        "batches of it"
+    )
 
 
 def batches_in(dataset: Any, name: str = "train_dataset") -> int:
@@ -85,10 +111,12 @@ class Feed:
         self.sink: Sink | None = None
         device = get_device()
         if hasattr(dataset, "create_tuple_iterator"):
-            sinks = through_sink or (through_sink is None and device != "cpu")
-            self._iterator = source_of(dataset, epochs, device if sinks else "cpu", at)
-            if sinks:
+            if through_sink or (through_sink is None and device != "cpu"):
+                self._iterator = source_of(dataset, epochs, device, at)
                 self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
+            else:
+                resume = {} if at is None else {"state": at}
+                self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
         elif at is not None:
             raise ArgumentValueError(
                 f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
@@ -132,10 +160,10 @@ class Feed:
         """The pipeline's own report, or None where the data are no pipeline."""
         return self._iterator.report() if hasattr(self._iterator, "report") else None
 
-    def close(self) -> None:
-        """End the iterator, and release what it holds."""
+    def close(self, over: bool = False) -> None:
+        """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""
         if self.sink is not None:
-            self.sink.close()
+            self.sink.close(over)
         if hasattr(self._iterator, "release"):
             self._iterator.release()
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace.core.log import warn_once
+from millrace.core.log import get_logger
 from millrace.core.tensor import Tensor
 from millrace.nn.cell import Cell
 from millrace.nn.checks import check_bool, check_int, check_kind, check_positive_int
@@ -16,7 +16,7 @@ from millrace.tensor.parallel_context import get_auto_parallel_context
 
 from .callbacks.base import CallbackList, CallbackParams
 from .checkpoint.continuing import position_in
-from .feeding import Feed, Position, batches_in, sinks_here
+from .feeding import Feed, Position, batches_in, mismatch, sinks_here
 from .loop import Training, evaluate
 from .mixed_precision.networks import build_train_network, check_level
 from .progress import ProgressLine, wants_line
@@ -25,6 +25,8 @@ from .scores import Scores, metrics_of
 from .shape_advice import shapes_explained
 
 __all__ = ["Model"]
+
+log = get_logger(__name__)
 
 KNOWN_OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
 NO_EVALUATION = (
@@ -190,8 +192,10 @@ class Model:
     ) -> None:
         """Train for `epoch` epochs.
 
-        With `dataset_sink_mode` on a device that has a queue (not a CPU, as in MindSpore), an epoch is `sink_size`
-        batches wherever the dataset's own epochs end, and in graph mode callbacks are called once for all of them.
+        With `dataset_sink_mode` batches are made, and moved to the device, while the step before them runs: a training
+        takes as long as the longest of data, transfer and steps, and ``report()`` shows it. On a device, but not on a
+        CPU, as in MindSpore, an epoch is then `sink_size` batches wherever the dataset's own epochs end, and in graph
+        mode callbacks are called once for all of them. Steps that leave batches unused are noted before the first one.
         `initial_epoch` is the number of epochs that lie behind: those from it to `epoch` are trained.
 
         `train_dataset` is a dataset, or any collection of batches. `resume` is a file that ``ModelCheckpoint`` wrote,
@@ -283,12 +287,12 @@ class Model:
     ) -> None:
         size = batches_in(dataset)
         sunk = sinks and sinks_here()
-        if sinks and not sunk:
-            warn_once(
-                "sink-on-cpu",
-                "The CPU cannot support dataset sink mode currently. So the training process will be performed with "
-                "dataset not sink. (said once)",
-            )
+        if sinks and sink_size > 0:
+            said = mismatch(size, epoch - initial_epoch, sink_size)
+            if not sunk:
+                said = f"on a CPU an epoch is that of the data, as in MindSpore: sink_size={sink_size} is not used"
+            if said:
+                log.warning("%s", said)
         at, self._continue_at = self._continue_at, None
         told = CallbackList(callbacks)
         params = CallbackParams(
@@ -314,7 +318,7 @@ class Model:
             list_callback=told.callbacks,
         )
         first = initial_epoch if at is None else max(initial_epoch, at.epoch)
-        with self._feed(dataset, -1 if sunk else epoch - initial_epoch, at) as feed, told:
+        with self._feed(dataset, -1 if sunk else epoch - initial_epoch, at, sinks) as feed, told:
             self._trains = None
             training = self._training = Training(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
@@ -328,10 +332,13 @@ class Model:
             self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
 
     @contextmanager
-    def _feed(self, dataset: Any, epochs: int, at: Position | None = None) -> Iterator[Feed]:
-        feed = Feed(dataset, epochs, None if at is None else at.data)
+    def _feed(
+        self, dataset: Any, epochs: int, at: Position | None = None, sinks: bool = False
+    ) -> Iterator[Feed]:
+        feed = Feed(dataset, epochs, None if at is None else at.data, through_sink=sinks or None)
         try:
             yield feed
+            feed.close(over=True)
         finally:
             feed.close()
 
@@ -370,10 +377,15 @@ class Model:
             dataset_sink_mode=False,
         )
         with told:
-            return self._evaluate(params, told, valid_dataset)
+            return self._evaluate(params, told, valid_dataset, sinks=dataset_sink_mode)
 
     def _evaluate(
-        self, params: CallbackParams, told: CallbackList, dataset: Any, with_loss: bool = False
+        self,
+        params: CallbackParams,
+        told: CallbackList,
+        dataset: Any,
+        with_loss: bool = False,
+        sinks: bool = False,
     ) -> dict[str, Any]:
         scores = Scores(self._metric_fns, self._eval_indexes, with_loss)
 
@@ -382,7 +394,7 @@ class Model:
             if with_loss:
                 params.eval_results = {**params.metrics, **scores.loss()}
 
-        with self._feed(dataset, 1) as feed:
+        with self._feed(dataset, 1, sinks=sinks) as feed:
             evaluate(params, told, feed, self._switch(trains=False), scores.update, results)
         return dict(params.metrics)
 

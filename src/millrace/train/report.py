@@ -17,7 +17,8 @@ class TrainReport:
     """How a training went. Printed, it names the side that waited; ``pipeline`` is the data's own report.
 
     Attributes: ``steps``, ``seconds``, ``waited`` (seconds in which steps waited for data), ``step_seconds`` (the rest,
-    per step), ``steps_per_second``, ``waited_share``.
+    per step), ``steps_per_second``, ``waited_share``. ``parts`` has the seconds of data, transfer and steps, each
+    counted where it was done, and ``overlapped`` says whether they were done side by side, as in sink mode.
     """
 
     def __init__(self, training: Training) -> None:
@@ -26,8 +27,13 @@ class TrainReport:
         self.waited = min(training.feed.waited, training.seconds)
         self.pipeline: Any = training.feed.report()
         sink = training.feed.sink
-        # on a device: what the sink says of the way there
+        # what the sink says of the way to the device
         self.sink: Any = None if sink is None else sink.verdict()
+        self.overlapped = sink is not None
+        steps = self.seconds - self.waited
+        self.parts = {"data": self.waited, "transfer": 0.0, "step": steps}
+        if sink is not None:
+            self.parts = {"data": sink.channel.data, "transfer": sink.channel.moving, "step": steps}
 
     @property
     def waited_share(self) -> float:
@@ -59,13 +65,27 @@ class TrainReport:
             f"would be {gain:.2f} times as fast. What the pipeline says of itself stands below."
         )
 
+    def together(self) -> str:
+        """How the time of a training is made of its parts: their sum, or in sink mode the longest of them."""
+        shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in self.parts.items())
+        longest = max(self.parts, key=lambda name: self.parts[name])
+        if self.overlapped:
+            return (
+                f"Data, transfer and steps overlap: {shown}; together {self.seconds:.2f} s, about that of the longest "
+                f"one, {longest}."
+            )
+        return (
+            f"Data and steps take turns: {shown}; together {self.seconds:.2f} s, their sum. dataset_sink_mode=True "
+            f"lets them overlap, down to the {self.parts[longest]:.2f} s of the longest one, {longest}."
+        )
+
     def __str__(self) -> str:
         waiting = self.waited / max(1, self.steps) * 1e3
         steps = (
             f"Training: {self.steps} steps in {self.seconds:.2f} s, {self.steps_per_second:.1f} steps/s; "
             f"{self.step_seconds * 1e3:.2f} ms a step, {waiting:.2f} ms of waiting before it."
         )
-        lines = [steps, self.verdict()]
+        lines = [steps, self.verdict(), self.together()]
         if self.sink is not None:
             lines.append(f"On the way to the device: {self.sink}")
         if self.pipeline is not None:

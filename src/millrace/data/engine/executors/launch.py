@@ -120,11 +120,12 @@ os.register_at_fork(after_in_child=_after_fork)
 class Launcher:
     """Starts workers for one runner. Safe to use from several threads."""
 
-    def __init__(self, runner: Runner, method: str) -> None:
+    def __init__(self, runner: Runner, method: str, adopt: Callable[[Any], None] | None = None) -> None:
         if method not in METHODS:
             raise ArgumentValueError(f"start method {method!r} is not one of {', '.join(METHODS)}")
         self.method = method
         self._runner = runner
+        self._adopt = adopt
         self._kit = -1
         if method == "forkserver":
             forkserver.current()  # comes up while the runner is pickled
@@ -150,7 +151,9 @@ class Launcher:
         finally:
             theirs.close()
             os.close(write)
-        return WorkerProcess(pid, ours, read, reap, ByReference() if self.method == "fork" else ByValue())
+        made = WorkerProcess(pid, ours, read, reap, ByReference() if self.method == "fork" else ByValue())
+        made.channel.leases.adopt = self._adopt
+        return made
 
     def _from_server(
         self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int

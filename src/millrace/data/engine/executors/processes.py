@@ -17,7 +17,8 @@ import atexit
 import os
 import threading
 import weakref
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import ResourceError
@@ -48,10 +49,11 @@ class ProcessExecutor(Executor):
         start_method: Literal["forkserver", "spawn", "fork"] | str = "forkserver",
         name: str = "millrace",
         grace: float = 1.0,
+        adopt: Callable[[Any], None] | None = None,
     ) -> None:
         self._grace = grace
         try:
-            launcher = Launcher(runner, start_method)
+            launcher = Launcher(runner, start_method, adopt)
         except OSError as error:
             raise limits(workers, 0, error) from error
         self._crew = crew = Crew(runner, launcher, name, workers)
@@ -106,7 +108,13 @@ class ProcessExecutor(Executor):
 
 
 def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
-    made = ProcessExecutor(runner, workers, start_method=settings.multiprocessing_start_method, name=name)
+    made = ProcessExecutor(
+        runner,
+        workers,
+        start_method=settings.multiprocessing_start_method,
+        name=name,
+        adopt=None if settings.lender is None else settings.lender.adopt,
+    )
     log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots)
     return made
 

@@ -11,6 +11,7 @@ import numpy as np
 from millrace.core.batch_info import BatchInfo
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
+from millrace.core.lending import Lender
 from millrace.core.rng import Draws, mix, rng_place, with_rng
 from millrace.core.settings import Settings
 from millrace.data.plan.ops import HIDDEN_PREFIX, Batch, replaced_columns
@@ -49,8 +50,8 @@ class Whole(NamedTuple):
 class BatchStep:
     """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
 
-    def __init__(self, op: Batch, aligned: bool, seed: int) -> None:
-        self.op, self.aligned, self.seed = op, aligned and not op.whole, seed
+    def __init__(self, op: Batch, aligned: bool, seed: int, lender: Lender | None = None) -> None:
+        self.op, self.aligned, self.seed, self.lender = op, aligned and not op.whole, seed, lender
         self.asks = op.per_batch_map is not None and rng_place(op.per_batch_map) is not None
         self.name = f"batch({op.shown_size}) at {op.where}"
 
@@ -91,12 +92,14 @@ class BatchStep:
         columns: dict[str, Column | Whole]
         try:
             if self.op.pad_info is not None:
-                given = pad_columns(given, self.op.pad_info)
+                given = pad_columns(given, self.op.pad_info, lender=self.lender)
             columns = dict(given)
             if self.op.per_batch_map is not None:
                 columns = self._map(given, info, rows)
             return {
-                name: column.value if isinstance(column, Whole) else collate_column(column, name, i)
+                name: column.value
+                if isinstance(column, Whole)
+                else collate_column(column, name, i, self.lender)
                 for i, (name, column) in enumerate(columns.items())
             }
         except DataError as error:
@@ -170,4 +173,4 @@ class BatchStep:
 
 @step_for(Batch)
 def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> Step:
-    return BatchStep(op, aligned, seed)
+    return BatchStep(op, aligned, seed, settings.lender)

@@ -9,6 +9,7 @@ import numpy as np
 from millrace.core.chunk import Column, as_value, stack_rows
 from millrace.core.columns import Runs
 from millrace.core.errors import BatchShapeError, DataError
+from millrace.core.lending import Lender
 from millrace.core.text import narrow
 
 from .mapping import row_values
@@ -21,8 +22,13 @@ def unstacked(column: Column) -> list[Any]:
     return list(row_values(column))
 
 
-def collate_column(column: Column, name: str, position: int) -> Any:
-    """One array for the batch (or one dict of arrays for a column of dicts)."""
+def collate_column(column: Column, name: str, position: int, lender: Lender | None = None) -> Any:
+    """One array for the batch (or one dict of arrays for a column of dicts), in the lender's memory if there is one."""
+    made = _collated(column, name, position, lender)
+    return made if lender is None or type(made) is not np.ndarray else lender.settle(made)
+
+
+def _collated(column: Column, name: str, position: int, lender: Lender | None) -> Any:
     if isinstance(column, np.ndarray):
         return narrow(column) if column.dtype.kind in "US" else column
     if isinstance(column, Runs):
@@ -30,24 +36,27 @@ def collate_column(column: Column, name: str, position: int) -> Any:
         if whole is None:
             raise _mismatch(unstacked(column), name, position)
         return whole
-    dense = stack_rows(column)
+    dense = stack_rows(column, lender)
     if dense is not None:
         return dense
     if any(isinstance(value, dict) for value in column):
-        return _collate_dicts(column, name, position)
+        return _collate_dicts(column, name, position, lender)
     values = [as_value(value) for value in column]
-    dense = stack_rows(values)
+    dense = stack_rows(values, lender)
     if dense is None:
         raise _mismatch(values, name, position)
     return dense
 
 
-def _collate_dicts(rows: list[Any], name: str, position: int) -> dict[Any, Any]:
+def _collate_dicts(rows: list[Any], name: str, position: int, lender: Lender | None) -> dict[Any, Any]:
     _check_keys(rows, name)
     first = rows[0]
     return {
         key: collate_column(
-            [v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)], name, position
+            [v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)],
+            name,
+            position,
+            lender,
         )
         for key in first
     }
@@ -126,7 +135,10 @@ def _shape(value: Any) -> str:
 
 
 def pad_columns(
-    columns: dict[str, Column], pad_info: dict[str, tuple[Any, Any]], free: int | None = None
+    columns: dict[str, Column],
+    pad_info: dict[str, tuple[Any, Any]],
+    free: int | None = None,
+    lender: Lender | None = None,
 ) -> dict[str, Column]:
     """Pad the named columns (all when none is named) at the end to one shape.
 
@@ -137,11 +149,11 @@ def pad_columns(
         shape, value = pad_info.get(name, (None, None))
         if not pad_info and any(isinstance(row, dict) for row in columns[name][:1]):
             continue  # a column of dicts has no shape; it is stacked as it is
-        made[name] = _pad(columns[name], name, shape, value, free)
+        made[name] = _pad(columns[name], name, shape, value, free, lender)
     return made
 
 
-def _pad(column: Column, name: str, shape: Any, fill: Any, free: int | None) -> Column:
+def _pad(column: Column, name: str, shape: Any, fill: Any, free: int | None, lender: Lender | None) -> Column:
     runs = column if isinstance(column, Runs) and column.rows is not None else None
     # of runs, one row stands for all: they are of one rank and type
     rows = [as_value(row) for row in (unstacked(column) if runs is None else [runs[0]])]
@@ -183,7 +195,8 @@ def _pad(column: Column, name: str, shape: Any, fill: Any, free: int | None) -> 
     dtype = np.result_type(*[row.dtype for row in rows]) if text else rows[0].dtype
     if text and fill:
         dtype = np.result_type(dtype, np.asarray(fill).dtype)
-    out = np.empty((len(rows), *target), dtype)
+    whole = (len(rows), *target)
+    out = lender.array(whole, dtype) if lender is not None and not text else np.empty(whole, dtype)
     out[...] = (
         ("" if dtype.kind == "U" else b"") if text and not fill else np.asarray(fill or 0).astype(dtype)
     )

@@ -113,7 +113,7 @@ class KeptStep:
     def _begin(self) -> None:
         inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT), self.op.gather)
         assert not inner.inputs
-        self.slots = Slots(self.op.gather) if self.op.gather else None
+        self.slots = Slots(self.op.gather, self.settings.lender) if self.op.gather else None
         self.steps: list[Step] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
         self.fast: Shortcut | None = None
         if inner.fast:

@@ -38,13 +38,13 @@ def row_values(column: Column) -> Sequence[Any]:
 
 
 class MapStep:
-    def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = ()) -> None:
+    def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = (), lender: Any = None) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
         self.keys = op.draws_from()
         # the user's functions that want random numbers
         self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.wholesale = op.operations[0].batch is not None and not hooks
-        self.slots = Slots(op.gather) if op.gather else None
+        self.slots = Slots(op.gather, lender) if op.gather else None
         self.passing = Passing()
         whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
@@ -332,4 +332,4 @@ def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
 def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
     if op.in_turn:
         op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
-    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else ())
+    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else (), settings.lender)

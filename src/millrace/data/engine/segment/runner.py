@@ -57,7 +57,7 @@ class SegmentRunner:
         ops = segment.ops
         self.policy = settings.error_samples_mode
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
-        self.settings = settings.replace(debug_hooks=())
+        self.settings = settings.replace(debug_hooks=(), lender=None)
         self.names = [describe(op) for op in ops]
         source = getattr(ops[0], "source", None)
         self.where = None if source is None else source.where

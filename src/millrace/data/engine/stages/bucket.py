@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace.core.chunk import Chunk, Column
 from millrace.core.errors import DataError
+from millrace.core.lending import Lender
 from millrace.core.stats import StageStats
 from millrace.data.engine.segment.batching import locate
 from millrace.data.engine.segment.collate import collate_column, pad_columns
@@ -65,15 +66,17 @@ class MeasureStep:
 class CollateStep:
     """The rows of a full bucket as a batch."""
 
-    def __init__(self, node: BucketBatch) -> None:
-        self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
+    def __init__(self, node: BucketBatch, lender: Lender | None = None) -> None:
+        self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.where}"
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
         number, rows = chunk.columns[BUCKET][0]
         try:
-            columns = pad_columns(rows.columns, self.node.pad_info or {}, self._free(number, rows))
+            columns = pad_columns(
+                rows.columns, self.node.pad_info or {}, self._free(number, rows), self.lender
+            )
             made: dict[str, Column] = {
-                n: [collate_column(c, n, i)] for i, (n, c) in enumerate(columns.items())
+                n: [collate_column(c, n, i, self.lender)] for i, (n, c) in enumerate(columns.items())
             }
         except DataError as error:
             locate(error, rows, self.name)
@@ -179,4 +182,6 @@ def _bucket(making: Making) -> Stage:
     stats.batches = True
     measured = StepStage(making.up, stats, MeasureStep(node), making.mender(making.up.state()), whole=True)
     buckets = BucketStage(measured, stats, node)
-    return StepStage(buckets, stats, CollateStep(node), making.mender(buckets.state()))
+    return StepStage(
+        buckets, stats, CollateStep(node, making.settings.lender), making.mender(buckets.state())
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
@@ -115,9 +116,13 @@ class Leases:
     def __init__(self) -> None:
         self.returns: deque[int] = deque()
         self._mapped: dict[int, Bytes8] = {}
+        # told of each slab that is mapped here: what comes in it, comes again and again
+        self.adopt: Callable[[Bytes8], None] | None = None
 
     def learn(self, number: int, fd: int, size: int) -> None:
         self._mapped[number] = memory.map_fd(fd, size)
+        if self.adopt is not None:
+            self.adopt(self._mapped[number])
 
     def forget(self, number: int) -> None:
         self._mapped.pop(number, None)

@@ -17,7 +17,7 @@ import fcntl
 import mmap
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,12 @@ class Mapping:
     Arrays made from it hold it through numpy's ``base``, so an array outlives pool, channel and executor.
     """
 
-    __slots__ = ("__array_interface__", "__weakref__", "_munmap", "address", "size")
+    __slots__ = ("__array_interface__", "__weakref__", "_munmap", "address", "before_end", "size")
 
     def __init__(self, fd: int, size: int, *, private: bool = False, writable: bool = True) -> None:
         self.address = 0
+        # called before the memory goes, by whoever made more of it than memory (a driver that may read it)
+        self.before_end: Callable[[], None] | None = None
         flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
         rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         address = _libc.mmap(None, size, rights, flags, fd, 0)
@@ -70,6 +72,8 @@ class Mapping:
 
     def __del__(self) -> None:
         if self.address:
+            if self.before_end is not None:
+                self.before_end()
             self._munmap(self.address, self.size)
 
 

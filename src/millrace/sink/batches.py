@@ -1,0 +1,55 @@
+"""Where a pipeline puts its batches when a device follows: memory that the device fetches from by itself.
+
+A GPU reads pinned memory over the bus while the host goes on; other memory has to be copied into such first. So the
+engine is lent pinned memory and writes rows straight into it. Worker processes write into memory that they share with
+this one: it is pinned where it is, once for each of the slabs that are used again and again.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from millrace.core.lending import Lender
+from millrace.core.log import get_logger
+
+__all__ = ["Pinned", "lender_for"]
+
+log = get_logger(__name__)
+
+
+def lender_for(device: str) -> Lender:
+    """Whose memory batches for this device are put into.
+
+    >>> type(lender_for("cpu")).__name__
+    'Lender'
+    """
+    return Pinned() if device.startswith("cuda") else Lender()
+
+
+class Pinned(Lender):
+    """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
+
+    def make(self, size: int) -> npt.NDArray[np.uint8]:
+        made: npt.NDArray[np.uint8] = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
+        return made
+
+    def takes(self, array: npt.NDArray[Any]) -> bool:
+        return array.flags.writeable and torch.from_numpy(array.reshape(-1).view(np.uint8)).is_pinned()
+
+    def adopt(self, shared: npt.NDArray[np.uint8]) -> None:
+        mapping: Any = shared.base
+        runtime = torch.cuda.cudart()
+        status = runtime.cudaHostRegister(mapping.address, mapping.size, 0)
+        if int(status):  # it is only slower
+            log.info("shared memory of %d bytes could not be pinned (error %d)", mapping.size, int(status))
+            return
+        mapping.before_end = functools.partial(_let_go, runtime, mapping.address)
+
+
+def _let_go(runtime: Any, address: int) -> None:
+    runtime.cudaHostUnregister(address)
