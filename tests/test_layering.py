@@ -59,6 +59,14 @@ ROOMS = {
         "data.engine.concurrency",
         "data.engine.ending",
     ),
+    # It steers numbers of stages that no row depends on; a run calls it, and nobody else.
+    "data.engine.tuning": (
+        "core",
+        "data.plan",
+        "data.engine.stages",
+        "data.engine.executors",
+        "data.engine.budget",
+    ),
     # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
     # the fluent layer, which hands it out.
     "data.monitor": ("core", "data.plan"),

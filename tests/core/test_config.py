@@ -231,7 +231,7 @@ def test_the_default_seed_means_no_seed():
 
 IDLE = {
     "numa_enable": (True, False), "auto_num_workers": (False, True), "enable_shared_mem": (False, True),
-    "autotune_interval": (3, 0), "dynamic_shape": (False, True),
+    "dynamic_shape": (False, True),
     "video_backend": ("Ascend", "CPU"),
 }  # fmt: skip
 
@@ -256,12 +256,28 @@ def test_calls_without_effect_say_so(caplog, monkeypatch):
     monkeypatch.setattr("millrace.core.config._said", set())
     config.set_iterator_mode(parallel_convert=True)
     config.set_sending_batches(4)
-    config.set_enable_autotune(True)
     assert [m.split(" has no effect")[0] for m in caplog.messages] == [
         "config.set_iterator_mode(parallel_convert=True)",
         "config.set_sending_batches(4)",
-        "config.set_enable_autotune(True)",
     ]
+
+
+def test_autotune_refuses_a_place_that_cannot_be_written_to(tmp_path, caplog):
+    for bad, said in (
+        (tmp_path, f"Invalid json_filepath parameter. <{tmp_path}> is a directory, not filename."),
+        (
+            tmp_path / "no" / "x",
+            f"Invalid json_filepath parameter.  Directory <{tmp_path / 'no'}> does not exist.",
+        ),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            config.set_enable_autotune(True, str(bad))
+        assert str(caught.value) == said
+        assert config.get_enable_autotune() is False
+    config.set_enable_autotune(True, str(tmp_path / "x"))
+    config.set_enable_autotune(False, "")
+    assert config.get_enable_autotune() is False
+    assert caplog.messages == ["The value of json_filepath is ignored when enable is False."]
 
 
 def test_the_monitor_looks_as_often_as_was_set():

@@ -213,8 +213,8 @@ set_autotune_interval, get_autotune_interval = _pair(Row(
     "autotune_interval", "interval",
     checks.integer("interval must be of type int.", 0, INT32_MAX,
                    f"Interval given is not within the required range [0, {_I32}]."),
-    "30", "after how many steps autotune looks again; 0 means after every epoch.",
-    unused="a running pipeline is not tuned yet", anyway=0,
+    "30", "how many steps autotune measures before it decides. 0, the start value, lets it choose: as few as can be"
+          "\ntold from noise, 8 or more. (MindSpore's 0 waits for the end of each epoch.)",
 ))  # fmt: skip
 set_auto_offload, get_auto_offload = _pair(Row(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
@@ -326,24 +326,26 @@ def set_sending_batches(batch_num: int) -> None:
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
-    """Set whether workers and prefetch are tuned while the pipeline runs, and where the result is written.
+    """Set whether the engine finds workers, rows per chunk and what lies ready ahead while a pipeline runs.
 
-    Both are kept and given back, and have no effect: a running pipeline is not tuned yet.
+    Numbers that a user gave are where it begins; ``config.set_chunk_rows`` is kept to. No row, no order and no saved
+    position depends on what it finds. ``dataset.report()`` says what it changed and what that gained. With a prefix,
+    the result is written to ``PREFIX_RANK.json`` and taken up by the next run of the same pipeline; the file can also
+    be given to ``deserialize(json_filepath=...)``.
 
-    >>> set_enable_autotune(True)
+    >>> set_enable_autotune(True, "tuned")
     >>> get_enable_autotune()
     True
     """
     if not isinstance(enable, bool):
         raise ArgumentTypeError("enable must be of type bool.")
-    if filepath_prefix is not None:
-        if not isinstance(filepath_prefix, str):
-            raise ArgumentTypeError(f"json_filepath must be a str value but was: {filepath_prefix}.")
-        if not filepath_prefix:
-            raise PlanError("The value of json_filepath cannot be the empty string.")
-    settings.update(enable_autotune=enable, autotune_filepath_prefix=filepath_prefix)
-    if enable:
-        _say_unused("set_enable_autotune(True)", "a running pipeline is not tuned yet")
+    if filepath_prefix is not None and not isinstance(filepath_prefix, str):
+        raise ArgumentTypeError(f"json_filepath must be a str value but was: {filepath_prefix}.")
+    if enable and filepath_prefix is not None:
+        checks.new_file(filepath_prefix, "json_filepath")
+    if not enable and filepath_prefix is not None:
+        log.warning("The value of json_filepath is ignored when enable is False.")
+    settings.update(enable_autotune=enable, autotune_filepath_prefix=filepath_prefix if enable else None)
 
 
 def get_enable_autotune() -> bool:

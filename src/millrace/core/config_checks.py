@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .args import INT32_MAX, UINT32_MAX, check_type
 from .cores import warn_of_many
-from .errors import ArgumentTypeError, ArgumentValueError
+from .errors import ArgumentTypeError, ArgumentValueError, PlanError
 from .settings import DEFAULT_SEED, parse_bytes
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "flag",
     "integer",
     "mode",
+    "new_file",
     "one_of",
     "rows",
     "seed",
@@ -208,3 +210,19 @@ def rows(value: Any) -> int | None:
     if not 1 <= value <= INT32_MAX:
         raise ArgumentValueError(f"Input rows is not within the required interval of [1, {INT32_MAX}].")
     return int(value)
+
+
+def new_file(path: str, name: str) -> None:
+    """A place where a file can be written; refused before anything runs.
+
+    >>> new_file("tuned", "json_filepath")
+    """
+    if not path:
+        raise PlanError(f"The value of {name} cannot be the empty string.")
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise PlanError(f"Invalid {name} parameter. <{path}> is a directory, not filename.")
+    if not os.path.isdir(folder):
+        raise PlanError(f"Invalid {name} parameter.  Directory <{folder}> does not exist.")
+    if not os.access(folder, os.W_OK):
+        raise PlanError(f"Invalid {name} parameter. Directory <{folder}> cannot be written to.")

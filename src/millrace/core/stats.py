@@ -15,6 +15,7 @@ from typing import Any
 
 from .executors import EXECUTORS
 from .idle import idle_seconds
+from .tuned import Tuning
 
 __all__ = ["CacheCounts", "OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
 
@@ -178,6 +179,8 @@ class RunStats:
         # everything as it stood when the first batch was there, and again when all that was under way with it had
         # come out: what lies before is start-up
         self.mark: Sums | None = None
+        # what autotune did, where it is on
+        self.tuning: Tuning | None = None
         self._pulls = 0
         self._settled = 0
         self._process_cpu = time.process_time()

@@ -40,6 +40,8 @@ from .cursor import Cursor
 from .ending import left, within
 from .lower import Lowering
 from .stages.base import END, Interrupted, Signal, Stage
+from .tuning.saved import Saved
+from .tuning.tuner import Tuner
 
 __all__ = ["Run"]
 
@@ -75,11 +77,26 @@ class Run:
         self._released = False
         lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
         self.root: Stage = lowering.root(epochs)
+        self.tuner = self._tuner(lowering)
         self._before: Any = self.root.state()
         self._skip = 0
         if cursor is not None:
             self._restore(cursor)
         _live.add(self)
+
+    def _tuner(self, lowering: Lowering) -> Tuner | None:
+        """Who finds the numbers of this run while it goes on, where that is wished and there are any."""
+        settings = self.plan.settings
+        if not settings.enable_autotune or not any(s.executor.traits.background for s in lowering.segments):
+            return None
+        prefix = settings.autotune_filepath_prefix
+        try:
+            saved = None if prefix is None else Saved(prefix, self.plan, self.fingerprint)
+            segments, pumps = lowering.segments, lowering.pumps
+            return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
+        except BaseException:
+            self.root.close()  # its workers may have started
+            raise
 
     # rows ----------------------------------------------------------------------------------------
 
@@ -115,7 +132,10 @@ class Run:
     def _enter(self) -> float:
         if self.closed:
             raise PlanError(self._closed_text())
-        return self.stats.enter()
+        began = self.stats.enter()
+        if self.tuner is not None:
+            self.tuner.look()
+        return began
 
     def _pull_alone(self, began: float) -> Signal | None:
         with self._inside:
@@ -220,6 +240,8 @@ class Run:
             self.closed, self.why_closed = True, why
             self._chunk = None
             self.stats.end()
+            if self.tuner is not None:
+                self.tuner.save()
             _live.discard(self)
             with within():
                 self.root.interrupt()

@@ -44,6 +44,9 @@ class Lowering:
     stats: RunStats
     ledger: Ledger
     wait: Callable[..., None]
+    # what was made that holds chunks ready: numbers of these may be tuned
+    segments: list[SegmentStage] = dataclasses.field(default_factory=list)
+    pumps: list[Pump] = dataclasses.field(default_factory=list)
 
     def root(self, epochs: int | None) -> Stage:
         stage = self.build(self.plan.root, epochs)
@@ -59,7 +62,9 @@ class Lowering:
         if self._inline or isinstance(stage, SegmentStage):
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
-        return Pump(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        pump = Pump(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        self.pumps.append(pump)
+        return pump
 
     def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
         return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.where, **more))
@@ -118,7 +123,9 @@ class Lowering:
         with _closing([up]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
-        return SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
+        made = SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
+        self.segments.append(made)
+        return made
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"

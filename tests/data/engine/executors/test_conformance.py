@@ -153,3 +153,16 @@ def test_fewer_workers_change_no_result(make):
     tasks = [executor.submit(chunk_of(4, 4 * i)) for i in range(10)]
     for i, task in enumerate(tasks):
         assert result_of(task)[0].columns["x"].tolist() == [2.0 * k for k in range(4 * i, 4 * i + 4)]
+
+
+def test_more_and_fewer_workers_while_it_runs(no_leaks, make):
+    executor = make(Double(), workers=2)
+    tasks = []
+    for i, workers in enumerate((1, 4, 4, 2, 1, 3)):
+        have = executor.resize(workers)
+        assert have == executor.slots
+        assert have in (workers, 2, 1)  # what cannot be changed stays as it is
+        tasks += [executor.submit(chunk_of(4, 4 * (5 * i + k))) for k in range(5)]
+    for i, task in enumerate(tasks):
+        assert result_of(task)[0].columns["x"].tolist() == [2.0 * k for k in range(4 * i, 4 * i + 4)]
+    executor.close()

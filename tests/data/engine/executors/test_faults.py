@@ -376,3 +376,18 @@ def test_nobody_outlives_a_killed_parent(method):
         assert all(map(alive, family))
         parent.kill()
     wait_until(lambda: not any(map(alive, family)), seconds=20)
+
+
+def test_the_last_worker_stays_when_others_are_let_go(no_leaks, make_processes):
+    executor = make_processes(Echo(), workers=3)
+    executor.resize(1)
+    tasks = [executor.submit(chunk_of(2, 2 * i)) for i in range(6)]
+    for i, task in enumerate(tasks):
+        assert result_of(task)[0].columns["x"].tolist() == [2.0 * i, 2.0 * i + 1]
+    wait_until(lambda: len(executor.pids()) == 1)
+    # a sign to end that was meant for one that is gone already
+    executor._crew.dismiss(1)
+    assert result_of(executor.submit(chunk_of(1, 7)))[0].columns["x"].tolist() == [7.0]
+    assert executor.resize(2) == 2
+    wait_until(lambda: len(executor.pids()) == 2)
+    executor.close()

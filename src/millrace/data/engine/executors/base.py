@@ -89,6 +89,8 @@ class Executor:
 
     slots: int
     kind: str
+    # workers that were given their first chunk and are still starting
+    fresh = 0
 
     @property
     def traits(self) -> ExecutorTraits:
@@ -100,6 +102,13 @@ class Executor:
 
     def use(self, workers: int) -> None:
         """Let only so many workers take tasks, where that can be changed. Results do not depend on it."""
+
+    def resize(self, workers: int) -> int:
+        """Have so many workers from here on, where that can be changed; how many there are then.
+
+        Called by the thread that submits. What was submitted before runs to its end, and results do not depend on it.
+        """
+        return self.slots
 
     def stacks(self) -> str:
         """Where each worker is now, for the watchdog's report."""

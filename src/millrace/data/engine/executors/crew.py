@@ -53,6 +53,42 @@ class Crew:
         self.failure: BaseException | None = None
         self.pid = os.getpid()
         self._losses = 0
+        # lanes that were started in all
+        self._started = 0
+        # of lanes that are too many: those that have not come upon it yet, and those that are about to end
+        self._surplus = 0
+        self._leaving: set[Lane] = set()
+
+    @property
+    def staying(self) -> int:
+        """Lanes that go on taking jobs."""
+        with self.lock:
+            return len(self.lanes) - len(self._leaving) - self._surplus
+
+    def next_number(self) -> int:
+        with self.lock:
+            self._started += 1
+            return self._started - 1
+
+    def dismiss(self, count: int) -> None:
+        """Let so many lanes end: those that come upon it when they ask for their next job."""
+        with self.lock:
+            if count <= 0 or self.closed:
+                return
+            self._surplus += count
+            for _ in range(count):
+                self.queue.put(None)
+
+    def may_leave(self, lane: Lane) -> bool:
+        """A lane came upon the sign to end. The last one stays, whatever became of the others: it has their jobs."""
+        with self.lock:
+            if self.closed or self.failure is not None:
+                return True
+            self._surplus = max(0, self._surplus - 1)
+            if len(self.lanes) - len(self._leaving) <= 1:
+                return False
+            self._leaving.add(lane)
+            return True
 
     def submit(self, task: Task) -> None:
         self.put(Job(task))
@@ -110,6 +146,7 @@ class Crew:
         with self.lock:
             if lane in self.lanes:
                 self.lanes.remove(lane)
+            self._leaving.discard(lane)
             left = len(self.lanes)
             if error is None or self.closed:
                 return

@@ -37,6 +37,8 @@ class Lane:
     def __init__(self, crew: Crew, name: str, number: int) -> None:
         self.crew, self.name, self.number = crew, name, number
         self.waiting = False
+        # it has brought a result
+        self.worked = False
         self.worker: WorkerProcess | None = crew.launcher.start(name, number)
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._flying: deque[Job] = deque()
@@ -76,6 +78,11 @@ class Lane:
         with self.crew.lock:
             if self.worker is not None:
                 self.worker.channel.cut()
+
+    @property
+    def fresh(self) -> bool:
+        """Its worker was given a chunk and has not brought a result yet, ever: it is still starting."""
+        return not self.worked and bool(self._flying)
 
     def pid(self) -> int | None:
         worker = self.worker
@@ -127,7 +134,7 @@ class Lane:
                 except Empty:
                     break
             if job is None:
-                self._sentinel = True
+                self._sentinel = self.crew.may_leave(self)
             elif self.crew.closed or self.crew.failure is not None:
                 self.crew.refuse(job)
             elif job.task.cancelled:
@@ -172,6 +179,7 @@ class Lane:
             return
         task = self._flying.popleft().task
         self.crew.succeeded()
+        self.worked = True
         try:
             if kind == RESULT:
                 chunk, extra = unpack(data, self.worker.objects)

@@ -62,15 +62,8 @@ class ProcessExecutor(Executor):
         _live.add(crew)
         refused: BaseException | None = None
         try:
-            for i in range(workers):
-                lane = Lane(crew, f"{name}-{i}", i)
-                with crew.lock:
-                    crew.lanes.append(lane)
-                try:
-                    lane.start()
-                except BaseException:
-                    crew.lanes.remove(lane)
-                    raise
+            for _ in range(workers):
+                _add_lane(crew)
         except (OSError, RuntimeError) as error:  # "can't start new thread" is a RuntimeError
             refused = error
         except BaseException:  # Ctrl-C while starting
@@ -86,12 +79,29 @@ class ProcessExecutor(Executor):
             crew.wanted = self.slots
             warn_fewer(workers, self.slots, refused)
 
+    @property
+    def fresh(self) -> int:  # type: ignore[override]
+        return sum(lane.fresh for lane in list(self._crew.lanes))
+
     def submit(self, chunk: Chunk) -> Task:
         if os.getpid() != self._crew.pid:
             raise RuntimeError("this executor's workers belong to the process that forked this one")
         task = Task(chunk)
         self._crew.submit(task)
         return task
+
+    def resize(self, workers: int) -> int:
+        """More are started at once; those that are too many end when they have done what they have in hand."""
+        crew = self._crew
+        have = crew.staying
+        try:
+            for _ in range(workers - have):
+                _add_lane(crew)
+        except (OSError, RuntimeError) as error:  # as many as there can be
+            log.warning("%s goes on with %d worker processes: %s", crew.name, crew.staying, error)
+        crew.dismiss(have - workers)
+        self.slots = crew.wanted = max(1, crew.staying)
+        return self.slots
 
     def pids(self) -> list[int]:
         """The worker processes that run now."""
@@ -105,6 +115,20 @@ class ProcessExecutor(Executor):
     def close(self) -> None:
         self._end.detach()
         self._crew.close(min(self._grace, left()))
+
+
+def _add_lane(crew: Crew) -> None:
+    """One more worker; raises what the system says when it gives none."""
+    number = crew.next_number()
+    lane = Lane(crew, f"{crew.name}-{number}", number)
+    with crew.lock:
+        crew.lanes.append(lane)
+    try:
+        lane.start()
+    except BaseException:
+        with crew.lock:
+            crew.lanes.remove(lane)
+        raise
 
 
 def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:

@@ -68,6 +68,12 @@ class ThreadExecutor(Executor):
         """Let only so many workers take tasks; the others rest. Results do not depend on it."""
         self._gate.open_for(workers)
 
+    def resize(self, workers: int) -> int:
+        """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
+        self.slots = workers
+        self._gate.open_for(workers)
+        return workers
+
     def stacks(self) -> str:
         frames = sys._current_frames()
         parts = []

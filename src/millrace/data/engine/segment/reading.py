@@ -23,20 +23,22 @@ __all__ = ["ReadStep"]
 class ReadStep:
     """Opens the source where it runs: once per process, on the first chunk.
 
-    A source that is not known to be thread-safe is read by one thread at a time, or by as many as the user asked for.
+    A source that is not known to be thread-safe is read by one thread at a time, or by as many as the user asked for;
+    ``tuned``: where that is more than one, by as many as autotune finds.
     """
 
-    def __init__(self, op: Read, seed: int) -> None:
-        self.op, self.seed = op, seed
+    def __init__(self, op: Read, seed: int, tuned: bool = False) -> None:
+        self.op, self.seed, self.tuned = op, seed, tuned
         self._reader: Any = None
         self._opening = threading.Lock()
-        self._turn = _turns(op.source.readers)
+        readers = op.source.readers
+        self._turn = _turns(None if tuned and readers != 1 else readers)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"op": self.op, "seed": self.seed}
+        return {"op": self.op, "seed": self.seed, "tuned": self.tuned}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["op"], state["seed"])  # type: ignore[misc]
+        self.__init__(**state)  # type: ignore[misc]
 
     def _open(self) -> Any:
         with self._opening:
@@ -121,4 +123,4 @@ def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
 
 @step_for(Read)
 def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> Step:
-    return ReadStep(op, seed)
+    return ReadStep(op, seed, settings.enable_autotune)

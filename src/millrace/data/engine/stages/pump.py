@@ -126,6 +126,12 @@ class Pump(Stage):
         self._start()
         return bool(self._queue)
 
+    def deepen(self, depth: int) -> None:
+        """Hold so many chunks ready from here on, asked for by any thread."""
+        with self._changed:
+            self.depth = depth
+            self._changed.notify_all()
+
     def skip_rest(self) -> None:
         if self._thread is None:
             self.up.skip_rest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import DataError
@@ -24,7 +25,7 @@ from .base import DONE, Pulled, Signal, Stage, State
 from .indices import IndexStage
 from .mend import Mender
 
-__all__ = ["SegmentStage"]
+__all__ = ["SegmentStage", "Wish"]
 
 # A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
 # processor's cache until somebody takes it.
@@ -39,6 +40,15 @@ PATIENCE = 0.1
 KEPT = 2.5
 # A row whose processor time is less than this part of its time waits for something.
 WAITS = 4
+
+
+class Wish(NamedTuple):
+    """What a segment is asked to be: its workers, the chunks that may be under way at least, and the rows of one."""
+
+    workers: int
+    ahead: int
+    # 0: as many as take the time that a chunk should
+    rows: int = 0
 
 
 class SegmentStage(Stage):
@@ -75,6 +85,33 @@ class SegmentStage(Stage):
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None
+        # chunks under way at a time, and what each worker takes of them
+        self.window = node.place.window
+        self._each = 1 if executor.traits.same_process or node.heavy else 2
+        # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
+        self._rows: int | None = None
+        # what is to change before the next chunk is asked for
+        self._wish: Wish | None = None
+
+    def retune(self, wish: Wish) -> None:
+        """Other numbers from the next chunk on, asked for by any thread. No row depends on them."""
+        self._wish = wish
+
+    def _obey(self, wish: Wish) -> None:
+        """In the thread that pulls: nobody else uses the executor."""
+        self._wish = None
+        self._concurrency.leave_it()
+        if wish.workers != self.stats.working or wish.workers != self.executor.slots:
+            self._use(self.executor.resize(wish.workers))
+        self.stats.workers = self.executor.slots
+        self.window = self.stats.window = max(self.stats.working * self._each + 1, wish.ahead)
+        unit = self.node.place.unit
+        self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows per chunk now; 0 where they are not to be changed."""
+        return self.up.rows if isinstance(self.up, IndexStage) and not self.node.place.fixed else 0
 
     def pull(self) -> Pulled:
         while True:
@@ -83,10 +120,12 @@ class SegmentStage(Stage):
                 return self._mender.next()
             if self._failed is not None:
                 raise self._failed
+            if self._wish is not None:
+                self._obey(self._wish)
             self._refused = False
             self._top_up()
             self.stats.refused += self._refused
-            self.stats.fill.append(len(self._pending) / self.node.place.window)
+            self.stats.fill.append(len(self._pending) / self.window)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
                 if item is DONE:
@@ -142,7 +181,7 @@ class SegmentStage(Stage):
     def _top_up(self) -> None:
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
         pending = self._pending
-        while len(pending) < self.node.place.window:
+        while len(pending) < self.window:
             if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
                 return
             under_way = bool(pending)
@@ -207,10 +246,13 @@ class SegmentStage(Stage):
             used = sum(report.cpu)
             cost = used if used * WAITS > busy else busy
             wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
+            if self._rows is not None:
+                wanted = self._rows
             assert isinstance(self.up, IndexStage)
             by_bytes = self._most_bytes * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
-            self.up.rows = max(unit, min(wanted, by_bytes, self.node.place.rows, 2 * self.up.rows))
+            most = self._rows or self.node.place.rows
+            self.up.rows = max(unit, min(wanted, by_bytes, most, 2 * self.up.rows))
 
     def state(self) -> State:
         return self._mender.state()
