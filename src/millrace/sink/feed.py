@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self, cast
 from millrace.core.errors import SinkEnded, SinkError, SinkStopped, StallError
 from millrace.core.log import get_logger
 from millrace.core.settings import override
-from millrace.core.sinks import register
+from millrace.core.sinks import ChannelCounts, register
 from millrace.core.tensor import wake
 from millrace.tensor.context import get_context
 
@@ -97,7 +97,8 @@ class Feed:
         moved = device != "cpu" or mover is not None
         self._mover = mover or mover_for(device, getattr(source, "card", None))
         host, ready = Ring(slots, most_bytes, clock), Ring(slots, most_bytes, clock)
-        self._ring = ready
+        self._ring, self._host = ready, host if moved else None
+        self._fed_by = getattr(source, "stats", None)
         work = _Work(source, epochs, states, self.channel, host if moved else ready, clock)
         self._finite = epochs >= 0
         self._gate = work.gate
@@ -211,6 +212,28 @@ class Feed:
         Before the first one it is ``at``, the state that the source itself went on from.
         """
         return self._state
+
+    def look(self) -> ChannelCounts:
+        """How it stands at this moment, for whoever shows it."""
+        channel, host = self.channel, self._host
+        return ChannelCounts(
+            channel.name,
+            channel.device,
+            channel.have_sent,
+            channel.taken,
+            channel.sent_bytes,
+            0 if host is None else len(host),
+            0 if host is None else host.slots,
+            len(self._ring),
+            self._ring.slots,
+            channel.data,
+            channel.moving,
+            channel.full,
+            channel.waited,
+            channel.stepping,
+            channel.ended,
+            self._fed_by,
+        )
 
     def verdict(self) -> Verdict:
         """What steps wait for, and what to change."""

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.stats import RunStats
 from millrace.core.tensor import Tensor
 from millrace.sink import Feed as Sink
 from millrace.sink import source_of
@@ -159,6 +160,11 @@ class Feed:
     def report(self) -> Any:
         """The pipeline's own report, or None where the data are no pipeline."""
         return self._iterator.report() if hasattr(self._iterator, "report") else None
+
+    def stats(self) -> RunStats | None:
+        """The counters of the pipeline, or None where the data are no pipeline."""
+        found = getattr(self._iterator, "stats", None)
+        return found if isinstance(found, RunStats) else None
 
     def close(self, over: bool = False) -> None:
         """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""

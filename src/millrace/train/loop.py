@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from millrace.core import steps
 from millrace.core.tensor import Tensor
 from millrace.tensor import modes
 
@@ -38,6 +39,15 @@ class Training:
         self.sink: int | None = None
         # whether somebody saves beside the training after a step, while whose successor values are still copied
         self._saves = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
+        # for whoever looks on: seconds before the epoch under way and when it began (written in one go), the step
+        # before the first, the last loss and rate that were read
+        self._timed: tuple[float, float | None] = (0.0, None)
+        self._before = 0
+        self.epochs = 0
+        self.steps_in_epoch = int(params.get("batch_num") or 0)
+        self.over = False
+        self.loss: float | None = None
+        self.rate: float | None = None
 
     def position(self) -> Position:
         """Where the training stands after the last step."""
@@ -51,9 +61,12 @@ class Training:
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
     ) -> None:
         """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
+        self._before, self.epochs = self.params.cur_step_num, last
+        steps.enter(self)
         try:
             self._run(first, last, done, after_epoch)
         finally:
+            self.over = True
             settle()
 
     def _run(self, first: int, last: int, done: int, after_epoch: Callable[[], None] | None) -> None:
@@ -81,6 +94,7 @@ class Training:
 
     def _epoch(self) -> None:
         began = time.perf_counter()
+        self._timed = (self.seconds, began)
         if self.sink is not None and modes.mode == modes.GRAPH_MODE:
             left = self.sink - self.step_in_epoch
             self._step(self.feed.take(left), left)
@@ -95,6 +109,26 @@ class Training:
             else:
                 self._between = True
         self.seconds += time.perf_counter() - began
+        self._timed = (self.seconds, None)
+
+    def look(self) -> steps.StepCounts:
+        """How it stands at this moment; called from another thread, and asks nothing of the device."""
+        seconds, since = self._timed
+        seconds += 0.0 if since is None else time.perf_counter() - since
+        return steps.StepCounts(
+            type(self.params.network).__name__,
+            self._before + self.feed.batches,
+            self.feed.batches,
+            self.epoch + 1,
+            self.epochs,
+            self.steps_in_epoch,
+            seconds,
+            min(self.feed.waited, seconds),
+            self.loss,
+            self.rate,
+            self.over,
+            self.feed.stats(),
+        )
 
     def _step(self, batches: Iterable[Any], count: int) -> None:
         """What lies between two moments of a step: one batch, or those of a whole sunk epoch."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from millrace.core import steps
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
 from millrace.core.tensor import Tensor
@@ -19,7 +20,7 @@ from .checkpoint.continuing import position_in
 from .feeding import Feed, Position, batches_in, mismatch, sinks_here
 from .loop import Training, evaluate
 from .mixed_precision.networks import build_train_network, check_level
-from .progress import ProgressLine, wants_line
+from .progress import Gauge, ProgressLine, wants_line
 from .report import TrainReport
 from .scores import Scores, metrics_of
 from .shape_advice import shapes_explained
@@ -328,6 +329,8 @@ class Model:
                 after = lambda: self._between(training, valid_dataset, due)  # noqa: E731
             if wants_line(told.callbacks):
                 told.add(ProgressLine())
+            if steps.looked_at():
+                told.add(Gauge())
             training.run(first, epoch, 0 if at is None else at.step_in_epoch, after)
             self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
 

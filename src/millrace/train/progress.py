@@ -6,11 +6,14 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
+
 from millrace.core.tensor import Tensor
 
 from .callbacks.base import Callback, RunContext
+from .callbacks.reading import loss_of
 
-__all__ = ["ProgressLine", "wants_line"]
+__all__ = ["Gauge", "ProgressLine", "wants_line"]
 
 # Seconds between two drawings: a loss is read for each, and reading waits for the device.
 EVERY = 0.5
@@ -72,6 +75,44 @@ class ProgressLine(Callback):
             f"  step {step}/{params.batch_num}  {(params.cur_step_num - self._steps) / took:.1f} steps/s"
             f"  loss {loss_text(params.net_outputs)}  waited for data {share:.0%}"
         )
+
+
+class Gauge(Callback):
+    """Reads the loss and the learning rate for whoever looks on: twice a second, since reading waits for the device."""
+
+    def __init__(self, every: float = EVERY) -> None:
+        self._every, self._read = every, 0.0
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        now = time.perf_counter()
+        if now - self._read >= self._every:
+            self._read = now
+            self._look(run_context)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        self._look(run_context)  # what it ended with
+
+    def _look(self, run_context: RunContext) -> None:
+        params = run_context.original_args()
+        params.training.loss = _loss_of(params.get("net_outputs"))
+        params.training.rate = _rate_of(params.get("optimizer"))
+
+
+def _loss_of(outputs: Any) -> float | None:
+    """The loss as one number; None where a step gives something else."""
+    loss = loss_of(outputs)
+    try:
+        return None if loss is None else float(np.mean(loss))
+    except (TypeError, ValueError):
+        return None
+
+
+def _rate_of(optimizer: Any) -> float | None:
+    """The learning rate of the next step; the first of several. None where the optimizer has none to tell."""
+    rate = optimizer.get_lr() if hasattr(optimizer, "get_lr") else None
+    if isinstance(rate, (tuple, list)):
+        rate = rate[0] if rate else None
+    return float(rate.asnumpy().item()) if isinstance(rate, Tensor) and rate.size == 1 else None
 
 
 def loss_text(outputs: Any) -> str:

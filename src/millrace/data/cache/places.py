@@ -12,11 +12,10 @@ import contextlib
 import fcntl
 import json
 import os
-import stat
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from millrace.core import private_folder
 from millrace.core.errors import CacheError
 
 from .protocol import boot_id, start_time
@@ -26,31 +25,7 @@ __all__ = ["Home", "Lock", "home_of", "runtime_folder", "stale_parts"]
 
 def runtime_folder(*, make: bool = False) -> Path:
     """The folder of this user's servers; one that belongs to somebody else is refused."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    # one that is not there, or not ours, came with the environment of another login (su, docker exec)
-    usable = base and os.access(base, os.W_OK | os.X_OK)
-    folder = Path(base) / "millrace" if base and usable else _beside_temporary_files()
-    if make:
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise CacheError(
-                f"{folder} cannot be made ({error.strerror}): name a folder of your own in XDG_RUNTIME_DIR"
-            ) from error
-    try:
-        found = folder.lstat()
-    except FileNotFoundError:
-        return folder
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise CacheError(
-            f"{folder} is not a folder that only you may enter (owner {found.st_uid}, mode "
-            f"{stat.S_IMODE(found.st_mode):o}): remove it, or name another one in XDG_RUNTIME_DIR"
-        )
-    return folder
-
-
-def _beside_temporary_files() -> Path:
-    return Path(tempfile.gettempdir()) / f"millrace-{os.getuid()}"
+    return private_folder.runtime_folder(make=make, error=CacheError)
 
 
 class Home:

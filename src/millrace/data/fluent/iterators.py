@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from millrace.core import settings
 from millrace.core.errors import PlanError
 from millrace.core.log import get_logger, warn_once
+from millrace.core.stats import RunStats
 from millrace.data.engine.driver import Run
 from millrace.data.engine.stages.base import END, Signal
 from millrace.data.plan.node import call_site
@@ -130,6 +131,18 @@ class Iterator:
         [2, 3, 4]
         """
         return self._run.cursor().to_json()
+
+    @property
+    def stats(self) -> RunStats:
+        """The counters of its run, by which those who take its rows are told apart.
+
+        >>> import millrace.dataset as ds
+        >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator)
+        >>> iterator.stats.delivered
+        1
+        """
+        return self._run.stats
 
     def report(self) -> Any:
         """What each stage did so far; see Dataset.report().

@@ -10,7 +10,7 @@ from .report import Report
 from .watched import Watched
 from .words import cut, many, megabytes, per_second, plain_name, seconds
 
-__all__ = ["Lines", "line_of"]
+__all__ = ["Lines", "line_of", "say"]
 
 EVERY = 5.0
 
@@ -55,17 +55,18 @@ class Lines:
         self._last = time.monotonic()
         for run in runs:
             if not run.closed and run.stats.delivered:
-                _write(line_of(run))
+                say(line_of(run))
 
     def stop(self, runs: list[Watched]) -> None:
         for run in runs[-1:]:
             if run.stats.delivered:
                 report = Report(run)
-                _write(f"millrace: {report.headline()}")
-                _write(f"millrace: {report.bottleneck}")
+                say(f"millrace: {report.headline()}")
+                say(f"millrace: {report.bottleneck}")
 
 
-def _write(text: str) -> None:
+def say(text: str) -> None:
+    """A line on stderr; nobody has to read it."""
     if sys.stderr is not None:
         try:
             sys.stderr.write(text + "\n")

@@ -11,15 +11,22 @@ import os
 import sys
 import threading
 from collections import deque
-from typing import Annotated, Any, Protocol, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 from millrace.core import settings
 from millrace.core.args import Range, check_type, checked
+from millrace.core.errors import ArgumentValueError, MillraceError
 from millrace.core.log import get_logger
 
 from .history import history_of, keep_history
+from .lines import Lines, say
 from .report import Report
 from .watched import Watched
+
+if TYPE_CHECKING:
+    from .live.record import Recorder
+    from .live.server import Server
 
 __all__ = ["Monitor", "monitor", "started"]
 
@@ -55,13 +62,44 @@ class Monitor:
     [100]
     """
 
-    def __init__(self, html: str | os.PathLike[str] | None, interval: float) -> None:
+    def __init__(
+        self,
+        html: str | os.PathLike[str] | None,
+        interval: float,
+        page: bool | int = False,
+        history: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.html, self.interval = html, interval
+        self._page, self._history = page, history
+        self._recorder: Recorder | None = None
+        self._server: Server | None = None
         self._pid = os.getpid()
         self._runs: deque[Watched] = deque(maxlen=MOST_RUNS)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._view: View | None = None
+
+    @property
+    def url(self) -> str | None:
+        """Where the page is, while it is there: with ``monitor(page=True)``, inside its block.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.monitor(page=True) as watched:
+        ...     watched.url.startswith("http://127.0.0.1:")
+        True
+        """
+        return None if self._server is None else self._server.url
+
+    @property
+    def history(self) -> Path | None:
+        """The file that the run is written to, for ``millrace watch``; None where it could not be made.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.monitor(history="run.history") as watched:
+        ...     watched.history.name
+        'run.history'
+        """
+        return None if self._recorder is None else self._recorder.path
 
     def reports(self) -> list[Report]:
         """A report of each run that was watched, the last eight of them.
@@ -74,11 +112,20 @@ class Monitor:
         """
         return [Report(run) for run in list(self._runs)]
 
+    def leave_to_parent(self) -> None:
+        """In a child of fork: the history is its parent's to write, and the page its parent's to serve."""
+        if self._recorder is not None:
+            self._recorder.forget()
+        if self._server is not None:
+            self._server.forget()
+
     def follow(self, run: Watched) -> None:
         """Watch this run too."""
         if os.getpid() == self._pid and not self._over.is_set():
             keep_history(run, self.interval)
             self._runs.append(run)
+            if self._recorder is not None:
+                self._recorder.follow(run)
 
     def start(self) -> Self:
         """Begin to watch; ``with`` calls it.
@@ -89,6 +136,7 @@ class Monitor:
         """
         if self._thread is not None:
             return self
+        self._open_history()
         self._over.clear()
         # one screen has room for one view; a monitor inside another only keeps the history
         self._view = None if _active else _choose_view()
@@ -99,8 +147,46 @@ class Monitor:
         self._thread.start()
         return self
 
-    def stop(self) -> None:
+    def _open_history(self) -> None:
+        """Begin the file, and the page that shows it. One that nobody asked for is left out where it cannot be had."""
+        asked = bool(self._page) or self._history is not None
+        if _active and not asked:
+            return  # the monitor around this one writes it
+        from .live.folder import fresh_path
+        from .live.record import Recorder
+
+        try:
+            self._recorder = Recorder(fresh_path() if self._history is None else Path(self._history))
+        except (OSError, MillraceError) as error:
+            if asked:
+                raise
+            log.debug("no history is kept for `millrace watch`: %s", error)
+            return
+        if self._page:
+            from .live.server import Server
+
+            try:
+                self._server = Server(self._recorder.path, 0 if self._page is True else self._page)
+            except OSError as error:
+                self._close_history(str(error))
+                raise ArgumentValueError(
+                    f"page: port {self._page} cannot be had ({error.strerror}); page=True takes one that is free"
+                ) from error
+            say(f"millrace: the page of this run is at {self._server.url}")
+
+    def _close_history(self, why: str) -> None:
+        server, self._server = self._server, None
+        try:
+            if self._recorder is not None:
+                self._recorder.close(why)
+        finally:
+            if server is not None:
+                server.close()
+
+    def stop(self, why: str = "") -> None:
         """End the watching, give the screen back and write the page, if one was asked for.
+
+        ``why`` is what went wrong, if anything did; the history keeps it.
 
         >>> import millrace.dataset as ds
         >>> ds.monitor().stop()
@@ -113,18 +199,23 @@ class Monitor:
         thread.join()
         runs = list(self._runs)
         view, self._view = self._view, None
-        if view is not None:
-            self._look()
-            view.stop(runs)
+        try:
+            if view is not None:
+                self._look()
+                view.stop(runs)
+        finally:
+            self._close_history(why)
+        if self._history is not None or self._page:
+            say(f"millrace: this run can be seen again with: millrace watch {self.history}")
         if self.html is not None and runs:
             Report(runs[-1]).to_html(self.html)
 
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: object, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, *rest: object) -> None:
         try:
-            self.stop()
+            self.stop("" if kind is None else f"{kind.__name__}: {error}")
         except OSError as error:  # the page cannot be written
             if kind is None:
                 raise
@@ -144,6 +235,8 @@ class Monitor:
             history = history_of(run)
             if history is not None and not run.closed:
                 history.look(run.stats, run.budget.used)
+        if self._recorder is not None:
+            self._recorder.look()
 
 
 _active: list[Monitor] = []
@@ -155,6 +248,8 @@ def monitor(
     html: Any = None,
     *,
     interval: Annotated[float | int | None, Range(0.05, 60.0)] = None,
+    page: Annotated[bool | int, Range(1, 65535)] = False,
+    history: Any = None,
 ) -> Monitor:
     """Watch every pipeline iterated inside a ``with`` block, live.
 
@@ -162,6 +257,12 @@ def monitor(
     verdict. Elsewhere a plain line is printed every few seconds. Your own prints stay readable. ``html`` names a
     file for the report of the last run, with its history. The variable MILLRACE_MONITOR=1 does the same for a
     whole program; MILLRACE_MONITOR=report.html writes the page too.
+
+    ``page=True`` shows the run in a browser as it goes, a ``Model`` that trains too: the address, on this machine
+    alone, is printed to stderr (``page=8080``: at that port; MILLRACE_MONITOR=page for a whole program). The same is
+    seen with ``millrace watch --live``, from another terminal, of any run that is watched. ``history`` names the file
+    for it, which ``millrace watch FILE`` opens again afterwards; without it the last twenty runs are kept among
+    temporary files.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
@@ -174,10 +275,16 @@ def monitor(
     """
     if html is not None:
         check_type(html, (str, os.PathLike), "html")
+    if history is not None:
+        check_type(history, (str, os.PathLike), "history")
+        if not Path(history).absolute().parent.is_dir():
+            raise ArgumentValueError(
+                f"history: the folder {Path(history).absolute().parent} does not exist; make it first"
+            )
     if interval is None:
         asked = settings.current().monitor_sampling_interval
         interval = INTERVAL if asked is None else max(0.05, asked / 1000)
-    return Monitor(html, interval)
+    return Monitor(html, interval, page, history)
 
 
 def started(run: Watched) -> None:
@@ -194,11 +301,13 @@ def _ask() -> None:
     _asked["wish"] = wish
     if wish in ("", "0"):
         return
-    page = None if wish == "1" else wish
-    atexit.register(Monitor(page, 0.25).start().stop)
+    html = None if wish in ("1", "page") else wish
+    atexit.register(Monitor(html, 0.25, page=wish == "page").start().stop)
 
 
 def _after_fork() -> None:
+    for one in _active:
+        one.leave_to_parent()
     _active.clear()
     _asked["wish"] = ""
 
@@ -211,6 +320,4 @@ def _choose_view() -> View:
         from .screen import Screen
 
         return Screen()
-    from .lines import Lines
-
     return Lines()

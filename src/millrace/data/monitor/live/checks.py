@@ -1,0 +1,86 @@
+"""Whether a line says what lines of a history say.
+
+A file may come from anywhere: what it holds is shown, never trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["check_description", "check_point", "check_verdict", "number_in", "text_in"]
+
+Line = dict[str, Any]
+
+_COUNTS = {
+    "pipeline": ("rows", "batches", "epochs", "waited", "between", "held", "peak"),
+    "channel": (
+        "sent", "taken", "bytes", "data", "moving", "full", "waited", "stepping", "host", "host_slots", "ring",
+        "ring_slots",
+    ),
+    "training": ("seconds", "waited", "steps", "step", "epoch", "epochs", "steps_in_epoch"),
+}  # fmt: skip
+_LISTS = ("given", "busy", "cpu", "wait_in", "wait_out", "fill")
+_WORDS = {"pipeline": (), "channel": ("name", "device", "ended"), "training": ("network",)}
+
+
+def number_in(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(value)
+    if abs(value) > 1e300:
+        raise ValueError(value)
+    return value
+
+
+def text_in(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(value)
+    return value
+
+
+def check_point(line: Line) -> None:
+    word = next((word for word in _COUNTS if word in line), "")
+    for name in _COUNTS[word]:
+        number_in(line[name])
+    for name in _WORDS[word]:
+        text_in(line[name])
+    if word == "pipeline":
+        lengths = {len([number_in(one) for one in line[name]]) for name in _LISTS}
+        ops = [[number_in(one) for one in each] for each in line["op_busy"]]
+        if lengths != {len(ops)}:
+            raise ValueError(line)
+    if word != "pipeline" and line["of"] is not None:
+        number_in(line["of"])
+    for name in ("loss", "rate") if word == "training" else ():
+        if line[name] not in (None, "nan", "inf", "-inf"):
+            number_in(line[name])
+
+
+def check_description(line: Line) -> None:
+    number_in(line["limit"])
+    for place, stage in enumerate(line["stages"]):
+        for name in ("name", "place", "on", "unit"):
+            text_in(stage[name])
+        number_in(stage["working"])
+        # what a stage feeds comes after it, so that nothing goes round in circles
+        if stage["feeds"] is not None and not place < number_in(stage["feeds"]) < len(line["stages"]):
+            raise ValueError(line)
+        for name in stage["ops"]:
+            text_in(name)
+
+
+def check_verdict(line: Line) -> None:
+    words = (
+        ("situation", "evidence", "advice")
+        if "channel" in line
+        else ("kind", "stage", "place", "advice", "call")
+    )
+    for name in words:
+        text_in(line[name])
+    if "pipeline" in line:
+        for name in ("now", "predicted"):
+            number_in(line[name])
+        for text in line["evidence"]:
+            text_in(text)
+        for number in (*line["guilty"], *([] if line["op"] is None else [line["op"]])):
+            number_in(number)

@@ -1,0 +1,68 @@
+"""Fewer points of a long run: all of the last minutes, and of what lies before so many that a chart misses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["series_of", "thinned"]
+
+# Seconds at the end in which every point stays, and points that a chart of everything before has.
+RECENT, ACROSS = 120.0, 400
+# Verdicts that stay, the last ones.
+MOST_VERDICTS = 100
+
+Line = dict[str, Any]
+
+
+def series_of(line: Line) -> str | None:
+    """Which curve a line is a point of; None for what is no point."""
+    return _whose(line) if line.get("is") == "point" else None
+
+
+def _whose(line: Line) -> str:
+    return next((f"{word} {line[word]}" for word in ("pipeline", "channel", "training") if word in line), "")
+
+
+def thinned(lines: list[Line], most: int, size: Callable[[list[Line]], int]) -> list[Line]:
+    """The lines that stay; where they are still more than so many bytes, fewer and fewer points do.
+
+    >>> points = [{"is": "point", "t": t, "pipeline": 1, "rows": t} for t in range(10_000)]
+    >>> kept = thinned(points, 10**6, lambda lines: len(str(lines)))
+    >>> len(kept) < 600, kept[0]["t"], kept[-1]["t"]
+    (True, 0, 9999)
+    """
+    recent, across = RECENT, ACROSS
+    while True:
+        kept = _kept(lines, recent, across)
+        if size(kept) <= most or across <= 8:
+            return kept
+        recent, across = recent / 2, across // 2
+
+
+def _kept(lines: list[Line], recent: float, across: int) -> list[Line]:
+    now = max((_time(line) for line in lines), default=0.0)
+    apart = now / across
+    last: dict[str, float] = {}
+    # the last point of each curve says where it ended
+    ends = {series: number for number, line in enumerate(lines) if (series := series_of(line)) is not None}
+    verdicts = {number: _whose(line) for number, line in enumerate(lines) if line.get("is") == "verdict"}
+    standing = {whose: number for number, whose in verdicts.items()}  # the last one of each
+    dropped = set(list(verdicts)[:-MOST_VERDICTS]) - set(standing.values())
+    made = []
+    for number, line in enumerate(lines):
+        series = series_of(line)
+        if series is None:
+            if number not in dropped:
+                made.append(line)
+            continue
+        at = _time(line)
+        if at > now - recent or at - last.get(series, -1e9) >= apart or ends[series] == number:
+            last[series] = at
+            made.append(line)
+    return made
+
+
+def _time(line: Line) -> float:
+    at = line.get("t", 0.0)
+    return float(at) if isinstance(at, (int, float)) else 0.0

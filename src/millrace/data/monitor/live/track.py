@@ -1,0 +1,90 @@
+"""Things that come and go under one number: pipelines that are run again for each epoch, trainings in a loop.
+
+A pipeline that begins where one like it has ended goes on under its number, and its counters go on from there, so that
+a program that makes an iterator for each epoch has one curve and not a hundred.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+__all__ = ["MOST", "Track", "Tracks"]
+
+Numbers = dict[str, Any]
+
+# More are not kept: a program that makes endlessly many different pipelines fills no disk.
+MOST = 64
+
+
+class Track:
+    """One number: what counts up under it in all, and who counts at this moment."""
+
+    def __init__(self, number: int, key: Hashable) -> None:
+        self.number, self.key = number, key
+        self.said: Any = None
+        self._base: Numbers = {}
+        self._now: Numbers = {}
+        self._who: weakref.ref[Any] | None = None
+
+    @property
+    def free(self) -> bool:
+        return self._who is None or self._who() is None
+
+    def is_of(self, who: Any) -> bool:
+        return self._who is not None and self._who() is who
+
+    def begin(self, who: Any) -> None:
+        self.finish()
+        self._who = weakref.ref(who)
+
+    def counted(self, now: Numbers) -> Numbers:
+        """These counters and those of all before them."""
+        self._now = now
+        return {name: _sum(value, self._base.get(name)) for name, value in now.items()}
+
+    def finish(self) -> None:
+        """Whoever counted has ended."""
+        self._base = self.counted(self._now) if self._now else self._base
+        self._now, self._who = {}, None
+
+
+def _sum(value: Any, base: Any) -> Any:
+    if base is None:
+        return value
+    if isinstance(value, list):
+        return [_sum(a, b) for a, b in zip(value, base, strict=True)] if len(value) == len(base) else value
+    return value + base
+
+
+class Tracks:
+    """All numbers of one kind."""
+
+    def __init__(self) -> None:
+        self._all: list[Track] = []
+        self._of: weakref.WeakKeyDictionary[Any, Track] = weakref.WeakKeyDictionary()
+
+    def of(self, who: Any, key: Hashable, *, begins: bool = True) -> Track | None:
+        """Its number: its own, one that is free, or a new one. None where it has ended, or there are too many."""
+        track = self._of.get(who)
+        if track is not None:
+            return track if track.is_of(who) else None
+        if not begins:
+            return None
+        track = next((one for one in self._all if one.key == key and one.free), None)
+        if track is None:
+            if len(self._all) >= MOST:
+                return None
+            track = Track(len(self._all) + 1, key)
+            self._all.append(track)
+        track.begin(who)
+        self._of[who] = track
+        return track
+
+    def keep(self, those: Iterable[Any]) -> None:
+        """Free the numbers of all others: they are not looked at any more."""
+        kept = {id(self._of[who]) for who in those if who in self._of}
+        for track in self._all:
+            if id(track) not in kept and not track.free:
+                track.finish()
