@@ -10,7 +10,7 @@ from millrace.data.monitor.words import cut, many, seconds
 __all__ = ["WIDTH", "text_of"]
 
 WIDTH = 80
-_COLUMNS = (("on", 11), ("rate", 15), ("busy", 5), ("queue", 5), ("wait in", 7))
+_COLUMNS = (("on", 12), ("rate", 15), ("busy", 5), ("queue", 5), ("wait in", 7))
 _NAME = WIDTH - sum(width + 1 for _, width in _COLUMNS)
 STATUS = {
     "live": "live",
