@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.cache_server import cache_home
 from tests.leaks import MARK, Footprint
+from tests.ray_nodes import local_ray
 
 # No deadline: a shared two-core machine pauses a process for longer than any example takes.
 settings.register_profile("dev", max_examples=50, deadline=None)
@@ -67,6 +68,13 @@ def no_leaks():
     yield
     left = before.wait_until_back(seconds=30)
     assert not left, "the test left behind:\n" + "\n".join(f"  {line}" for line in left)
+
+
+@pytest.fixture(scope="session")
+def ray_instance():
+    """One small Ray instance for all tests of this process that want one."""
+    with local_ray() as ray:
+        yield ray
 
 
 @pytest.fixture

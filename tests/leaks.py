@@ -85,6 +85,19 @@ def _helpers() -> tuple[set[int], set[int]]:
     return pids - {None}, fds - {None}
 
 
+def _ray_is_up() -> bool:
+    """Whether a Ray instance lives beside the tests: its own processes and connections come and go as it likes."""
+    ray = sys.modules.get("ray")
+    return ray is not None and hasattr(ray, "is_initialized") and ray.is_initialized()
+
+
+def _is_rays_own(command: str) -> bool:
+    """A process of the instance, or a worker that waits in its pool; not one that works for us."""
+    if command.startswith("ray::"):
+        return "MillraceWorker" not in command
+    return "/site-packages/ray/" in command
+
+
 def _family() -> dict[int, str]:
     """Return descendants, and orphans that carry our mark, as pid -> command; zombies too, helpers not."""
     helpers, _ = _helpers()
@@ -109,9 +122,11 @@ def _family() -> dict[int, str]:
     found = {}
     for pid in ((family | marked) & parents.keys()) - helpers - {os.getpid()}:
         try:
-            found[pid] = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            command = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
         except OSError:
             continue
+        if not (_ray_is_up() and _is_rays_own(command)):
+            found[pid] = command
     return found
 
 
@@ -123,6 +138,8 @@ def _descriptors() -> dict[int, str]:
             target = os.readlink(f"/proc/self/fd/{entry}")
         except OSError:
             continue  # the descriptor that listed the folder
+        if _ray_is_up() and target.startswith(("socket:", "anon_inode:", "/dev/shm/plasma")):
+            continue
         if int(entry) not in helpers:
             found[int(entry)] = target
     return found

@@ -19,6 +19,8 @@ EPOCHS = 2
 SEED = 20261115
 WORKERS = (1, 2, 4, 8)
 CHUNKS = (1, 7, 64, None)
+APART = [name for name, traits in EXECUTORS.items() if not traits.same_process and name != "ray"]
+ON_RAY = ("random map", "stream random map", "text and dicts")
 
 
 def cells(each: int) -> list[Any]:
@@ -84,12 +86,20 @@ def test_threads(
 
 
 @pytest.mark.parametrize(("name", "workers", "chunk_rows"), cells(each=1))
-@pytest.mark.parametrize("executor", [name for name, traits in EXECUTORS.items() if not traits.same_process])
+@pytest.mark.parametrize("executor", APART)
 def test_workers_outside_this_process(
     name: str, executor: str, workers: int, chunk_rows: int | None, reference: dict[str, Any]
 ) -> None:
     got = run(name, executor=executor, num_parallel_workers=workers, chunk_rows=chunk_rows)
     assert_same(got, reference[name])
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in ON_RAY else pytest.param(name, marks=pytest.mark.nightly) for name in PIPELINES]
+)
+def test_on_ray(name: str, reference: dict[str, Any], ray_instance: Any, no_leaks: None) -> None:
+    """Starting a worker takes a second there: some pipelines a day, the others at night."""
+    assert_same(run(name, executor="ray", num_parallel_workers=2), reference[name])
 
 
 @pytest.mark.parametrize("name", PIPELINES)

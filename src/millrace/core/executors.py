@@ -33,6 +33,8 @@ class ExecutorTraits:
     start_seconds: float = 0.0
     # how long a chunk should take: far above the cost of a hand-over
     target_seconds: float = 0.01
+    # what `dataset.run_on` may be told beside its name
+    options: tuple[str, ...] = ()
 
     @property
     def shares_gil(self) -> bool:
@@ -40,7 +42,7 @@ class ExecutorTraits:
         return self.same_process and self.background
 
 
-# A hand-over costs 50 us to a thread, 200 us to a process and back.
+# A hand-over costs 50 us to a thread, 200 us to a process and back, a millisecond to a Ray worker.
 EXECUTORS: dict[str, ExecutorTraits] = {
     "inline": ExecutorTraits("thread", shares_memory=True, same_process=True, background=False),
     "threads": ExecutorTraits("thread", shares_memory=True, same_process=True),
@@ -51,6 +53,15 @@ EXECUTORS: dict[str, ExecutorTraits] = {
         restarts=True,
         start_seconds=1.0,
         target_seconds=0.04,
+    ),
+    "ray": ExecutorTraits(
+        "Ray worker",
+        shares_memory=False,
+        same_process=False,
+        restarts=True,
+        start_seconds=5.0,
+        target_seconds=0.06,
+        options=("address", "num_cpus", "object_store_memory"),
     ),
 }
 

@@ -60,6 +60,8 @@ class Settings:
     # None lets the engine choose; tests force 1, 7, 64 rows or one kind of executor everywhere
     chunk_rows: int | None = None
     executor: str | None = None
+    # what `dataset.run_on` was told for it
+    executor_options: tuple[tuple[str, Any], ...] = ()
     # whose memory batches are put into (core/lending.py); None is the engine's own. Nobody sets it by hand
     lender: Any = None
 

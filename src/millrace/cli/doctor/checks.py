@@ -5,7 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from . import cache, collectives, cpu, folders, leftovers, libraries, limits, memory, python, threads, workers
+from . import (
+    cache,
+    cluster,
+    collectives,
+    cpu,
+    folders,
+    leftovers,
+    libraries,
+    limits,
+    memory,
+    python,
+    threads,
+    workers,
+)
 from .finding import Finding, Machine
 
 __all__ = ["CHECKS", "diagnose"]
@@ -39,6 +52,7 @@ CHECKS: dict[str, Check] = {
     "processes that train together": collectives.collectives,
     "GPUs": collectives.gpus,
     "network interfaces": collectives.interfaces,
+    "Ray": cluster.cluster,
     "shared cache": cache.shared_cache,
     "leftovers of dead runs": leftovers.leftovers,
 }

@@ -12,7 +12,7 @@ from millrace.core.optional import install
 
 from .finding import Finding, Machine
 
-__all__ = ["LIBRARIES", "extra_of", "version_of"]
+__all__ = ["LIBRARIES", "extra_of", "newer_than", "version_of"]
 
 # distribution -> the module it brings, and what Millrace does with it. Needed ones are loaded, to see that they
 # do; the others are only looked up, for some take seconds to load.
@@ -31,6 +31,7 @@ NEEDED = {
 EXTRAS = {
     "pyarrow": ("pyarrow", "Parquet files, faster typed CSV"),
     "obstore": ("obstore", "s3:// addresses"),
+    "ray": ("ray", "pipelines on a Ray cluster"),
     "av": ("av", "video"),
     "soundfile": ("soundfile", "FLAC, OGG and other audio files"),
     "cryptography": ("cryptography", "encrypted record files"),
@@ -79,6 +80,16 @@ def extra_of(distribution: str) -> str | None:
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3]]
+
+
+def newer_than(distribution: str, version: str) -> str | None:
+    """The version that is wanted at least, where this one is older.
+
+    >>> newer_than("ray", "1.0"), newer_than("ray", "9.0")
+    ('2.60', None)
+    """
+    least = next((least for name, least, _ in _requirements() if name == distribution), "0")
+    return least if _numbers(version) < _numbers(least) else None
 
 
 def needed(machine: Machine) -> Iterator[Finding]:

@@ -48,10 +48,18 @@ class Session:
     iterated_at: str = ""
     # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
     unsampled: Node | None = None
+    # the executor, and what it was told, if the user said so for this dataset
+    runs_on: tuple[str | None, tuple[tuple[str, Any], ...]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Runs are this process's alone: a copy has none yet."""
         return vars(self) | {"runs": []}
+
+    def place(self) -> tuple[str | None, tuple[tuple[str, Any], ...]] | None:
+        """Where to run, as it was said last; of several datasets brought together, for the first of them."""
+        if self.runs_on is not None:
+            return self.runs_on
+        return next(filter(None, (session.place() for session in self.below)), None)
 
     def all_gates(self) -> dict[str, Gate]:
         found: dict[str, Gate] = {}
@@ -107,7 +115,10 @@ class DatasetBase:
         return self._session.drawn_seed
 
     def _plan(self, seed: int | None = None, card: bool = False) -> Plan:
-        return optimise(bind(self._node, settings.current(), seed), card)
+        wanted, place = settings.current(), self._session.place()
+        if place is not None:
+            wanted = wanted.replace(executor=place[0], executor_options=place[1])
+        return optimise(bind(self._node, wanted, seed), card)
 
     def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> Run:
         seed = state.get("seed") if isinstance(state, dict) else None

@@ -20,6 +20,7 @@ from .epochs import Epochs
 from .iterators import DictIterator, TupleIterator
 from .looks import Looks
 from .order_ops import OrderOps
+from .place_ops import PlaceOps
 from .queries import Queries
 from .resample import sample_concat
 from .row_ops import RowOps
@@ -35,7 +36,7 @@ SAVERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
-class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, SyncOps, DeviceOps, Queries, Looks):
+class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOps, DeviceOps, Queries, Looks):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
     >>> import millrace.dataset as ds

@@ -110,12 +110,13 @@ def count(number: float) -> str:
 
 def crew(workers: int, kind: str) -> str:
     """
-    >>> crew(1, "threads"), crew(4, "processes")
-    ('1 thread', '4 processes')
+    >>> crew(1, "threads"), crew(4, "processes"), crew(2, "ray")
+    ('1 thread', '4 processes', '2 Ray workers')
     """
-    return (
-        f"1 {EXECUTORS[kind].worker if kind in EXECUTORS else kind}" if workers == 1 else f"{workers} {kind}"
-    )
+    if kind not in EXECUTORS:
+        return f"{workers} {kind}"
+    one = EXECUTORS[kind].worker
+    return f"{workers} {one}" if workers == 1 else f"{workers} {one}{'es' if one.endswith('s') else 's'}"
 
 
 def seconds(number: float) -> str:

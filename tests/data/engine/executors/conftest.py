@@ -35,14 +35,22 @@ def warm():
 
 
 @pytest.fixture
-def no_leaks(warm, no_leaks):
+def instance(request, warm):
+    """What a kind of executor lives in, up before anything is counted."""
+    chosen = getattr(request.node, "callspec", None)
+    if chosen is not None and chosen.params.get("make") == "ray":
+        request.getfixturevalue("ray_instance")
+
+
+@pytest.fixture
+def no_leaks(instance, no_leaks):
     return no_leaks
 
 
 def _factory(kind):
     made = []
 
-    def make(runner, workers=2, **more):
+    def make(runner, workers=1 if kind == "ray" else 2, **more):
         made.append(KINDS[kind](runner, workers, **more))
         return made[-1]
 
@@ -52,7 +60,7 @@ def _factory(kind):
 
 
 @pytest.fixture(params=KINDS)
-def make(request, warm):
+def make(request, instance):
     yield from _factory(request.param)
 
 

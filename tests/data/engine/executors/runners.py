@@ -16,6 +16,11 @@ from millrace.core.errors import DataError
 
 
 class Base:
+    keeps_input = False
+
+    def paths(self):
+        return []
+
     def begin(self, worker):
         pass
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from millrace.core.errors import DataError, PlanError
-from millrace.data.engine.executors.lane import how_it_ended
+from millrace.data.engine.executors.launch import how_it_ended
 from millrace.data.engine.executors.processes import ProcessExecutor
 from millrace.data.engine.executors.remote import RemoteTraceback
 

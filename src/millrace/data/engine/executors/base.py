@@ -20,7 +20,13 @@ class Runner(Protocol):
     small report (seconds per op, ledger entries) that the stage adds to its stats; both cross process borders.
     """
 
+    # it never writes into a chunk that it is given: no user's function is in it
+    keeps_input: bool
+
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Any]: ...
+
+    def paths(self) -> list[str]:
+        """Files and folders of this machine that a worker elsewhere must be able to open."""
 
     def begin(self, worker: int) -> None:
         """Called once in a worker process, before the first chunk, with the worker's number in its executor."""

@@ -1,6 +1,7 @@
-"""The state that the lanes of one process executor share: the queue, the closed flag, the count of losses.
+"""The state that the lanes of one executor share: the queue, the closed flag, the count of losses.
 
-It is apart from the executor so that the lanes' threads do not keep a dropped executor alive.
+It is apart from the executor so that the lanes' threads do not keep a dropped executor alive. What a worker is, a
+process of this machine or an actor of a cluster, is the launcher's affair.
 """
 
 from __future__ import annotations
@@ -11,24 +12,88 @@ import time
 import warnings
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from millrace.core.chunk import Chunk
-from millrace.core.errors import WorkerDied
+from millrace.core.errors import ResourceError, WorkerDied
 from millrace.core.log import get_logger
 
 from .base import Runner, Task
-from .launch import Launcher, limits
 
 if TYPE_CHECKING:
     from .lane import Lane
 
-__all__ = ["Crew", "Job"]
+__all__ = ["Answer", "Crew", "Job", "Launcher", "Worker", "rows_of", "warn_fewer"]
 
 log = get_logger(__name__)
 
 # Losses without one success between them, per worker, after which the fault is not a passing one.
 LOSSES = 3
+
+
+class Answer(NamedTuple):
+    """What a worker made of a chunk; ``unloadable``: it cannot work at all, nor can another."""
+
+    result: tuple[Chunk, Any] | None
+    error: BaseException | None = None
+    unloadable: bool = False
+
+
+class Worker(Protocol):
+    """The parent's hold on one worker. Answers come in the order of the chunks that were posted."""
+
+    # where it is, in words
+    place: str
+
+    def ready(self, timeout: float) -> bool:
+        """Whether it can be given chunks; False when it cannot after so many seconds, or has ended."""
+
+    def copy(self, chunk: Chunk) -> Any:
+        """What is to be posted. Raises what is the chunk's own fault."""
+
+    def post(self, copied: Any) -> None:
+        """Send it on its way. OSError when the worker is gone."""
+
+    def receive(self, timeout: float) -> Answer | None:
+        """The next answer; None when there will be none. TimeoutError when it did not come in time; ResourceError or
+        ValueError when it came and cannot be taken.
+        """
+
+    def ended(self) -> bool: ...
+
+    def hang_up(self) -> None:
+        """Nothing more is posted: it ends when it has answered all."""
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def cut(self) -> None:
+        """Wake a thread that waits in ``receive``, whatever the worker does."""
+
+    def bury(self) -> tuple[bool, str]:
+        """Make sure of the end: whether it is known how it came, and in words that follow 'it'."""
+
+    def stack(self) -> str: ...
+
+
+class Launcher(Protocol):
+    """Starts workers for one runner."""
+
+    # several of them, in words; and how many may end with a chunk in hand before the chunk is to blame
+    workers: str
+    strikes: int
+
+    def start(self, name: str, number: int) -> Worker:
+        """OSError or ResourceError when there is none to be had."""
+
+    def retired(self, number: int) -> None:
+        """The worker of this number has ended, and no other takes its place."""
+
+    def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
+        """What to say when fewer could be started than were wanted."""
+
+    def close(self) -> None: ...
 
 
 class Job:
@@ -117,7 +182,7 @@ class Crew:
             self._losses += 1
             if self._losses > LOSSES * self.wanted:
                 who = f"{self.name} ({self.runner.describe()})"
-                what = f"{self._losses} worker processes of {who} died in a row; the last one {death}"
+                what = f"{self._losses} {self.launcher.workers} of {who} died in a row; the last one {death}"
                 self.fail(WorkerDied(what))
 
     def fail(self, error: BaseException) -> None:
@@ -146,14 +211,15 @@ class Crew:
         with self.lock:
             if lane in self.lanes:
                 self.lanes.remove(lane)
+                self.launcher.retired(lane.number)
             self._leaving.discard(lane)
             left = len(self.lanes)
             if error is None or self.closed:
                 return
         if not left:
-            self.fail(limits(self.wanted, 0, error))
+            self.fail(self.launcher.refused(self.wanted, 0, error))
         else:
-            log.warning("%s goes on with %d worker processes: %s", self.name, left, error)
+            log.warning("%s goes on with %d %s: %s", self.name, left, self.launcher.workers, error)
 
     def close(self, grace: float) -> None:
         """Ask, then terminate, then kill; each step is bounded, and so is the whole."""
@@ -198,6 +264,5 @@ def rows_of(chunk: Chunk | None) -> str:
     return f"rows {shown}" + (f" and {len(origin) - 8} more" if len(origin) > 8 else "")
 
 
-def warn_fewer(wanted: int, started: int, error: BaseException) -> None:
-    said = limits(wanted, started, error)
-    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=4)
+def warn_fewer(said: ResourceError, started: int) -> None:
+    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=5)

@@ -11,6 +11,7 @@ import json
 import os
 import struct
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from millrace.core import log_settings
@@ -22,7 +23,9 @@ from .base import Runner
 from .blame import cannot_pickle
 from .objects import ByValue
 
-__all__ = ["enter_world", "load_runner", "make_kit", "prelude", "read_world"]
+__all__ = [
+    "enter_world", "load_runner", "make_kit", "parts_of", "prelude", "read_world", "unfold", "visit_world", "world_now",
+]  # fmt: skip
 
 _ALIGN = 4096  # buffers begin on a page of their own, so that writing to one copies nothing of another
 _HEAD = struct.Struct("<8sQ")
@@ -35,21 +38,9 @@ prelude: list[str] = []
 
 def make_kit(runner: Runner) -> int:
     """A descriptor of the finished kit. Raises PlanError when the runner cannot be pickled."""
-    try:
-        data, buffers = ByValue().dumps(runner)
-    except Exception as error:
-        raise cannot_pickle(runner, error, runner.describe()) from error
-    parts: list[Any] = [data, modules.collect(data), *buffers]
-    world = {
-        "environ": dict(os.environ),
-        "path": sys.path,
-        "argv": getattr(sys, "argv", []),
-        "cwd": _here(),
-        "prelude": prelude,
-        "log": log_settings.carried(),
-    }
+    parts = parts_of(runner)
     sizes = [memoryview(part).nbytes for part in parts]
-    head: dict[str, Any] = {"world": world, "parts": []}
+    head: dict[str, Any] = {"world": world_now(), "parts": []}
     # The header's own length moves the parts; offsets count from the first page after it.
     end = 0
     for size in sizes:
@@ -70,6 +61,35 @@ def make_kit(runner: Runner) -> int:
             "holds large arrays: read them lazily, or run with python_multiprocessing=False"
         ) from error
     return fd
+
+
+def parts_of(runner: Runner) -> list[Any]:
+    """The pickled runner, the globals of the user's modules, and the runner's large buffers as they lie here."""
+    try:
+        data, buffers = ByValue().dumps(runner)
+    except Exception as error:
+        raise cannot_pickle(runner, error, runner.describe()) from error
+    return [data, modules.collect(data), *buffers]
+
+
+def unfold(parts: Sequence[Any]) -> Runner:
+    """The runner again; its large arrays are views of the parts."""
+    modules.install(parts[1])
+    runner: Runner = ByValue().loads(parts[0], parts[2:])
+    modules.finish()
+    return runner
+
+
+def world_now() -> dict[str, Any]:
+    """What a worker may want to know of this process."""
+    return {
+        "environ": dict(os.environ),
+        "path": sys.path,
+        "argv": getattr(sys, "argv", []),
+        "cwd": _here(),
+        "prelude": prelude,
+        "log": log_settings.carried(),
+    }
 
 
 def _here() -> str | None:
@@ -104,12 +124,21 @@ def enter_world(world: dict[str, Any]) -> None:
     """Take on the parent's environment, folder, import path and log as they are now."""
     os.environ.clear()
     os.environ.update(world["environ"])
+    sys.path.clear()
+    visit_world(world)
+
+
+def visit_world(world: dict[str, Any]) -> None:
+    """The same in a process that has an environment of its own, perhaps on another machine: it keeps that, and what it
+    can import comes first.
+    """
     if world["cwd"] is not None:
         try:
             os.chdir(world["cwd"])
         except OSError:
             pass
-    sys.path[:] = world["path"]
+    known = set(sys.path)
+    sys.path += [entry for entry in world["path"] if entry not in known]
     sys.argv[:] = world["argv"]
     log_settings.enter(world["log"])
     for name in world["prelude"]:
@@ -118,8 +147,4 @@ def enter_world(world: dict[str, Any]) -> None:
 
 def load_runner(fd: int) -> Runner:
     head, data, base = _open(fd)
-    views = [data[base + offset : base + offset + size] for offset, size in head["parts"]]
-    modules.install(views[1])
-    runner: Runner = ByValue().loads(views[0], views[2:])
-    modules.finish()
-    return runner
+    return unfold([data[base + offset : base + offset + size] for offset, size in head["parts"]])

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections import deque
 from queue import Empty
 
 from millrace.core.errors import ResourceError, WorkerDied
-from millrace.data.engine.transport.channel import Message
-from millrace.data.engine.transport.pack import pack, unpack
 
-from .crew import Crew, Job, rows_of
-from .launch import WorkerProcess
-from .objects import flat_loads
-from .remote import unpack_error
-from .worker import CHUNK, RESULT, UNLOADABLE
+from .crew import Answer, Crew, Job, Worker, rows_of
 
 __all__ = ["Lane"]
 
@@ -27,8 +20,6 @@ DEPTH = 2
 QUICK = 0.1
 # How often a wait looks whether the worker is dead without its line being cut.
 LOOK = 5.0
-# A chunk that ends this many workers is at fault itself.
-STRIKES = 2
 
 
 class Lane:
@@ -39,7 +30,8 @@ class Lane:
         self.waiting = False
         # it has brought a result
         self.worked = False
-        self.worker: WorkerProcess | None = crew.launcher.start(name, number)
+        self.worker: Worker | None = crew.launcher.start(name, number)
+        self._up = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._flying: deque[Job] = deque()
         self._seconds = QUICK  # of the last chunks, smoothed
@@ -52,7 +44,7 @@ class Lane:
         except BaseException:
             worker, self.worker = self.worker, None
             if worker is not None:
-                worker.finish()
+                worker.bury()
             raise
 
     # ---- what other threads may call -----------------------------------------------------------------
@@ -61,32 +53,27 @@ class Lane:
         """The worker finishes what it has and ends."""
         with self.crew.lock:
             if self.worker is not None:
-                self.worker.channel.hang_up()
+                self.worker.hang_up()
 
     def terminate(self) -> None:
-        self._signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: int) -> None:
         with self.crew.lock:
             if self.worker is not None:
-                self.worker.signal(number)
+                self.worker.terminate()
+
+    def kill(self) -> None:
+        with self.crew.lock:
+            if self.worker is not None:
+                self.worker.kill()
 
     def cut(self) -> None:
         with self.crew.lock:
             if self.worker is not None:
-                self.worker.channel.cut()
+                self.worker.cut()
 
     @property
     def fresh(self) -> bool:
         """Its worker was given a chunk and has not brought a result yet, ever: it is still starting."""
         return not self.worked and bool(self._flying)
-
-    def pid(self) -> int | None:
-        worker = self.worker
-        return None if worker is None else worker.pid
 
     def stack(self) -> str:
         """Where the worker is; the lock keeps its descriptors from being closed meanwhile."""
@@ -98,14 +85,14 @@ class Lane:
             except IndexError:
                 task = None
             doing = "waiting for work" if task is None else f"working on {rows_of(task.chunk)}"
-            return f"{self.name} (process {self.worker.pid}), {doing}:\n{self.worker.stack()}"
+            return f"{self.name} ({self.worker.place}), {doing}:\n{self.worker.stack()}"
 
     # ---- the thread ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
         error: BaseException | None = None
         try:
-            while self._fill() or self._flying:
+            while self._comes_up() and (self._fill() or self._flying):
                 if self._flying:
                     self._deliver()
         except (OSError, ResourceError) as refused:  # no new worker can be started
@@ -119,9 +106,19 @@ class Lane:
             self._retire()
             self.crew.lane_ends(self, error)
 
+    def _comes_up(self) -> bool:
+        """Wait until the worker can work: it takes no chunk before. False when nobody waits for it any more."""
+        while not self._up:
+            if self.worker is None or self.crew.closed or self.crew.failure is not None:
+                return False
+            self._up = self.worker.ready(LOOK)
+            if not self._up and self.worker.ended():
+                self._replace(head_ran=False)
+        return True
+
     def _fill(self) -> bool:
         """Give the worker what it may have; False when the executor is closing and nothing is left to do."""
-        while len(self._flying) < DEPTH and not self._sentinel:
+        while self._up and len(self._flying) < DEPTH and not self._sentinel:
             if not self._flying:
                 self.waiting = True
                 job = self.crew.queue.get()
@@ -148,13 +145,13 @@ class Lane:
         assert self.worker is not None
         assert job.task.chunk is not None
         try:
-            copied = self.worker.channel.copy(pack(job.task.chunk, b"", self.worker.objects))
+            copied = self.worker.copy(job.task.chunk)
         except Exception as error:  # the chunk's own fault, or no memory: the worker is not concerned
             job.task.finish(None, error)
             return
         self._flying.append(job)
         try:
-            self.worker.channel.post(CHUNK, copied)
+            self.worker.post(copied)
         except OSError:
             self._replace(head_ran=len(self._flying) > 1)
 
@@ -163,36 +160,29 @@ class Lane:
         assert self.worker is not None
         began = time.perf_counter()
         try:
-            message = self._receive(self.worker)
+            answer = self._receive(self.worker)
         except (ResourceError, ValueError) as error:  # its memory cannot be mapped here: start afresh
             self._flying.popleft().task.finish(None, error)
             self._replace(head_ran=False)
             return
-        if message is None:
+        if answer is None:
             self._replace(head_ran=True)
             return
         self._seconds += 0.25 * (time.perf_counter() - began - self._seconds)
-        kind, data = message
-        if kind == UNLOADABLE:
-            self.crew.fail(unpack_error(data, self.worker.objects))
+        if answer.unloadable:
+            assert answer.error is not None
+            self.crew.fail(answer.error)
             self._replace(head_ran=False)
             return
         task = self._flying.popleft().task
         self.crew.succeeded()
         self.worked = True
-        try:
-            if kind == RESULT:
-                chunk, extra = unpack(data, self.worker.objects)
-                task.finish((chunk, flat_loads(self.worker.objects, extra)))
-            else:
-                task.finish(None, unpack_error(data, self.worker.objects))
-        except Exception as error:
-            task.finish(None, error)
+        task.finish(answer.result, answer.error)
 
-    def _receive(self, worker: WorkerProcess) -> Message | None:
+    def _receive(self, worker: Worker) -> Answer | None:
         while True:
             try:
-                return worker.channel.receive(LOOK)
+                return worker.receive(LOOK)
             except TimeoutError:
                 if worker.ended():
                     return None
@@ -205,14 +195,14 @@ class Lane:
         crew = self.crew
         with crew.lock:
             worker, self.worker = self.worker, None
-        code = worker.finish()
-        death = how_it_ended(code)
+        self._up = False
+        known, death = worker.bury()
         jobs = list(self._flying)
         self._flying.clear()
-        if jobs and head_ran and code is not None and not crew.closed:
+        if jobs and head_ran and known and not crew.closed:
             head = jobs[0]
             head.deaths.append(death)
-            if len(head.deaths) >= STRIKES:
+            if len(head.deaths) >= crew.launcher.strikes:
                 head.task.finish(None, self._verdict(head))
                 jobs.pop(0)
         for job in jobs:
@@ -228,7 +218,7 @@ class Lane:
         with crew.lock:
             self.worker = fresh
             if self._closing():  # it was asked before we had it
-                fresh.channel.hang_up()
+                fresh.hang_up()
 
     def _closing(self) -> bool:
         return self.crew.closed  # another thread may have closed since the last look
@@ -238,7 +228,7 @@ class Lane:
         rows = rows_of(job.task.chunk)
         ids = [] if job.task.chunk is None else [int(i) for i in job.task.chunk.ids[:8]]
         return WorkerDied(
-            f"{len(job.deaths)} worker processes running {self.crew.runner.describe()} on the same {rows} "
+            f"{len(job.deaths)} {self.crew.launcher.workers} running {self.crew.runner.describe()} on the same {rows} "
             f"(ids {', '.join(map(str, ids))}{' ...' if len(ids) == 8 else ''}) each {ends}"
         )
 
@@ -247,9 +237,9 @@ class Lane:
         worker = self.worker
         if worker is None:
             return
-        worker.channel.hang_up()
+        worker.hang_up()
         if self.crew.failure is not None and not self.crew.closed:
-            worker.signal(signal.SIGTERM)  # nobody may come to close
+            worker.terminate()  # nobody may come to close
         try:
             while self._receive(worker) is not None:
                 pass
@@ -257,32 +247,4 @@ class Lane:
             pass
         with self.crew.lock:
             self.worker = None
-        worker.finish()
-
-
-_HINTS = {
-    signal.SIGKILL: "often the out-of-memory killer: use fewer workers, smaller batches or max_rowsize",
-    signal.SIGSEGV: "a crash in native code",
-    signal.SIGABRT: "native code gave up",
-    signal.SIGBUS: "a mapped file shrank, or the memory for it ran out",
-    signal.SIGILL: "native code built for another processor",
-    signal.SIGFPE: "an arithmetic fault in native code",
-}
-
-
-def how_it_ended(code: int | None) -> str:
-    """An exit code in words.
-
-    >>> how_it_ended(3)
-    'exited with status 3 (does user code call sys.exit or os._exit?)'
-    """
-    if code is None:
-        return "vanished"
-    if code >= 0:
-        return f"exited with status {code} (does user code call sys.exit or os._exit?)"
-    try:
-        number = signal.Signals(-code)
-    except ValueError:
-        return f"was killed by signal {-code}"
-    hint = _HINTS.get(number)
-    return f"was killed by {number.name}" + (f" ({hint})" if hint else "")
+        worker.bury()

@@ -17,14 +17,17 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from millrace.core.chunk import Chunk
 from millrace.core.errors import ArgumentValueError, ResourceError
 from millrace.data.engine import budget
 from millrace.data.engine.transport.channel import Channel, pair
-from millrace.data.engine.transport.pack import Objects
+from millrace.data.engine.transport.pack import Objects, pack, unpack
 
 from . import forkserver, kit, worker
 from .base import Runner
-from .objects import ByReference, ByValue
+from .crew import Answer
+from .objects import ByReference, ByValue, flat_loads
+from .remote import unpack_error
 
 __all__ = ["METHODS", "Launcher", "WorkerProcess", "limits"]
 
@@ -42,12 +45,51 @@ class WorkerProcess:
 
     def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: Objects) -> None:
         self.pid, self.objects = pid, objects
+        self.place = f"process {pid}"
         self.channel = Channel(sock)
         self._stacks = stacks
         self._reap = reap
         self._lock = threading.Lock()
         self._gone = False
         _all.add(self)
+
+    def ready(self, timeout: float) -> bool:
+        """At once: a chunk waits in its socket while it starts."""
+        return True
+
+    def copy(self, chunk: Chunk) -> Any:
+        return self.channel.copy(pack(chunk, b"", self.objects))
+
+    def post(self, copied: Any) -> None:
+        self.channel.post(worker.CHUNK, copied)
+
+    def receive(self, timeout: float) -> Answer | None:
+        message = self.channel.receive(timeout)
+        if message is None:
+            return None
+        kind, data = message
+        del message
+        if kind == worker.UNLOADABLE:
+            return Answer(None, unpack_error(data, self.objects), unloadable=True)
+        try:
+            if kind == worker.RESULT:
+                chunk, extra = unpack(data, self.objects)
+                return Answer((chunk, flat_loads(self.objects, extra)))
+            return Answer(None, unpack_error(data, self.objects))
+        except Exception as error:
+            return Answer(None, error)
+
+    def hang_up(self) -> None:
+        self.channel.hang_up()
+
+    def terminate(self) -> None:
+        self.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+
+    def cut(self) -> None:
+        self.channel.cut()
 
     def signal(self, number: int) -> None:
         """Send a signal, unless the process has been waited for: its number may belong to another by then."""
@@ -75,6 +117,10 @@ class WorkerProcess:
         self.channel.close()
         self._close_stacks()
         return code
+
+    def bury(self) -> tuple[bool, str]:
+        code = self.finish()
+        return code is not None, how_it_ended(code)
 
     def stack(self, patience: float = 1.0) -> str:
         """What the worker's threads do now, written by a signal handler that needs nobody's consent."""
@@ -120,6 +166,9 @@ os.register_at_fork(after_in_child=_after_fork)
 class Launcher:
     """Starts workers for one runner. Safe to use from several threads."""
 
+    workers = "worker processes"
+    strikes = 2
+
     def __init__(self, runner: Runner, method: str, adopt: Callable[[Any], None] | None = None) -> None:
         if method not in METHODS:
             raise ArgumentValueError(f"start method {method!r} is not one of {', '.join(METHODS)}")
@@ -131,6 +180,12 @@ class Launcher:
             forkserver.current()  # comes up while the runner is pickled
         if method != "fork":
             self._kit = kit.make_kit(runner)
+
+    def retired(self, number: int) -> None:
+        """Nothing is kept for a worker that has ended."""
+
+    def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
+        return limits(wanted, started, error)
 
     def start(self, name: str, number: int) -> WorkerProcess:
         """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
@@ -262,3 +317,31 @@ def limits(wanted: int, started: int, error: BaseException) -> ResourceError:
         f"{shown(resource.RLIMIT_NOFILE)}, of which this process holds {held}. "
         "Lower num_parallel_workers, raise the limit, or use python_multiprocessing=False."
     )
+
+
+_HINTS = {
+    signal.SIGKILL: "often the out-of-memory killer: use fewer workers, smaller batches or max_rowsize",
+    signal.SIGSEGV: "a crash in native code",
+    signal.SIGABRT: "native code gave up",
+    signal.SIGBUS: "a mapped file shrank, or the memory for it ran out",
+    signal.SIGILL: "native code built for another processor",
+    signal.SIGFPE: "an arithmetic fault in native code",
+}
+
+
+def how_it_ended(code: int | None) -> str:
+    """An exit code in words.
+
+    >>> how_it_ended(3)
+    'exited with status 3 (does user code call sys.exit or os._exit?)'
+    """
+    if code is None:
+        return "vanished"
+    if code >= 0:
+        return f"exited with status {code} (does user code call sys.exit or os._exit?)"
+    try:
+        number = signal.Signals(-code)
+    except ValueError:
+        return f"was killed by signal {-code}"
+    hint = _HINTS.get(number)
+    return f"was killed by {number.name}" + (f" ({hint})" if hint else "")

@@ -222,7 +222,8 @@ class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
 
 def _users_file(name: str, module: Any) -> str | None:
     """The file of a module that the user wrote; None for Python's, for installed ones, ours and ``__main__``."""
-    if name == "__main__" or not isinstance(module, types.ModuleType):
+    # Ray knows the script by a second name
+    if name in ("__main__", "__mp_main__") or not isinstance(module, types.ModuleType):
         return None
     file = vars(module).get("__file__")
     if not isinstance(file, str):

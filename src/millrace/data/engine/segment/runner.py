@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from millrace.core.args import UINT32_MAX
 from millrace.core.chunk import Chunk
@@ -59,8 +61,9 @@ class SegmentRunner:
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
         self.settings = settings.replace(debug_hooks=(), lender=None)
         self.names = [describe(op) for op in ops]
-        source = getattr(ops[0], "source", None)
-        self.where = None if source is None else source.where
+        self.source = getattr(ops[0], "source", None)
+        self.where = None if self.source is None else self.source.where
+        self.keeps_input = not any(op.user_code for op in ops)
         aligned = ops[0].addressable
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
         self._unchecked = None if aligned else ops
@@ -134,6 +137,15 @@ class SegmentRunner:
             schema = op.schema((schema,))
         self._unchecked = None
 
+    def paths(self) -> list[str]:
+        """What the source's arguments name here on disk, and the files of its first and last row."""
+        if self.source is None or not self.source.random_access:
+            return []
+        found = {path for value in self.source.arguments().values() for path in _paths_in(value)}
+        rows = self.source.size() or 0
+        ends = [self.source.where(row) for row in {0, rows - 1}] if rows else []
+        return sorted(found | {path for path in ends if path is not None and os.path.exists(path)})
+
     def describe(self) -> str:
         return " -> ".join(self.names)
 
@@ -142,3 +154,14 @@ class SegmentRunner:
             step.close()
         if self.fast is not None:
             self.fast.close()
+
+
+def _paths_in(value: Any) -> Iterator[str]:
+    """Names of files and folders that there are here; a text that names none is something else."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _paths_in(each)
+    elif isinstance(value, (str, os.PathLike)):
+        path = os.fspath(value)
+        if isinstance(path, str) and path and "\0" not in path and os.path.exists(path):
+            yield path

@@ -26,7 +26,7 @@ from millrace.core.errors import DataError, FormatError
 
 from .slab import Bytes8
 
-__all__ = ["ALIGN", "Objects", "Packed", "pack", "unpack"]
+__all__ = ["ALIGN", "ByteSource", "Objects", "Packed", "pack", "read_from", "unpack"]
 
 ALIGN = 64
 # Values of a ragged column lie closer: a thousand short texts must not take a cache line each.
@@ -57,10 +57,10 @@ class Objects(Protocol):
 class Packed:
     """A chunk laid out but not yet copied: ask ``size``, find room, then :meth:`write`."""
 
-    __slots__ = ("_head", "_parts", "size")
+    __slots__ = ("head", "parts", "size")
 
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
-        self._head, self._parts, self.size = head, parts, size
+        self.head, self.parts, self.size = head, parts, size
 
     def whole(self) -> Bytes8:
         """All of it in one run of memory."""
@@ -70,11 +70,11 @@ class Packed:
 
     def buffers(self) -> list[Any]:
         """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
-        if len(self._parts) > MOST_PIECES or self.size < SMALL:
+        if len(self.parts) > MOST_PIECES or self.size < SMALL:
             return [self.whole()]
-        pieces: list[Any] = [self._head]
-        at = len(self._head)
-        for offset, part in self._parts:
+        pieces: list[Any] = [self.head]
+        at = len(self.head)
+        for offset, part in self.parts:
             if offset > at:
                 pieces.append(bytes(offset - at))
             flat = part
@@ -87,8 +87,8 @@ class Packed:
         return pieces
 
     def write(self, out: Bytes8) -> None:
-        out[: len(self._head)] = np.frombuffer(self._head, np.uint8)
-        for offset, part in self._parts:
+        out[: len(self.head)] = np.frombuffer(self.head, np.uint8)
+        for offset, part in self.parts:
             if isinstance(part, np.ndarray):
                 target: npt.NDArray[Any] = np.ndarray(part.shape, part.dtype, buffer=out, offset=offset)
                 target[...] = part
@@ -197,13 +197,17 @@ def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
 
 def unpack(data: Bytes8, objects: Objects | None = None) -> tuple[Chunk, bytes]:
     """The chunk and the extra bytes. Large columns are views of ``data`` and keep it alive."""
+    return read_from(data, ByteSource(data), objects)
+
+
+def read_from(head: Bytes8, source: ByteSource, objects: Objects | None) -> tuple[Chunk, bytes]:
+    """The same from bytes that may lie in several places; ``head`` are those at the beginning."""
     try:
-        magic, length = _PREFIX.unpack_from(data.data, 0)
-        if magic != _MAGIC or _PREFIX.size + length > data.size:
+        magic, length = _PREFIX.unpack_from(head.data, 0)
+        if magic != _MAGIC or _PREFIX.size + length > head.size:
             raise ValueError("it does not begin like a chunk")
-        header = json.loads(bytes(data[_PREFIX.size : _PREFIX.size + length]))
-        base = -(-(_PREFIX.size + length) // ALIGN) * ALIGN
-        source = _Source(data, base)
+        header = json.loads(bytes(head[_PREFIX.size : _PREFIX.size + length]))
+        source.base = -(-(_PREFIX.size + length) // ALIGN) * ALIGN
         rows = header["n"]
         columns: dict[str, Column] = {}
         for entry in header["columns"]:
@@ -216,18 +220,18 @@ def unpack(data: Bytes8, objects: Objects | None = None) -> tuple[Chunk, bytes]:
         extra = bytes(source.raw(*header["extra"]))
         return Chunk(columns, ids, origin, header["epoch"], header["start"]), extra
     except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
-        raise FormatError(f"a packed chunk of {data.size} bytes is damaged: {error}") from error
+        raise FormatError(f"a packed chunk of {source.size} bytes is damaged: {error}") from error
 
 
-class _Source:
-    """Reads parts, and refuses any that would lie outside."""
+class ByteSource:
+    """Reads parts, and refuses any that would lie outside. ``base`` is where the header ends."""
 
-    def __init__(self, data: Bytes8, base: int) -> None:
-        self.data, self.base = data, base
+    def __init__(self, data: Bytes8) -> None:
+        self.data, self.base, self.size = data, 0, data.size
 
     def raw(self, offset: int, size: int) -> Bytes8:
         start = self.base + offset
-        if offset < 0 or size < 0 or (size and start + size > self.data.size):
+        if offset < 0 or size < 0 or (size and start + size > self.size):
             raise ValueError(f"{size} bytes at {start} lie outside")
         return self.data[start : start + size]
 
@@ -239,8 +243,7 @@ class _Source:
             count *= length
         if not count:
             return np.empty(shape, dtype)
-        self.raw(offset, count * dtype.itemsize)
-        return np.ndarray(shape, dtype, buffer=self.data, offset=self.base + offset)
+        return np.ndarray(shape, dtype, buffer=self.raw(offset, count * dtype.itemsize))
 
 
 def _raw_type(text: str) -> np.dtype[Any]:
@@ -250,7 +253,7 @@ def _raw_type(text: str) -> np.dtype[Any]:
     return dtype
 
 
-def _unpack_column(source: _Source, entry: list[Any], rows: int, objects: Objects | None) -> Column:
+def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Objects | None) -> Column:
     kind = entry[1]
     if kind == "dense":
         _, _, dtype, shape, offset = entry
@@ -286,7 +289,9 @@ def _unpack_column(source: _Source, entry: list[Any], rows: int, objects: Object
     raise ValueError(f"a column of kind {kind!r} is not accepted here")
 
 
-def _unpack_texts(source: _Source, size: int, at: int, inside: list[int], outside: list[int] | None) -> Texts:
+def _unpack_texts(
+    source: ByteSource, size: int, at: int, inside: list[int], outside: list[int] | None
+) -> Texts:
     data = source.array(np.dtype(np.uint8), [size], at).copy()
     offsets = _offsets(source, inside, size)
     data.tobytes().decode()  # a ValueError where it is not UTF-8
@@ -296,7 +301,7 @@ def _unpack_texts(source: _Source, size: int, at: int, inside: list[int], outsid
     return Texts(data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1))
 
 
-def _offsets(source: _Source, place: list[int], end: int) -> npt.NDArray[np.int64]:
+def _offsets(source: ByteSource, place: list[int], end: int) -> npt.NDArray[np.int64]:
     """Offsets that begin at 0, never go back, and end where they must."""
     count, at = place
     found = source.array(np.dtype(np.int64), [count], at).copy()
@@ -306,7 +311,7 @@ def _offsets(source: _Source, place: list[int], end: int) -> npt.NDArray[np.int6
 
 
 def _unpack_ragged(
-    source: _Source, rows: int, table: list[np.dtype[Any]], first: int, meta: list[int]
+    source: ByteSource, rows: int, table: list[np.dtype[Any]], first: int, meta: list[int]
 ) -> list[Any]:
     column: list[Any] = []
     at, offset = 0, first

@@ -136,7 +136,8 @@ def _aligns(group: Group, batch: Batch, settings: Settings) -> bool:
     if not _agree(group.ops, batch):
         return False
     both = [*group.ops, batch]
-    return not group.heavy or (_spreads(both, settings) and batch.fixed_size <= MOST_ROWS)
+    leaves = _spreads(both, settings) or _was_sent(settings)
+    return not group.heavy or (leaves and batch.fixed_size <= MOST_ROWS)
 
 
 def _parts(group: Group, settings: Settings) -> bool:
@@ -228,6 +229,13 @@ def _spreads(ops: list[Node], settings: Settings) -> bool:
     if not isinstance(first, Read) or not first.source.reopens or not _is_ours(ops):
         return False
     return _is_worth_processes(first, ops, settings)
+
+
+def _was_sent(settings: Settings) -> bool:
+    """Whether the user said where to run, and that is not in this process: rows shall cross once, as batches."""
+    if settings.debug_mode or settings.executor is None:
+        return False
+    return not traits_of(settings.executor).shares_memory
 
 
 def _is_ours(ops: list[Node]) -> bool:
