@@ -27,8 +27,8 @@ METRICS = (
 NOTE = (
     "The data lie in memory as arrays and come through a dataset of their own library, batched, not shuffled. "
     "`Model.train` is called with no callback; the better of two epochs counts. The bare loop is the same step called "
-    "for each batch of the same dataset. Both are taken in turns in one process, a tenth of the rows at a time, and the "
-    "best of each counts: whole epochs on shared cores differ from one another by more than the two do. The first "
+    "for each batch of the same dataset. Both are taken in turns in one process, a tenth of the rows at a time, and "
+    "the best of each counts: whole epochs on shared cores differ from one another by more than the two do. The first "
     "step, which records, is left out."
 )
 BARS = (

@@ -300,3 +300,66 @@ def a_model_trains():
         return [0.0], net
 
     close(trained_by_model(True), trained_by_model(False))
+
+
+def adaptively_added(a, b):
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    along = (a * b).sum()
+    return (1 - along / (2 * (a * a).sum())) * a + (1 - along / (2 * (b * b).sum())) * b
+
+
+@check
+def adaptive_sums_of_gradients_and_of_changes():
+    drawn = np.random.RandomState(1).randn(2, 5, 3).astype(np.float32)
+    single = np.array([[1.0], [3.0]], np.float32)
+    wanted = adaptively_added(*drawn)
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        context(mode, parallel_mode="data_parallel")
+        for kind in (nn.AdaSumByGradWrapCell, nn.AdaSumByDeltaWeightWrapCell):
+            weights = [Parameter(Tensor(np.ones((5, 3), np.float32)), "a"), Parameter(Tensor([1.0]), "b")]
+            optimizer = kind(Momentum(weights, 0.5, 0.9))
+            for _ in range(2):
+                optimizer((Tensor(drawn[get_rank()]), Tensor(single[get_rank()])))
+            # the same gradients twice, with momentum: 1 and 1.9 times
+            np.testing.assert_allclose(weights[0].asnumpy(), 1 - 0.5 * 2.9 * wanted, atol=1e-5)
+            np.testing.assert_allclose(weights[1].asnumpy(), [1 - 0.5 * 2.9 * 2], atol=1e-5)
+            both = ops.AllGather()(weights[0]).asnumpy()
+            np.testing.assert_array_equal(both[:5], both[5:])
+    context()
+
+
+@check
+def a_step_leaves_adaptive_sums_to_the_optimizer():
+    context(parallel_mode="data_parallel", gradients_mean=True)
+    ms.set_seed(5)
+    net = nn.Dense(6, 3)
+    before = net.weight.asnumpy().copy()
+    x, _ = next(batches(Mlp))
+    loss = nn.WithLossCell(net, nn.MSELoss())
+    rows = Tensor(mine(x))
+    gradient = ms.grad(loss, None, net.weight)(rows, rows[:, :3])
+    parts = ops.AllGather()(gradient).asnumpy().reshape(2, 3, 6)
+    step = nn.TrainOneStepCell(loss, nn.AdaSumByGradWrapCell(nn.SGD(net.trainable_params(), 0.1))).set_train()
+    assert not step.reducer_flag
+    Model(step).train(1, [(rows, rows[:, :3])])
+    np.testing.assert_allclose(net.weight.asnumpy(), before - 0.1 * adaptively_added(*parts), atol=1e-5)
+    context()
+
+
+@check
+def second_order_steps_share_what_they_saw():
+    rates = Tensor(np.array([0.1, 0.1], np.float32))
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        context(mode, parallel_mode="data_parallel", gradients_mean=True)
+        ms.set_seed(5)
+        net = nn.Dense(6, 3)
+        optimizer = nn.thor(net, rates, rates, 0.9, batch_size=BATCH, frequency=2)
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
+        for x, _ in batches(Mlp):
+            step(Tensor(mine(x)), Tensor(mine(x)[:, :3]))
+        for value in (net.weight, optimizer.matrix_a[0], optimizer.matrix_g[0]):
+            both = ops.AllGather()(value).asnumpy()
+            np.testing.assert_array_equal(*np.split(both, 2))
+        seen = ops.AllGather()(net.matrix_a).asnumpy()
+        assert np.any(seen[:6] != seen[6:])  # each saw its own rows
+    context()

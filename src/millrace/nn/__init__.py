@@ -41,6 +41,10 @@ from millrace.nn.activation_shaped import (
     Softmin,
     Threshold,
 )
+from millrace.nn.adasum import (
+    AdaSumByDeltaWeightWrapCell,
+    AdaSumByGradWrapCell,
+)
 from millrace.nn.arrays import (
     SparseTensorDenseMatmul,
     SparseToDense,
@@ -327,6 +331,8 @@ __all__ = [
     "Accuracy",
     "AdaFactor",
     "AdaMax",
+    "AdaSumByDeltaWeightWrapCell",
+    "AdaSumByGradWrapCell",
     "Adadelta",
     "Adagrad",
     "Adam",

@@ -182,7 +182,9 @@ class TrainOneStepCell(Cell):
         self.sens = 1.0 if sens is None else sens
         self.sense_flag = sens is not None
         self.return_grad = return_grad
-        self.reducer_flag = parallel_context.reduces_gradients()
+        # an optimizer that puts gradients together by itself is given those of this process
+        itself = getattr(optimizer, "sums_gradients", False)
+        self.reducer_flag = parallel_context.reduces_gradients() and not itself
         # the gradients of other processes are added here
         self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
         self._alike = not parallel_context.get_auto_parallel_context("parameter_broadcast")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from millrace.core.errors import OperationError
+from millrace.core.protobuf import field, varint
 from millrace.core.tensor import Tensor
+from millrace.tensor.context import get_context
 from millrace.tensor.storage import leaving
 
 from .primitive import Primitive
@@ -19,6 +23,9 @@ __all__ = ["Assert", "Print", "print_"]
 class Print(Primitive):
     """Prints values, each on a line of its own, tensors with their shape and type; every time, also in graph mode.
 
+    With ``set_context(print_file_path=...)`` values go into that file, and no longer to the screen;
+    ``millrace.parse_print`` reads it.
+
     >>> Print()("loss", 3)
     loss
     3
@@ -30,9 +37,26 @@ class Print(Primitive):
     def __call__(self, *args: Any) -> None:
         for told in leaving:
             told("what is printed")
+        path = get_context("print_file_path")
+        if path:
+            with open(path, "ab") as file:
+                file.write(b"".join(map(_message, args)))
+            return
         sys.stdout.write(
             "".join(f"{arg!r}\n" if isinstance(arg, (Tensor, tuple)) else f"{arg}\n" for arg in args)
         )
+
+
+def _message(value: Any) -> bytes:
+    """A value as MindSpore's files of printed values have it: a text, or shape, type and elements."""
+    if isinstance(value, (bool, int, float)):
+        value = Tensor(value)
+    if not isinstance(value, Tensor):
+        return field(1, field(1, str(value).encode()))
+    array = np.ascontiguousarray(value.asnumpy())
+    shape = b"".join(b"\x08" + varint(length) for length in value.shape)
+    tensor = shape + field(2, str(value.dtype).encode()) + field(3, array.tobytes())
+    return field(1, field(2, tensor))
 
 
 @public("ops")

@@ -7,6 +7,7 @@ notice says once that they change nothing.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,6 +89,7 @@ _DEFAULTS: dict[str, Any] = {
 _ACTS = {
     "mode", "device_target", "device_id", "deterministic", "save_graphs", "save_graphs_path", "jit_level", "jit_config",
     "jit_syntax_level", "runtime_num_threads", "max_device_memory", "pynative_synchronize", "max_call_depth",
+    "print_file_path",
 }  # fmt: skip
 
 
@@ -121,6 +123,8 @@ def set_context(**kwargs: Any) -> None:
             _check_device_id(value, kwargs.get("device_id", _context.values["device_id"]))
         elif name == "device_id":
             _check_device_id(_context.values["device_target"], value)
+        elif name == "print_file_path" and value:
+            value = _free_name(value)
         if name not in _ACTS and value != _DEFAULTS[name] and name not in _context.said:
             _context.said.add(name)
             logger.info("set_context(%s=...) is kept and changes nothing here", name)
@@ -156,6 +160,16 @@ def _check(name: str, value: Any) -> None:
         raise ArgumentTypeError(
             f"For 'jit_syntax_level', type should be int and in [STRICT, COMPATIBLE, LAX], but got {value}."
         )
+
+
+def _free_name(path: str) -> str:
+    """Where to print to: a file that is there already is left alone, and the time is put behind the name."""
+    full = os.path.realpath(path)
+    if os.path.isdir(full):
+        raise IsADirectoryError(
+            f"For 'context.set_context', the argument 'print_file_path' should be file path, but got directory {path}."
+        )
+    return f"{full}.{int(time.time())}" if os.path.exists(full) else full
 
 
 def _available(target: str) -> str:

@@ -67,6 +67,7 @@ _PLACES = {
     ),
     "millrace.train.dataset_helper": ("DatasetHelper", "connect_network_with_dataset", "data_sink"),
     "millrace.train.exporting": ("export", "load"),
+    "millrace.train.printed": ("parse_print",),
     "millrace.train.mixed_precision.managers": (
         "DynamicLossScaleManager",
         "FixedLossScaleManager",

@@ -21,7 +21,7 @@ from .entries import KINDS, TEXT, Entry, raw
 from .files import Draft
 from .wire import CHUNK, CRC_BYTES, CRC_MARK, Damage, Record
 
-__all__ = ["contents", "records", "text_of", "to_numpy", "to_torch", "total", "write"]
+__all__ = ["check", "contents", "records", "text_of", "to_numpy", "to_torch", "total", "write"]
 
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -145,11 +145,12 @@ def records(buffer: Any) -> Iterator[Record]:
     """The values of a file, chunks joined; their lengths fit their shapes."""
     for record in wire.join(wire.scan(buffer)):
         for each in record.parts or [record]:
-            _check(each, inside=bool(record.parts))
+            check(each, inside=bool(record.parts))
         yield record
 
 
-def _check(record: Record, inside: bool) -> None:
+def check(record: Record, inside: bool = False) -> None:
+    """Hold the length of a value against its shape and type."""
     if record.kind == TEXT:
         if record.nbytes % 4:
             raise Damage(

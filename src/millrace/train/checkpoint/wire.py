@@ -10,7 +10,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CHUNK", "CRC_BYTES", "CRC_MARK", "Damage", "Record", "head", "join", "scan"]
+from millrace.core.protobuf import field, varint
+
+__all__ = ["CHUNK", "CRC_BYTES", "CRC_MARK", "Damage", "Record", "head", "join", "printed", "scan"]
 
 # MindSpore cuts what is longer into several messages of the same name, so that no message comes near 2 GB.
 CHUNK = 512 << 20
@@ -113,23 +115,10 @@ def head(name: str, kind: str, dims: tuple[int, ...], count: int) -> bytes:
     '0a 2c 0a 01 77 12 27 08 02 08 03 12 07 46 6c 6f 61 74 33 32 1a 18'
     """
     tensor = (
-        b"".join(b"\x08" + _number(dim) for dim in dims) + _field(2, kind.encode()) + b"\x1a" + _number(count)
+        b"".join(b"\x08" + varint(dim) for dim in dims) + field(2, kind.encode()) + b"\x1a" + varint(count)
     )
-    tagged = _field(1, name.encode()) + b"\x12" + _number(len(tensor) + count) + tensor
-    return b"\x0a" + _number(len(tagged) + count) + tagged
-
-
-def _number(value: int) -> bytes:
-    made = bytearray()
-    while value > 127:
-        made.append(value & 127 | 128)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return bytes([number << 3 | _BYTES]) + _number(len(content)) + content
+    tagged = field(1, name.encode()) + b"\x12" + varint(len(tensor) + count) + tensor
+    return b"\x0a" + varint(len(tagged) + count) + tagged
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -211,6 +200,22 @@ def _value(buffer: Any, at: int, end: int, offset: int) -> Record:
         raise Damage("a value has no name", offset)
     found.name = name
     return found
+
+
+def printed(buffer: Any) -> Iterator[str | Record]:
+    """What was printed into a file, in order: texts and tensors. Such a file has messages without names."""
+    for number, wire, start, stop in _parts(buffer, 0, len(buffer), ""):
+        if number != 1 or wire != _BYTES:
+            continue
+        found: str | Record | None = None
+        for inner, kind, begin, end in _parts(buffer, start, stop, ""):
+            if kind == _BYTES and inner in (1, 2):
+                found = (
+                    _text(buffer, begin, end, "") if inner == 1 else _tensor(buffer, begin, end, "", start)
+                )
+        if found is None:
+            raise Damage("a message holds no value", start)
+        yield found
 
 
 def _table(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:

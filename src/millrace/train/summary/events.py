@@ -13,37 +13,25 @@ from typing import Any
 
 import numpy as np
 
+from millrace.core.protobuf import field, varint
+
 __all__ = ["event", "graph_event", "histogram", "image", "png", "scalar", "text", "version_event"]
 
 
-def _varint(value: int) -> bytes:
-    value &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+def _words(number: int, words: str) -> bytes:
+    return field(number, words.encode())
 
 
-def _bytes(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(data)) + data
+def _integer(number: int, value: int) -> bytes:
+    return varint(number << 3) + varint(value)
 
 
-def _words(field: int, words: str) -> bytes:
-    return _bytes(field, words.encode())
+def _double(number: int, value: float) -> bytes:
+    return varint(number << 3 | 1) + struct.pack("<d", value)
 
 
-def _integer(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _double(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 1) + struct.pack("<d", value)
-
-
-def _float(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 5) + struct.pack("<f", value)
+def _float(number: int, value: float) -> bytes:
+    return varint(number << 3 | 5) + struct.pack("<f", value)
 
 
 def version_event(wall_time: float) -> bytes:
@@ -53,16 +41,16 @@ def version_event(wall_time: float) -> bytes:
 
 def event(wall_time: float, step: int, values: Iterable[bytes]) -> bytes:
     """Some values of one step."""
-    return _double(1, wall_time) + _integer(2, step) + _bytes(5, b"".join(_bytes(1, each) for each in values))
+    return _double(1, wall_time) + _integer(2, step) + field(5, b"".join(field(1, each) for each in values))
 
 
 def graph_event(wall_time: float, nodes: Iterable[tuple[str, str, list[str]]]) -> bytes:
     """A graph: the name, the kind and the inputs of each node."""
     definition = b"".join(
-        _bytes(1, _words(1, name) + _words(2, kind) + b"".join(_words(3, each) for each in inputs))
+        field(1, _words(1, name) + _words(2, kind) + b"".join(_words(3, each) for each in inputs))
         for name, kind, inputs in nodes
     )
-    return _double(1, wall_time) + _bytes(4, definition)
+    return _double(1, wall_time) + field(4, definition)
 
 
 def scalar(tag: str, value: float) -> bytes:
@@ -72,17 +60,15 @@ def scalar(tag: str, value: float) -> bytes:
 
 def text(tag: str, words: str) -> bytes:
     """Some words."""
-    tensor = (
-        _integer(1, 7) + _bytes(2, _bytes(2, _integer(1, 1))) + _words(8, words)
-    )  # of strings, one of them
-    return _words(1, tag) + _bytes(8, tensor) + _bytes(9, _bytes(1, _words(1, "text")))
+    tensor = _integer(1, 7) + field(2, field(2, _integer(1, 1))) + _words(8, words)  # of strings, one of them
+    return _words(1, tag) + field(8, tensor) + field(9, field(1, _words(1, "text")))
 
 
 def image(tag: str, pixels: np.ndarray[Any, Any]) -> bytes:
     """A picture (height, width, colours) of uint8."""
     height, width, colours = pixels.shape
-    inner = _integer(1, height) + _integer(2, width) + _integer(3, colours) + _bytes(4, png(pixels))
-    return _words(1, tag) + _bytes(4, inner)
+    inner = _integer(1, height) + _integer(2, width) + _integer(3, colours) + field(4, png(pixels))
+    return _words(1, tag) + field(4, inner)
 
 
 def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
@@ -95,9 +81,9 @@ def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
     packed = [np.ascontiguousarray(each, "<f8").tobytes() for each in (edges[1:], counts)]
     inner = (
         _double(1, flat.min()) + _double(2, flat.max()) + _double(3, flat.size) + _double(4, flat.sum())
-        + _double(5, float(np.square(flat).sum())) + _bytes(6, packed[0]) + _bytes(7, packed[1])
+        + _double(5, float(np.square(flat).sum())) + field(6, packed[0]) + field(7, packed[1])
     )  # fmt: skip
-    return _words(1, tag) + _bytes(5, inner)
+    return _words(1, tag) + field(5, inner)
 
 
 def png(pixels: np.ndarray[Any, Any]) -> bytes:
