@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from millrace.core.errors import ArgumentValueError, SinkError
+from millrace.core.lending import Aligned
 from millrace.core.optional import require
 from millrace.core.tensor import Tensor
 from millrace.tensor.context import get_device
@@ -152,7 +153,9 @@ class DeviceIterator:
         self._names = list(dataset.get_col_names()) if as_dict else None
         self._leaf = _leaf(output)
         device = _device(device_target)
-        source = source_of(dataset, num_epochs, device, state)
+        # jax copies what does not begin on a border
+        lender = Aligned() if output == "jax" and device == "cpu" else None
+        source = source_of(dataset, num_epochs, device, state, lender)
         self._feed = Feed(source, epochs=num_epochs, device=device, states=True, at=state)
 
     def __iter__(self) -> Self:

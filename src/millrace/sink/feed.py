@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, Self, cast
 
 from millrace.core.errors import SinkEnded, SinkError, SinkStopped, StallError
+from millrace.core.lending import Lender
 from millrace.core.log import get_logger
 from millrace.core.settings import override
 from millrace.core.sinks import ChannelCounts, register
@@ -377,12 +378,14 @@ class _Move:
         return Item(sent, item.size)
 
 
-def source_of(dataset: Any, epochs: int, device: str, state: Any = None) -> Source:
+def source_of(
+    dataset: Any, epochs: int, device: str, state: Any = None, lender: Lender | None = None
+) -> Source:
     """The iterator of a dataset whose batches go to this device; a card does the last of the work on them.
 
-    Batches are put where the device fetches them from.
+    Batches are put where the device fetches them from, or into the memory of another lender.
     """
-    with override(lender=lender_for(device)):
+    with override(lender=lender or lender_for(device)):
         if device != "cpu" and hasattr(dataset, "_for_card"):
             return cast(Source, dataset._for_card(epochs, state))
         resume = {} if state is None else {"state": state}

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.core.device_workers import refusal, way
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
 
@@ -176,6 +177,8 @@ def _available(target: str) -> str:
     """A target that this process has; scripts written for Ascend run on what there is."""
     if target == "CPU":
         return target
+    if way() == "fork":
+        raise refusal("fork", "GPU", f"device_target={target!r}")
     import torch  # a script that only says "CPU" does not wait for it
 
     has_gpu = torch.cuda.is_available()

@@ -11,7 +11,7 @@ import torch
 from millrace.core.cores import available_cores
 from millrace.core.tensor import Tensor
 
-from . import modes
+from . import forked, modes  # noqa: F401  the guard stands as soon as anything can be computed
 from .context import get_context, get_device, listeners
 from .storage import wrap
 

@@ -21,6 +21,7 @@ from millrace.core.cgroup import cgroup_memory, memory_info
 from millrace.core.tensor import Tensor
 
 from .context import get_context, listeners
+from .holders import holders, lines_of
 from .places import is_ours, user_line
 from .private import out_of_memory
 
@@ -52,6 +53,11 @@ def describe_memory(error: BaseException, capped: int | None = None) -> list[str
             f"  cap: {_bytes(capped)} by set_memory(max_size=...), of which tensors hold "
             f"{_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
         )
+    if on_gpu:
+        held = holders(f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}")
+        if held:
+            lines.append("  processes that hold the card:")
+            lines += [f"    {line}" for line in lines_of(held)]
     found = largest(on_gpu)
     if found:
         lines.append("  the largest tensors:")

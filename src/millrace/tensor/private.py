@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 __all__ = [
+    "bad_fork",
     "below_autograd",
     "ctc_forward",
     "foreach",
@@ -17,6 +18,7 @@ __all__ = [
     "out_of_memory",
     "run_backward",
     "standard_gamma",
+    "stop_cuda",
 ]
 
 # The functions behind torch.add and its like, without a Python frame between.
@@ -103,3 +105,14 @@ def _one_by_one(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 foreach: Any = _Foreach()
+
+
+def bad_fork() -> bool:
+    """Whether this process was forked from one that had used the GPU."""
+    found: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    return found()
+
+
+def stop_cuda(refuse: Callable[[], None]) -> None:
+    """Have the first use of the GPU call this instead of the driver."""
+    torch.cuda._lazy_init = refuse

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millrace.core import settings
+from millrace.core.device_workers import check_independent
 from millrace.core.executors import DIRECT
 from millrace.core.log import get_logger
 from millrace.data.engine.driver import Run
@@ -128,6 +129,7 @@ class DatasetBase:
         self._session.runs, self._session.ran = [run], True
         if self._session.drawn_seed is None:
             self._session.drawn_seed = run.plan.seed
+        check_independent()
         watch.started(run)
         return run
 

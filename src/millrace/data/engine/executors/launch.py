@@ -264,7 +264,7 @@ class Launcher:
                     ours.close()
                     os.close(read)
                     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    worker.begin(theirs, write, self._runner, name, number)
+                    worker.begin(theirs, write, self._runner, name, number, how="fork")
                 finally:
                     os._exit(1)
         return pid, functools.partial(_wait, pid)

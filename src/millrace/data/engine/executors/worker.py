@@ -16,6 +16,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
+from millrace.core.device_workers import entered
 from millrace.core.errors import PlanError
 from millrace.core.log import keep_warnings
 from millrace.core.rng import unlike_others
@@ -47,13 +48,14 @@ def begin(
     name: str,
     number: int,
     *,
+    how: str,
     die_with: int | None = None,
 ) -> NoReturn:
     """Live as a worker and end. ``source`` is a kit's descriptor, or the runner itself after a plain fork."""
     status = 1
     try:
         _settle(sock, stacks, name, die_with)
-        _live(Channel(sock), source, number)
+        _live(Channel(sock), source, number, how)
         status = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -69,7 +71,7 @@ def begin(
 
 def spawned(sock: int, stacks: int, kit_fd: int, name: str, number: int) -> NoReturn:
     """The entry of a fresh interpreter."""
-    begin(socket.socket(fileno=sock), stacks, kit_fd, name, number)
+    begin(socket.socket(fileno=sock), stacks, kit_fd, name, number, how="spawn")
 
 
 def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -> None:
@@ -117,10 +119,11 @@ def _end_with_parent(sock: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _live(channel: Channel, source: int | Runner, number: int) -> None:
+def _live(channel: Channel, source: int | Runner, number: int, how: str) -> None:
     objects: Objects
     keep_warnings()
     try:
+        entered(how)
         if isinstance(source, int):
             objects = Home()
             kit.enter_world(kit.read_world(source))
