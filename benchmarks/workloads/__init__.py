@@ -49,6 +49,7 @@ NAMES = (
     "audio_filter",
     "cache_jpeg",
     "cache_small",
+    "autotune",
     "train_mlp",
     "train_lenet",
     "train_resnet18",

@@ -38,6 +38,8 @@ log = get_logger(__name__)
 
 # Batches that wait in each ring, unless their bytes are more than this.
 SLOTS, MOST_BYTES = 8, 256 << 20
+# The most that autotune makes of the first number; the bytes bound them in any case.
+MOST_SLOTS = 64
 # Seconds that a step waits before the log says what it waits for; get_send_info() says it at any time.
 PATIENCE = 30.0
 # Seconds that closing waits for a thread that is inside the pipeline's or the driver's code.
@@ -100,6 +102,9 @@ class Feed:
         host, ready = Ring(slots, most_bytes, clock), Ring(slots, most_bytes, clock)
         self._ring, self._host = ready, host if moved else None
         self._fed_by = getattr(source, "stats", None)
+        offer = getattr(source, "_offer", None)
+        if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
+            offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
         work = _Work(source, epochs, states, self.channel, host if moved else ready, clock)
         self._finite = epochs >= 0
         self._gate = work.gate
@@ -264,6 +269,17 @@ class Feed:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+class _Resize:
+    """Both rings of a feed, which it must not keep alive."""
+
+    def __init__(self, rings: list[Ring]) -> None:
+        self.rings = rings
+
+    def __call__(self, slots: int) -> None:
+        for ring in self.rings:
+            ring.resize(slots)
 
 
 class _Work:

@@ -44,6 +44,12 @@ class Ring:
     def __len__(self) -> int:
         return len(self._items)
 
+    def resize(self, slots: int) -> None:
+        """Hold up to so many from here on; what is in it stays."""
+        with self._room:
+            self.slots = slots
+            self._room.notify_all()
+
     @property
     def nbytes(self) -> int:
         """Bytes of the batches in it."""

@@ -241,7 +241,7 @@ class Run:
             self._chunk = None
             self.stats.end()
             if self.tuner is not None:
-                self.tuner.save()
+                self.tuner.finish()
             _live.discard(self)
             with within():
                 self.root.interrupt()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -156,6 +157,11 @@ class Iterator:
         from millrace.data.monitor.report import Report
 
         return Report(self._run)
+
+    def _offer(self, name: str, value: int, least: int, most: int, change: Callable[[int], None]) -> None:
+        """Somebody who holds batches ready behind this iterator lets autotune choose how many."""
+        if self._run.tuner is not None:
+            self._run.tuner.offer(name, "", value, least, most, change)
 
     def stop(self) -> None:
         """End the run now and release everything it holds; ``with`` does it at the end of its block.

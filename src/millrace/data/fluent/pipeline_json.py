@@ -40,7 +40,7 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
 
 
 def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | None = None) -> Dataset | None:
-    """A dataset from what serialize() gave; sources that hold Python objects cannot come back.
+    """A dataset from what serialize() gave, or autotune wrote; sources that hold Python objects cannot come back.
 
     >>> import millrace.dataset as ds
     >>> saved = ds.serialize(ds.RandomDataset(total_rows=6).batch(2))
@@ -51,6 +51,9 @@ def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | N
         return None
     if input_dict is None:
         input_dict = _load(str(json_filepath))
+    tree = input_dict.get("tree")
+    if isinstance(tree, dict) and "op_type" not in input_dict:  # what autotune wrote
+        input_dict = tree
     return _rebuild(input_dict)
 
 

@@ -33,6 +33,7 @@ def page(report: Report, plan: Plan, title: str) -> str:
         f"<header><h1>{escape(title)}</h1><small>{_when()}</small></header>",
         _verdict(report),
         _tiles(report),
+        _tuned(report),
         _over_time(report),
         _stages(report),
         _plans(report, plan),
@@ -47,6 +48,15 @@ def _style() -> str:
 
 def _when() -> str:
     return escape(f"{time.strftime('%Y-%m-%d %H:%M')} · Python {platform.python_version()}")
+
+
+def _tuned(report: Report) -> str:
+    """What autotune did, where it is on."""
+    if not report.tuned:
+        return ""
+    head, *lines = report.tuned
+    listed = "".join(f"<li>{escape(line.strip())}</li>" for line in lines)
+    return f'<section class="card"><h2>{escape(head[:1].upper() + head[1:])}</h2><ul>{listed}</ul></section>'
 
 
 # the verdict --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from millrace.data.plan.node import walk
 from .history import history_of
 from .model import window_of
 from .table import WIDTH, table
+from .tuned import tuning_lines
 from .verdict import Verdict, judge
 from .watched import Watched
 from .words import many, megabytes, per_second, seconds
@@ -71,6 +72,9 @@ class Report:
         # None unless a monitor looked at the run
         history = history_of(run)
         self.history: dict[str, Any] | None = None if history is None else history.to_dict()
+        # what autotune changed, and what that gained; None where it is off
+        self.tuning: dict[str, Any] | None = None if stats.tuning is None else stats.tuning.to_dict()
+        self._tuning = stats.tuning
         self._plan = run.plan
 
     @property
@@ -117,8 +121,9 @@ class Report:
     def __str__(self) -> str:
         held = f"held at most {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
         held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
+        tuned = tuning_lines(self._tuning, WIDTH)
         paragraph = textwrap.fill(self.bottleneck, WIDTH, break_long_words=False, break_on_hyphens=False)
-        return "\n".join([self.headline(), held, *table(self), paragraph])
+        return "\n".join([self.headline(), held, *table(self), *tuned, paragraph])
 
     __repr__ = __str__
 
@@ -127,6 +132,18 @@ class Report:
         inside = escape(self.to_html(), quote=True)
         style = "width:100%;height:640px;border:1px solid #8884;border-radius:8px"
         return f'<iframe title="Millrace report" style="{style}" srcdoc="{inside}"></iframe>'
+
+    @property
+    def tuned(self) -> list[str]:
+        """What autotune changed and gained, in lines; empty where it is off.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2, 3])
+        >>> _ = list(data.create_tuple_iterator(num_epochs=1))
+        >>> data.report().tuned
+        []
+        """
+        return tuning_lines(self._tuning, width=1000)
 
     def headline(self) -> str:
         """The run in one line.

@@ -72,8 +72,8 @@ class Lane:
 
     @property
     def fresh(self) -> bool:
-        """Its worker was given a chunk and has not brought a result yet, ever: it is still starting."""
-        return not self.worked and bool(self._flying)
+        """Its worker has work and has not brought a result yet, ever: it is still starting."""
+        return not self.worked and not (self.waiting and self.crew.queue.empty())
 
     def stack(self) -> str:
         """Where the worker is; the lock keeps its descriptors from being closed meanwhile."""

@@ -109,6 +109,11 @@ class SegmentStage(Stage):
         self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
 
     @property
+    def asked(self) -> bool:
+        """What it was asked for last is not in force yet."""
+        return self._wish is not None
+
+    @property
     def chunk_rows(self) -> int:
         """Rows per chunk now; 0 where they are not to be changed."""
         return self.up.rows if isinstance(self.up, IndexStage) and not self.node.place.fixed else 0

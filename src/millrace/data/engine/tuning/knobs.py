@@ -141,9 +141,14 @@ class Knobs:
             stage.retune(Wish(workers, values[f"{number}/ahead"], chunk))
 
     @property
-    def fresh(self) -> int:
-        """Workers that are still starting."""
-        return sum(stage.executor.fresh for stage in self.segments)
+    def starting(self) -> bool:
+        """Whether a stage has workers that are not up yet."""
+        return any(stage.executor.fresh for stage in self.segments)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a stage has not taken its numbers over yet."""
+        return any(stage.asked for stage in self.segments)
 
     # what was seen ---------------------------------------------------------------------------------
 

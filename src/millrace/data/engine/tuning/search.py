@@ -27,16 +27,21 @@ QUIET = 0.03
 GAIN, LOSS = 1.05, 0.97
 TRUST = 2.0
 MOST_DOUBT = 0.3
-# A gain that small deserves a second try before it is given up.
-PROMISING = 1.02
+# What did not gain is tried again when all else has been tried: another program may have had its moment.
 TRIES = 2
+# So much slower, and it is looked at once more before it is believed: something may have come between.
+DOUBTFUL = 0.8
 # Workers beyond what the consumer's own speed asks for: its steps are not all alike.
 MARGIN = 1.2
 # Workers that are busy for a smaller share of their time are not what is waited for; from the larger one on, nothing
 # that only lies ready would help.
 IDLE, SATURATED = 0.5, 0.9
+# Parts whose loads lie this close together hold the run back together.
+TIED = 0.8
 # After a reduction, workers should be busy for this share of their time.
 FULL = 0.75
+# Threads that use this much of one core may take turns at the GIL.
+TURNS = 0.6
 # Seconds that a chunk should take: its hand-over costs little, and no worker is waited for long.
 SHORT, LONG = 0.005, 0.05
 # The budget decides when it held back this share of the chunks; of its bytes, this share may be planned with.
@@ -82,6 +87,8 @@ class _Trial:
     before: Seen
     # fewer of something: it stays unless it costs
     gives_back: bool = False
+    # it looked bad once, and is looked at again
+    again: bool = False
 
 
 class Search:
@@ -98,8 +105,8 @@ class Search:
         self._base: Seen | None = None
         self._trial: _Trial | None = None
         self._guessed = known
-        # tries of a change that did not gain: (knob, from, to) -> how often
-        self._failed: dict[tuple[str, int, int], int] = {}
+        # how often changes were tried that did not gain
+        self._failed: dict[frozenset[tuple[str, tuple[int, int]]], int] = {}
         self._trims = False
         self._trimmed: set[str] = set()
         self._worse = 0
@@ -116,6 +123,9 @@ class Search:
             return None
         made = None
         if self._trial is not None:
+            if not self._trial.again and seen.gain_over(self._trial.before) < DOUBTFUL:
+                self._trial = dataclasses.replace(self._trial, again=True)
+                return None
             made = self._judge(self._trial, seen)
             self._trial = None
             if not made.kept:
@@ -136,15 +146,12 @@ class Search:
             kept = gain >= LOSS and seen.waiting <= max(QUIET, before.waiting + 1 - LOSS)
         else:
             kept = gain >= max(GAIN, 1 + doubt)
-        changes = {n: (self._kept[n], v) for n, v in trial.values.items() if v != self._kept[n]}
+        changes = self._changes(trial)
         if kept:
             self._kept, self._base = dict(trial.values), seen
             self._failed.clear()
         else:
-            # once is enough, unless it looked as if it might
-            count = 1 if 1 + doubt > gain >= PROMISING else TRIES
-            for name, (old, new) in changes.items():
-                self._failed[name, old, new] = self._failed.get((name, old, new), 0) + count
+            self._failed[frozenset(changes.items())] = self._failures(trial) + 1
         return Attempt(trial.why, changes, before, seen, kept)
 
     def _watch(self, seen: Seen) -> None:
@@ -169,11 +176,10 @@ class Search:
                 self._try(_Trial("a first guess from the seconds of a step", guess, seen))
                 return
         self._trims = self._trims or quiet
-        trials = () if self._trims else self._climbs(seen)
-        for trial in trials:
-            if self._fits(trial.values, seen) and not self._gave_up(trial):
-                self._try(trial)
-                return
+        trials = [] if self._trims else [t for t in self._climbs(seen) if self._is_open(t, seen)]
+        if trials:
+            self._try(min(trials, key=self._failures))  # the first of those that failed least
+            return
         self._trims = True
         for trial in self._cuts(seen):
             self._try(trial)
@@ -183,12 +189,14 @@ class Search:
     def _try(self, trial: _Trial) -> None:
         self._trial, self.values = trial, dict(trial.values)
 
-    def _gave_up(self, trial: _Trial) -> bool:
-        return any(
-            self._failed.get((name, self._kept[name], value), 0) >= TRIES
-            for name, value in trial.values.items()
-            if value != self._kept[name]
-        )
+    def _is_open(self, trial: _Trial, seen: Seen) -> bool:
+        return trial.values != self._kept and self._failures(trial) < TRIES and self._fits(trial.values, seen)
+
+    def _failures(self, trial: _Trial) -> int:
+        return self._failed.get(frozenset(self._changes(trial).items()), 0)
+
+    def _changes(self, trial: _Trial) -> dict[str, tuple[int, int]]:
+        return {n: (self._kept[n], v) for n, v in trial.values.items() if v != self._kept[n]}
 
     def _guess(self, seen: Seen) -> dict[str, int]:
         """Workers for the rate at which the consumer would not wait, or the most that cores and bytes allow."""
@@ -214,11 +222,18 @@ class Search:
         parts = seen.parts
         by_load = sorted(range(len(parts)), key=lambda i: _load(parts[i], seen), reverse=True)
         squeezed = any(part.refused > SQUEEZED for part in parts)
+        # parts that hold each other back gain nothing alone
+        tied = [i for i in by_load if _load(parts[i], seen) >= TIED * _load(parts[by_load[0]], seen)]
+        if len(tied) > 1 and not squeezed:
+            together = {
+                k.name: _within(k, _more(self.values[k.name]))
+                for k in self._of_kind(WORKERS)
+                if k.part in tied
+            }
+            yield _Trial("their workers are busy", self.values | together, seen)
         for i in () if squeezed else by_load:
             if _load(parts[i], seen) >= IDLE:
-                yield from self._set(
-                    WORKERS, i, lambda v: max(v + 1, v * 3 // 2), "its workers are busy", seen
-                )
+                yield from self._set(WORKERS, i, _more, "its workers are busy", seen)
         for i in by_load:
             took = parts[i].cost / parts[i].chunks if parts[i].chunks > 0 else 0.0
             if 0 < took < SHORT and not squeezed:
@@ -230,13 +245,16 @@ class Search:
                 more = functools.partial(_twice, least=parts[i].window if i >= 0 else 0)
                 yield from self._set(AHEAD, i, more, "it is waited for now and then", seen)
         for i in by_load:
-            if parts[i].turns and _load(parts[i], seen) >= IDLE:
+            if parts[i].turns and parts[i].cpu > TURNS * seen.seconds:
                 yield from self._set(WORKERS, i, lambda v: v // 2, "they may take turns at the GIL", seen)
 
     def _cuts(self, seen: Seen) -> Iterator[_Trial]:
         """Fewer workers where they have little to do."""
+        most = max((_load(part, seen) for part in seen.parts), default=0.0)
         for knob in self._of_kind(WORKERS):
             part, now = seen.parts[knob.part], self.values[knob.name]
+            if seen.waiting >= QUIET and _load(part, seen) > TIED * most:
+                continue  # it is what the consumer waits for
             fewer = max(knob.least, math.ceil(part.cost / seen.seconds / FULL))
             if knob.name not in self._trimmed and fewer < now and part.cost < FULL * now * seen.seconds:
                 self._trimmed.add(knob.name)
@@ -273,6 +291,10 @@ class Search:
 
 def _within(knob: Knob, value: int) -> int:
     return min(knob.most, max(knob.least, value))
+
+
+def _more(workers: int) -> int:
+    return max(workers + 1, workers * 3 // 2)
 
 
 def _twice(value: int, least: int) -> int:

@@ -37,7 +37,7 @@ RARELY = 4
 # After a change, what was under way comes out first: at least, and at most, so many steps. So many seconds are given to
 # worker processes that are starting: on a busy machine that takes a while, and slows down all others.
 LEAST_SETTLING, MOST_SETTLING = 2, 12
-STARTING = 20.0
+STARTING, TAKING_OVER = 60.0, 1.0
 
 
 class Tuner:
@@ -61,8 +61,8 @@ class Tuner:
         self._looks: list[Look] = []
         # the steps that were delivered when this measurement began
         self._began = 0
-        # what is left of settling: steps, and until when fresh workers are waited for
-        self._settling, self._until = WARM_UP, 0.0
+        # steps of settling that are left, and when stages were last asked for something
+        self._settling, self._asked = WARM_UP, 0.0
         self._lock = threading.Lock()
         self._load()
 
@@ -85,7 +85,10 @@ class Tuner:
         steps = now[0] - delivered
         if steps <= 0 or now[3] != epochs:
             return  # what a user does between two epochs is no step
-        if self._settling > 0 or self._waits_for_workers():
+        if self._waits_for_workers():
+            self._begin()
+            return
+        if self._settling > 0:
             self._settling -= steps
             self._begin()
             return
@@ -94,7 +97,15 @@ class Tuner:
             self._decide()
 
     def _waits_for_workers(self) -> bool:
-        return self._until > 0 and self.knobs.fresh > 0 and self._clock() < self._until
+        """Whether what was asked for is not there yet. A stage that is not asked for chunks takes nothing over."""
+        if not self._asked:
+            return False
+        passed = self._clock() - self._asked
+        if not (self.knobs.asked and passed < TAKING_OVER) and not (
+            self.knobs.starting and passed < STARTING
+        ):
+            self._asked = 0.0
+        return self._asked > 0
 
     def _begin(self) -> None:
         self._looks.clear()
@@ -115,15 +126,18 @@ class Tuner:
             if self._search is None:
                 self._search = self._first(1 / seen.seconds if seen.seconds else 0.0)
             search = self._search
-        was_settled = search.settled
+        was_settled, tried = search.settled, search.values != search.best
         attempt = search.see(seen)
-        self.record.rate = self._rows(1 / seen.seconds if seen.seconds else 0.0)
         if attempt is not None:
             self._note(attempt)
+        if not tried or (attempt is not None and attempt.kept):  # else these numbers are no result yet
+            self.record.rate = self._rows(1 / seen.seconds if seen.seconds else 0.0)
+        if was_settled and not search.settled:
+            self.record.settled_at = None
         if search.values != self.knobs.values:
             window = max((part.window / max(part.chunks, 1e-9) for part in seen.parts), default=0.0)
             self._settling = max(LEAST_SETTLING, min(MOST_SETTLING, round(window)))
-            self._until = self._clock() + STARTING
+            self._asked = self._clock()
             self.knobs.apply(search.values)
         elif search.settled and not was_settled:
             self._end_of_search()
@@ -188,6 +202,13 @@ class Tuner:
             return
         self._known, self.record.loaded = True, self.saved.path
         self.knobs.begin_with(found)
+
+    def finish(self) -> None:
+        """The run is over: what was being tried is no result."""
+        if self._search is not None:
+            for name, value in self._search.best.items():
+                self.knobs.settings[name].now = value
+        self.save()
 
     def save(self) -> None:
         """Write the numbers down, where a file was named and there is something to write."""

@@ -1,0 +1,143 @@
+"""Four pipelines with one worker and nothing ready ahead: how near does autotune come to numbers set by hand?"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import ready
+
+from . import Bar, Metric
+
+TITLE = "Autotune from bad settings"
+QUESTION = (
+    "1 worker and prefetch 1: the rate from step 200 on, as a share of the best rate with numbers set by hand"
+)
+NOTE = (
+    "Most of what a row costs is waiting (a disk, a network), so that two cores can show it. *JPEG*: 4 ms until the "
+    "file is there, then decoded and resized. *Reader*: a Python object whose rows take 4 ms, on 2 threads, the fewest "
+    "that say that it may be read by several. *Processes*: a Python function of 5 ms on worker processes. *Two maps*: "
+    "one of 4 ms on threads, one of 3 ms on processes. Batches of 8; JPEG and two maps feed a step of 4 ms, the others "
+    "a bare loop. By hand: 1, 2, 4, 8 and 16 workers (8 processes) with the usual prefetch, the best of them; steps 50 "
+    "to 150 are measured. Autotune: set_num_parallel_workers(1), set_prefetch_size(1), set_enable_autotune(True); "
+    "steps 200 to 300 are measured."
+)
+METRICS = (
+    Metric("missing", "missing to the best by hand", digits=2),
+    Metric("tuned_rows_per_s", "tuned rows/s", higher=True),
+    Metric("hand_rows_per_s", "best by hand, rows/s", higher=True),
+    Metric("bad_rows_per_s", "before, rows/s", higher=True),
+)
+BARS = (Bar("at least 90 % of the best by hand within 200 steps", "missing", below=0.1),)
+
+BATCH = 8
+ROWS = 1 << 20
+WORKERS = (1, 2, 4, 8, 16)
+# Steps that are measured by hand, and with autotune.
+BY_HAND, TUNED = (50, 150), (200, 300)
+QUICK = (2, 6)
+
+
+def waits(value: Any) -> Any:
+    time.sleep(0.004)
+    return value
+
+
+def in_worker(value: Any) -> Any:
+    time.sleep(0.003)
+    return value
+
+
+def slow_function(value: Any) -> Any:
+    time.sleep(0.005)
+    return value + sum(range(500)) * 0
+
+
+class Latency:
+    """Rows that come from far away."""
+
+    def __len__(self) -> int:
+        return ROWS
+
+    def __getitem__(self, index: int) -> tuple[Any]:
+        time.sleep(0.004)
+        return (np.full(16, index, np.float32),)
+
+
+def _numbers(ds: Any) -> Any:
+    return ds.NumpySlicesDataset({"x": np.arange(ROWS, dtype=np.float32)}, shuffle=False)
+
+
+def jpeg(ds: Any, workers: int) -> Any:
+    from millrace.dataset import vision
+
+    picture = np.random.default_rng(0).integers(0, 255, (96, 128, 3)).astype(np.uint8)
+    encoded = vision.encode_jpeg(picture)
+    data = ds.NumpySlicesDataset({"x": np.stack([encoded] * 64)}, shuffle=False).repeat(ROWS // 64)
+    return data.map([waits, vision.Decode(), vision.Resize((64, 64))], ["x"])
+
+
+def reader(ds: Any, workers: int) -> Any:
+    threads = {"num_parallel_workers": max(2, workers), "python_multiprocessing": False}
+    return ds.GeneratorDataset(Latency(), ["x"], shuffle=False, **threads)
+
+
+def processes(ds: Any, workers: int) -> Any:
+    few = min(8, workers)
+    return _numbers(ds).map(slow_function, ["x"], python_multiprocessing=True, num_parallel_workers=few)
+
+
+def two_maps(ds: Any, workers: int) -> Any:
+    few = min(8, workers)
+    data = _numbers(ds).map(waits, ["x"], num_parallel_workers=workers)
+    return data.map(in_worker, ["x"], python_multiprocessing=True, num_parallel_workers=few)
+
+
+def _rate(data: Any, step: float, part: tuple[int, int]) -> float:
+    """Rows per second between two steps."""
+    begin, end = part
+    began = 0.0
+    with data.batch(BATCH).create_tuple_iterator(num_epochs=1, output_numpy=True) as iterator:
+        for number, _ in enumerate(itertools.islice(iterator, end + 1)):
+            if number == begin:
+                began = time.perf_counter()
+            if step and number < end:
+                time.sleep(step)
+        took = time.perf_counter() - began
+    return (end - begin) * BATCH / took
+
+
+def measured(quick: bool, build: Callable[[Any, int], Any], step: float = 0.0) -> dict[str, Any]:
+    import millrace.dataset as ds
+
+    ready()
+    by_hand = {}
+    for workers in WORKERS[:2] if quick else WORKERS:
+        ds.config.set_num_parallel_workers(workers)
+        by_hand[workers] = _rate(build(ds, workers), step, QUICK if quick else BY_HAND)
+    ds.config.set_num_parallel_workers(1)
+    ds.config.set_prefetch_size(1)
+    ds.config.set_enable_autotune(True)
+    tuned = _rate(build(ds, 1), step, QUICK if quick else TUNED)
+    best = max(by_hand.values())
+    return {
+        "missing": max(0.0, 1 - tuned / best),
+        "tuned_rows_per_s": tuned,
+        "hand_rows_per_s": best,
+        "bad_rows_per_s": by_hand[1],
+    }
+
+
+VARIANTS = {
+    "millrace": {
+        "JPEG": functools.partial(measured, build=jpeg, step=0.004),
+        "reader": functools.partial(measured, build=reader),
+        "processes": functools.partial(measured, build=processes),
+        "two maps": functools.partial(measured, build=two_maps, step=0.004),
+    }
+}

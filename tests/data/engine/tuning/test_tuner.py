@@ -1,0 +1,176 @@
+"""The tuner in a run: what it counts, what it changes, what it says, and where it finds nothing to do."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millrace.dataset as ds
+from millrace.core import settings
+from millrace.core.stats import RunStats
+from millrace.data.engine.budget import Bytes
+from millrace.data.engine.tuning.seen import Look
+from millrace.data.engine.tuning.tuner import WARM_UP, Tuner
+
+
+def numbers(rows: int = 400) -> ds.Dataset:
+    return ds.NumpySlicesDataset({"x": np.arange(rows)}, shuffle=False)
+
+
+def played(tuner: Tuner, stats: RunStats, steps: int, wait: float, busy: float) -> None:
+    for _ in range(steps):
+        stats.delivered += 1
+        stats.consumer_wait += wait
+        stats.consumer_busy += busy
+        tuner.look()
+
+
+def test_steps_are_counted_and_pauses_between_epochs_are_not() -> None:
+    stats = RunStats()
+    tuner = Tuner(stats, Bytes(1 << 30, tight=False), [], [])
+    played(tuner, stats, WARM_UP, 5.0, 0.0)
+    played(tuner, stats, 3, 0.01, 0.002)
+    stats.epochs += 1
+    played(tuner, stats, 1, 0.01, 60.0)  # a user evaluates
+    played(tuner, stats, 2, 0.01, 0.002)
+    assert [(look.steps, round(look.wait, 9), round(look.busy, 9)) for look in tuner._looks] == [
+        (1, 0.01, 0.002)
+    ] * 5
+    assert isinstance(tuner._looks[0], Look)
+
+
+def test_the_interval_says_how_many_steps_are_measured() -> None:
+    for interval, steps in ((0, 8), (30, 30)):
+        stats = RunStats()
+        tuner = Tuner(stats, Bytes(1 << 30, tight=False), [], [], interval)
+        played(tuner, stats, WARM_UP + steps - 1, 0.01, 0.002)
+        assert tuner.record.first_rate == 0
+        played(tuner, stats, 1, 0.01, 0.002)
+        assert tuner.record is stats.tuning
+        assert tuner.record.first_rate == pytest.approx(1 / 0.012)
+
+
+class Waits:
+    """A row waits until so many others do, too, as if for a disk with as many heads."""
+
+    def __init__(self, heads: int) -> None:
+        self.barrier = threading.Barrier(heads)
+        self.parallel = False
+
+    def __call__(self, x: Any) -> Any:
+        if not self.parallel:
+            try:
+                self.barrier.wait(0.003)
+                self.parallel = True
+            except threading.BrokenBarrierError:
+                self.barrier.reset()
+        return x
+
+
+def test_workers_are_added_where_rows_wait(no_leaks: None) -> None:
+    """From one worker to two at least: nothing about how fast."""
+    settings.update(num_parallel_workers=1, prefetch_size=1, enable_autotune=True)
+    waits = Waits(2)
+    data = numbers(4000).map(waits, ["x"]).batch(4)
+    iterator = data.create_dict_iterator(num_epochs=1, output_numpy=True)
+    got = [row["x"].tolist() for row in iterator]
+    assert got == [list(range(i, i + 4)) for i in range(0, 4000, 4)]
+    report = data.report()
+    assert report.tuning is not None
+    assert waits.parallel  # two were in it at once: at least one attempt had a second worker
+    assert any(
+        change[1] == "workers" and change[3] > change[2]
+        for tried in report.tuning["tried"]
+        for change in tried["changes"]
+    )
+    assert "\nautotune: from " in str(report)
+    assert "<h2>Autotune: from " in report.to_html()
+    assert json.loads(json.dumps(report.to_dict()))["tuning"]["gain"] > 0
+
+
+def test_off_it_is_not_there() -> None:
+    data = numbers(20).batch(4)
+    list(data.create_dict_iterator(num_epochs=1))
+    assert data.report().tuning is None
+    assert "autotune" not in str(data.report())
+
+
+def test_where_all_runs_in_the_caller_nothing_is_tuned() -> None:
+    settings.update(executor="inline", enable_autotune=True)
+    data = numbers(20).batch(4)
+    list(data.create_dict_iterator(num_epochs=1))
+    assert data.report().tuning is None
+
+
+def test_a_short_run_says_so() -> None:
+    settings.update(enable_autotune=True)
+    data = numbers(20).batch(4)
+    list(data.create_dict_iterator(num_epochs=1))
+    assert "autotune: the run is too short to measure yet" in str(data.report())
+
+
+def test_what_a_user_fixed_stays() -> None:
+    settings.update(enable_autotune=True, chunk_rows=8)
+    tuner = numbers().batch(4).create_dict_iterator()._run.tuner
+    assert tuner is not None
+    assert not any(knob.kind == "chunk" for knob in tuner.knobs.knobs)
+
+
+class Rows:
+    def __getitem__(self, i: int) -> Any:
+        return np.int64(i)
+
+    def __len__(self) -> int:
+        return 60
+
+
+@pytest.mark.parametrize(("asked", "readers"), [(1, 1), (2, 4)])
+def test_an_object_is_read_by_several_only_if_the_user_said_so(
+    asked: int, readers: int, no_leaks: None
+) -> None:
+    settings.update(enable_autotune=True, autotune_interval=10**6, chunk_rows=1)
+    most, inside, lock = 0, 0, threading.Lock()
+    gate = threading.Barrier(readers)
+
+    class Counting(Rows):
+        def __getitem__(self, i: int) -> Any:
+            nonlocal most, inside
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            if i >= 20 and readers > 1:
+                gate.wait(60)  # all of them are here at once
+            with lock:
+                inside -= 1
+            return np.int64(i)
+
+    data = ds.GeneratorDataset(
+        Counting(), ["x"], shuffle=False, num_parallel_workers=asked, python_multiprocessing=False
+    )
+    iterator = data.create_dict_iterator(num_epochs=1, output_numpy=True)
+    tuner = iterator._run.tuner
+    assert tuner is not None
+    rows = [int(next(iterator)["x"])]
+    tuner.knobs.apply({**tuner.knobs.values, "0/workers": 4, "0/ahead": 8})
+    rows += [int(row["x"]) for row in iterator]
+    assert rows == list(range(60))
+    assert most >= readers if readers > 1 else most == 1
+
+
+def test_rings_behind_an_iterator_are_offered(no_leaks: None) -> None:
+    pytest.importorskip("torch")
+    settings.update(enable_autotune=True, autotune_interval=10**6)
+    data = numbers(400).batch(4)
+    with data.create_device_iterator("CPU", num_epochs=1) as batches:
+        run = data._session.runs[-1]
+        assert run.tuner is not None
+        (ring,) = [knob for knob in run.tuner.knobs.knobs if "ring of" in knob.name]
+        got = []
+        for i, batch in enumerate(batches):
+            got += batch["x"].asnumpy().tolist()
+            run.tuner.knobs.apply({**run.tuner.knobs.values, ring.name: 1 + i % 5})
+    assert got == list(range(400))
