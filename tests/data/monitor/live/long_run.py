@@ -41,7 +41,7 @@ def write_run(path: Path, seconds: float = 3600.0, interval: float = 0.25, over:
     run = _Run()
     count = int(seconds / interval)
     for number in range(1, count + 1):
-        run.go(book, number * interval, interval, seconds, last=number == count)
+        run.go(book, number * interval, interval, seconds, last=over and number == count)
         if number % 8 == 0:
             book.flush()
         if number % 400 == 40:
@@ -93,7 +93,7 @@ class _Run:
         training = {
             "of": 1, "network": "ResNet50", "seconds": t, "waited": self.waited, "steps": batches, "step": batches,
             "epoch": epoch, "epochs": 90, "steps_in_epoch": 5004, "loss": loss,
-            "rate": 0.4 * min(1.0, t / (0.06 * whole)) * (0.5 + 0.5 * math.cos(math.pi * t / whole)), "over": last,
+            "rate": 0.4 * min(1.0, t / (0.06 * whole)) * (0.5 + 0.5 * math.cos(2.6 * t / whole)), "over": last,
         }  # fmt: skip
         for word, point in (("pipeline", pipeline), ("channel", channel), ("training", training)):
             book.add({"is": "point", "t": round(t, 3), word: 1, **{k: _short(v) for k, v in point.items()}})

@@ -45,6 +45,12 @@ FILES = {
     "chart.js": ("chart.js", "text/javascript; charset=utf-8"),
     "flow.js": ("flow.js", "text/javascript; charset=utf-8"),
 }
+# Of which points the page draws what.
+CURVES = {
+    "pipeline": ("rows", "waited", "between", "held", "fill"),
+    "channel": ("waited", "stepping", "host", "host_slots", "ring", "ring_slots"),
+    "training": ("steps", "seconds", "waited", "loss", "rate"),
+}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -235,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
             if anew:
                 state = State()
                 self._event("begin", {})
-            points = [line for line in lines if state.take(line) and line.get("is") == "point"]
+            points = [_drawn(line) for line in lines if state.take(line) and line.get("is") == "point"]
             if points:
                 self._event("points", points)
             if lines:
@@ -266,6 +272,12 @@ def _name_in(address: str) -> str:
     """A host without its port: through a tunnel it may be any."""
     name, colon, port = address.rpartition(":")
     return (name if colon and port.isdigit() else address).lower()
+
+
+def _drawn(point: dict[str, Any]) -> dict[str, Any]:
+    """What curves are drawn of; all else of a point is in what stands now."""
+    word = next(word for word in CURVES if word in point)
+    return {name: point[name] for name in ("t", word, *CURVES[word])}
 
 
 def _asset(name: str) -> bytes:

@@ -36,19 +36,14 @@ source.addEventListener("error", () => {
   drawSoon();
 });
 
-const NAMES = {
-  pipeline: ["rows", "waited", "between", "held", "fill"],
-  channel: ["waited", "stepping", "sent", "host", "host_slots", "ring", "ring_slots"],
-  training: ["steps", "seconds", "waited", "loss", "rate"],
-};
+const WORDS = ["pipeline", "channel", "training"];
 
 function keep(point) {
-  const word = Object.keys(NAMES).find((name) => name in point);
+  const word = WORDS.find((name) => name in point);
   const key = `${word} ${point[word]}`;
-  if (!series.has(key)) series.set(key, { t: [], ...Object.fromEntries(NAMES[word].map((name) => [name, []])) });
+  if (!series.has(key)) series.set(key, Object.fromEntries(Object.keys(point).map((name) => [name, []])));
   const one = series.get(key);
-  one.t.push(point.t);
-  for (const name of NAMES[word]) one[name].push(point[name]);
+  for (const name in one) one[name].push(point[name]);
   points += 1;
 }
 
