@@ -6,6 +6,7 @@
 #   make check        format, lint, types, layering
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
 #   make bench        Millrace beside its peers, each in its own environment
+#   make bench-serving   a served model beside a plain FastAPI server
 #   make docs         build the documentation into site/, offline
 #   make floors       test at the oldest releases that pyproject.toml allows
 #   make clean        remove everything these commands made
@@ -30,7 +31,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors
+.PHONY: help quickstart test nightly check format bench bench-serving docs interop clean floors
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -105,9 +106,10 @@ webdataset  := webdataset==1.0.2 numpy==2.4.6
 huggingface := datasets==5.2.0 numpy==2.4.6
 tokenizers  := tokenizers==0.23.3 numpy==2.4.6
 torchaudio  := --no-deps torchaudio==2.11.0 numpy==2.4.6
+fastapi     := fastapi==0.162.4 uvicorn==0.54.0 httptools==0.9.0 onnxruntime==1.31.1 numpy==2.4.6
 
 PACKAGES = $(PEERS)/$(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
-RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface tokenizers torchaudio
+RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface tokenizers torchaudio fastapi
 .PHONY: peers $(RIVALS:%=peer-%)
 
 peers: $(RIVALS:%=peer-%)
@@ -138,6 +140,10 @@ interop: $(STAMPS)/dev peer-mindspore
 
 bench: $(STAMPS)/run peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
+
+# A served model beside a plain server of FastAPI and onnxruntime.
+bench-serving: $(STAMPS)/dev peer-fastapi
+	@$(BIN)/python -m benchmarks.serving --peers $(PEERS) $(ARGS)
 
 
 # The oldest releases of everything that pyproject.toml allows, in an environment of their own.

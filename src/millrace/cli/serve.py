@@ -15,16 +15,16 @@ from .parser import count, fail, no_such_path, number, seconds
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-A MODEL is an archive (.mindir, from millrace.export or serve.Servable), an ONNX
+A MODEL is an archive (.mindir, of millrace.export or serve.Servable), an ONNX
 file, or a folder with a folder for each version: 1/model.onnx, 2/model.onnx.
 NAME= gives it a name; without it, it has its file's. A net and its checkpoint
 are served with --net, --ckpt and --input, under the name given as MODEL.
 
 The server speaks the Open Inference Protocol (/v2/models/NAME/infer) and the
-REST of MindSpore Serving (/model/NAME:METHOD). /v2/health/ready says whether it
-is ready, /metrics has counters for Prometheus. SIGHUP loads the models anew
-without dropping a request; SIGTERM answers what has come, and ends. The token
-is read from MILLRACE_SERVE_TOKEN where --token is not given.
+REST of MindSpore Serving (/model/NAME:METHOD). /v2/health/ready says whether
+it is ready, /metrics has counters for Prometheus. SIGHUP loads the models
+anew without dropping a request; SIGTERM answers what has come, and ends. The
+token is read from MILLRACE_SERVE_TOKEN where --token is not given.
 
 examples:
   millrace serve digits.mindir

@@ -271,5 +271,5 @@ def layer_normalised(x: Tensor, gamma: Tensor, beta: Tensor, first: int, params:
             f"is {list(x.shape)} and gamma's {list(gamma.shape)}."
         )
     if first == params:
-        return F.layer_norm(x, x.shape[first:], gamma, beta, eps)
+        return F.layer_norm(x, gamma.shape, gamma, beta, eps)
     return F.layer_norm(x, x.shape[first:], None, None, eps) * gamma + beta

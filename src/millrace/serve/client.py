@@ -176,8 +176,7 @@ def _sent(value: Any, datatype: str | None) -> tuple[Array, Any]:
     """A value as an array of the type that the model takes, and as it travels."""
     if datatype == "BYTES":
         listed = [value] if isinstance(value, (bytes, str)) else value
-        array = np.empty(np.shape(listed), object)
-        array[...] = np.array(listed, object)
+        array = np.array(listed, object)
         return array, join_bytes(array.reshape(-1))
     array = np.asarray(value)
     if not isinstance(value, np.ndarray) and datatype in DATATYPES:

@@ -16,6 +16,7 @@ from . import (
     limits,
     memory,
     python,
+    serving,
     threads,
     workers,
 )
@@ -53,6 +54,7 @@ CHECKS: dict[str, Check] = {
     "GPUs": collectives.gpus,
     "network interfaces": collectives.interfaces,
     "Ray": cluster.cluster,
+    "serving": serving.serving,
     "shared cache": cache.shared_cache,
     "leftovers of dead runs": leftovers.leftovers,
 }

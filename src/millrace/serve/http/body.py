@@ -17,6 +17,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _CLOSING = (408, 413)  # the rest of such a request is not read: the connection ends with the answer
+_LINGER = 2.0
 _encode = msgspec.json.Encoder().encode
 
 
@@ -32,6 +33,7 @@ async def read(scope: Scope, receive: Receive, most: int, seconds: float) -> byt
     """The whole body; too large a one is refused before it is read, too slow a one while it is."""
     said = header(scope, b"content-length")
     if said is not None and said.isdecimal() and int(said) > most:
+        await _left(scope, receive)
         raise _large(int(said), most)
     coding = header(scope, b"content-encoding")
     if coding not in (None, "", "identity"):
@@ -52,11 +54,27 @@ async def read(scope: Scope, receive: Receive, most: int, seconds: float) -> byt
                 data = message.get("body", b"")
                 total += len(data)
                 if total > most:
+                    await _left(scope, receive)
                     raise _large(total, most)
                 parts.append(data)
     except TimeoutError:
         raise ServeError(f"the body did not come within {seconds:g} s", 408) from None
     return b"".join(parts)
+
+
+async def _left(scope: Scope, receive: Receive) -> None:
+    """Let a body that is too large go by for a while, and keep nothing of it.
+
+    A connection that is closed on what a client still sends would take the answer with it.
+    """
+    if header(scope, b"expect") is not None:  # the client waits to be told
+        return
+    try:
+        async with asyncio.timeout(_LINGER):
+            while (await receive()).get("more_body"):
+                pass
+    except TimeoutError:
+        pass
 
 
 def _large(size: int, most: int) -> ServeError:
