@@ -92,6 +92,22 @@ def test_both_learn_the_same():
     assert trained(sinks=True)[2] == trained(sinks=False)[2]
 
 
+def test_data_sink_runs_nets_and_functions_as_graphs_and_checks_what_it_is_given(no_leaks):
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    data = ds.NumpySlicesDataset({"x": x}, shuffle=False).batch(1)
+    for fn in (lambda x: (x * 2.0).sum(), Net()):
+        plain = ms.data_sink(fn, data, sink_size=2)
+        wanted = [plain().item() for _ in range(3)]
+        graph = ms.data_sink(fn, data, 2, ms.JitConfig(jit_level="O0"), ms.Tensor([[1.0, 2.0]]))
+        assert [graph().item() for _ in range(3)] == wanted
+        plain.feed.close()
+        graph.feed.close()
+    with pytest.raises(TypeError, match="'input_signature' must be a Tensor"):
+        ms.data_sink(fn, data, 1, None, [3])
+    with pytest.raises(ValueError, match="'sink_size' must be positive"):
+        ms.data_sink(fn, data, 0)
+
+
 def test_data_sink_and_the_helper_sink_too(no_leaks):
     order = Order()
     with override(executor="inline", chunk_rows=1):

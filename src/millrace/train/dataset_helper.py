@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace.core.log import get_logger
+from millrace.core.tensor import Tensor
 from millrace.nn.cell import Cell
 from millrace.nn.checks import check_bool, check_kind
 from millrace.sink import info_of
@@ -133,7 +134,9 @@ def data_sink(
     input_signature: Any = None,
 ) -> Callable[..., Any]:
     """A function of batches as one without: each call takes `sink_size` batches from the dataset, over the ends of its
-    epochs, calls ``fn`` on each, and gives the last result. With `jit_config`, ``fn`` runs as a graph.
+    epochs, calls ``fn`` on each, and gives the last result: nothing is read back in between. With `jit_config`, ``fn``
+    runs as a graph. `input_signature`, a Tensor or a list of them, is checked and changes nothing: a graph is recorded
+    for each shape that comes.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).batch(1)
@@ -147,6 +150,12 @@ def data_sink(
     if sink_size < 1:
         raise ArgumentValueError(f"The 'sink_size' must be positive, but got sink_size {sink_size}.")
     batches_in(dataset, "dataset")
+    given = input_signature if isinstance(input_signature, (list, tuple)) else [input_signature]
+    if input_signature is not None and not all(isinstance(each, Tensor) for each in given):
+        raise ArgumentTypeError(
+            "For 'data_sink', 'input_signature' must be a Tensor or a list or tuple of Tensors, but got "
+            f"{input_signature!r}."
+        )
     if jit_config is not None:
         from millrace.graph.jit import JitConfig, jit
 
@@ -154,8 +163,8 @@ def data_sink(
             raise ArgumentTypeError(
                 f"For 'data_sink', 'jit_config' must be a JitConfig, but got {jit_config!r}."
             )
-        if inspect.isroutine(fn):
-            fn = jit(fn)
+        if inspect.isroutine(fn) or isinstance(fn, Cell):
+            fn = jit(fn, jit_level=jit_config.jit_config_dict["jit_level"] or "O0")
     feed = Feed(dataset, -1, through_sink=True)
 
     def sunk(*args: Any, **kwargs: Any) -> Any:
