@@ -76,7 +76,8 @@ _PLACES = {
     "millrace.train.mixed_precision.networks": ("build_train_network",),
     "millrace.train.model": ("Model",),
     "millrace.train.second_order": ("ConvertModelUtils", "ConvertNetUtils"),
-    "millrace.train.summary.collector": ("SummaryCollector", "SummaryLandscape"),
+    "millrace.train.summary.collector": ("SummaryCollector",),
+    "millrace.train.summary.landscape": ("SummaryLandscape",),
     "millrace.train.summary.record": ("SummaryRecord",),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}

@@ -19,8 +19,7 @@ class AdaSum:
     def __init__(self, rank: int, device_number: int, group_number: int, parameter_tuple: Any) -> None:
         raise _refuse(
             "AdaSum",
-            "it sums between several servers of eight devices. Gradients of many processes are averaged by "
-            "set_auto_parallel_context(parallel_mode='data_parallel', gradients_mean=True).",
+            "it sums between several servers of eight devices. nn.AdaSumByGradWrapCell sums between processes.",
         )
 
 

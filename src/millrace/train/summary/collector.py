@@ -7,15 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
 from millrace.nn.checks import check_bool, check_int, check_kind
 from millrace.train.callbacks.base import Callback, RunContext
 from millrace.train.callbacks.reading import loss_of
 
+from .landscape import Keeper, check_settings
 from .record import SummaryRecord
 
-__all__ = ["SummaryCollector", "SummaryLandscape"]
+__all__ = ["SummaryCollector"]
 
 # What can be collected, and whether it is where nothing is said.
 CHOICES: dict[str, Any] = {
@@ -38,7 +39,9 @@ class SummaryCollector(Callback):
     Every `collect_freq` steps (the pictures and histograms every `collect_tensor_freq`, or ten times as rarely).
     `collect_specified_data` says what: "collect_metric", "collect_graph", "collect_input_data", "collect_train_lineage"
     and "collect_eval_lineage" are True or False, "histogram_regular" a regular expression of parameter names; with
-    ``keep_default_action=False`` nothing but that is kept. `custom_lineage_data` is a dict of your own. Open the files
+    ``keep_default_action=False`` nothing but that is kept. "collect_landscape" keeps weights for
+    :class:`SummaryLandscape`: a dict of "intervals" ([[1, 2, 3]]), "unit" ("step" or "epoch") and what it is told
+    there. `custom_lineage_data` is a dict of your own. Open the files
     with ``tensorboard --logdir DIR``. The loss is read only in the steps that are kept.
 
     >>> SummaryCollector("summaries", collect_freq=100).collect_freq
@@ -77,6 +80,8 @@ class SummaryCollector(Callback):
                 )
         self._own = custom_lineage_data
         self._record: SummaryRecord | None = None
+        landscape = self._wanted["collect_landscape"]
+        self._keeper = None if not landscape else Keeper(summary_dir, landscape)
 
     def __enter__(self) -> Self:
         self._record = SummaryRecord(self.summary_dir, max_file_size=self._limit)
@@ -111,6 +116,8 @@ class SummaryCollector(Callback):
         params, record = run_context.original_args(), self._record
         if record is None or params.mode != "train":
             return
+        if self._keeper is not None:
+            self._keeper.keep(params, "step")
         step = params.cur_step_num
         usual = step == 1 or step % self.collect_freq == 0
         rare = step == 1 or step % self.collect_tensor_freq == 0
@@ -155,11 +162,17 @@ class SummaryCollector(Callback):
 
     def epoch_end(self, run_context: RunContext) -> None:
         """Let others see what was kept."""
+        params = run_context.original_args()
+        if self._keeper is not None and params.mode == "train":
+            self._keeper.keep(params, "epoch")
         if self._record is not None:
             self._record.flush()
 
     def end(self, run_context: RunContext) -> None:
         """Let others see what was kept."""
+        params = run_context.original_args()
+        if self._keeper is not None and params.mode == "train":
+            self._keeper.finish(params)
         if self._record is not None:
             self._record.flush()
 
@@ -180,24 +193,6 @@ def _choices(given: dict[str, Any] | None, defaults: bool) -> dict[str, Any]:
                 f"For 'SummaryCollector', '{name}' must be a str or None, but got {value!r}."
             )
         if name == "collect_landscape" and value is not None:
-            raise OperationError(SummaryLandscape.REASON)
+            check_settings(value, "SummaryCollector")
     start = CHOICES if defaults else dict.fromkeys(CHOICES)
     return {**start, **(given or {}), "histogram_given": "histogram_regular" in (given or {})}
-
-
-class SummaryLandscape:
-    """Refused: drawings of the loss about a training's path are MindInsight's, whose files nothing else reads.
-
-    >>> SummaryLandscape("summaries")
-    Traceback (most recent call last):
-    ...
-    millrace.core.errors.OperationError: Landscapes of losses are drawn by MindInsight alone...
-    """
-
-    REASON = (
-        "Landscapes of losses are drawn by MindInsight alone, whose files TensorBoard does not read. Evaluate "
-        "the net at weights between two checkpoints, and write the losses with SummaryRecord."
-    )
-
-    def __init__(self, summary_dir: str) -> None:
-        raise OperationError(self.REASON)

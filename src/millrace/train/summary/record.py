@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -23,9 +24,13 @@ from . import events
 __all__ = ["SummaryRecord"]
 
 PLUGINS = (
-    "custom_lineage_data", "dataset_graph", "eval_lineage", "graph", "histogram", "image", "scalar", "tensor",
-    "train_lineage",
+    "custom_lineage_data", "dataset_graph", "eval_lineage", "graph", "histogram", "image", "landscape", "scalar",
+    "tensor", "train_lineage",
 )  # fmt: skip
+
+
+# Of the files of this process: two records may begin one in the same second, in the same folder.
+_numbers = itertools.count(1)
 
 
 class SummaryRecord:
@@ -65,7 +70,7 @@ class SummaryRecord:
         os.makedirs(self._folder, exist_ok=True)
         self._names = (file_prefix, file_suffix)
         self._limit, self._raises = max_file_size, raise_exception
-        self._mode, self._files = "train", 0
+        self._mode = "train"
         self._values: dict[tuple[str, str], Any] = {}
         self._file: Any = None
         self._network = network
@@ -147,8 +152,7 @@ class SummaryRecord:
             self._file = None
         if self._file is None:
             prefix, suffix = self._names
-            self._files += 1
-            who = f"{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{self._files}"
+            who = f"{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
             name = f"{prefix}.out.tfevents.{who}{suffix}"
             self._file = open(os.path.join(self._folder, name), "xb")  # noqa: SIM115  # closed by close()
             write_record(self._file, events.version_event(time.time()))
@@ -199,6 +203,8 @@ def _encoded(plugin: str, name: str, value: Any) -> list[bytes]:
         return [events.histogram(name, _array(value))]
     if plugin == "graph":
         return []
+    if plugin == "landscape":
+        return [events.image(name, value.picture()), events.text(f"{name}/points", value.text())]
     return [events.text(name, str(value))]
 
 

@@ -1,0 +1,102 @@
+"""A loss over a plane through weights: which two directions span it, where a training passed, and a picture of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Landscape", "coordinates", "normalised", "principal"]
+
+Array = np.ndarray[Any, Any]
+
+# From low to high: dark, green, bright.
+_COLOURS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], np.float64)
+_PATH, _END, _NOTHING = (220, 40, 40), (255, 255, 255), (160, 160, 160)
+_PIXELS = 256  # about how wide a picture is
+
+
+def principal(points: Array) -> tuple[Array, Array]:
+    """The two directions along which points lie farthest from the last of them."""
+    away = points[:-1] - points[-1]
+    _, _, directions = np.linalg.svd(away - away.mean(0), full_matrices=False)
+    if len(directions) < 2:
+        directions = np.vstack([directions, np.zeros_like(directions)])
+    return directions[0], directions[1]
+
+
+def normalised(direction: Array, weights: list[Array]) -> Array:
+    """The direction with, for each weight, that weight's own length, so that all of them move alike."""
+    made, at = [], 0
+    for weight in weights:
+        part = direction[at : at + weight.size]
+        at += weight.size
+        length = np.linalg.norm(part)
+        made.append(part * (np.linalg.norm(weight) / length) if length else part)
+    return np.concatenate(made)
+
+
+def coordinates(points: Array, v: Array, w: Array) -> Array:
+    """Where the feet of points on the plane through the last one are, two numbers for each."""
+    found: Array = np.linalg.lstsq(np.stack([v, w], 1), (points - points[-1]).T, rcond=None)[0]
+    return found.T
+
+
+@dataclasses.dataclass(frozen=True)
+class Landscape:
+    """Losses `z` (y, x) on a grid, where the training passed (x, y and loss of each point), and where it ended."""
+
+    x: Array
+    y: Array
+    z: Array
+    path: Array
+    end: tuple[float, float, float]
+    about: dict[str, Any]
+
+    def text(self) -> str:
+        """All numbers, as JSON."""
+        rounded = {name: _listed(getattr(self, name)) for name in ("x", "y", "z", "path")}
+        return json.dumps({**rounded, "convergence_point": _listed(np.array(self.end)), **self.about})
+
+    def picture(self) -> Array:
+        """A picture (height, width, 3): dark is low, red is the path, white its end; y grows upwards."""
+        scale = max(1, _PIXELS // len(self.x))
+        pixels = _coloured(self.z[::-1]).repeat(scale, 0).repeat(scale, 1)
+        for x, y, _ in self.path:
+            self._dot(pixels, x, y, scale, _PATH)
+        self._dot(pixels, *self.end[:2], scale, _END)
+        return pixels
+
+    def _dot(self, pixels: Array, x: float, y: float, scale: int, colour: tuple[int, int, int]) -> None:
+        column = int(_place(x, self.x) * (pixels.shape[1] - 1))
+        row = int((1 - _place(y, self.y)) * (pixels.shape[0] - 1))
+        half = max(1, scale // 6)
+        pixels[max(0, row - half) : row + half + 1, max(0, column - half) : column + half + 1] = colour
+
+
+def _place(value: float, axis: Array) -> float:
+    """How far along an axis, from 0 to 1."""
+    span = axis[-1] - axis[0]
+    return float(np.clip((value - axis[0]) / span, 0, 1)) if span else 0.5
+
+
+def _coloured(z: Array) -> Array:
+    known = np.isfinite(z)
+    low, high = (z[known].min(), z[known].max()) if known.any() else (0.0, 1.0)
+    # losses grow by orders of magnitude away from the path: in a straight scale all of it would be one colour
+    height = np.log1p(np.where(known, z, high) - low) / (np.log1p(high - low) or 1.0)
+    stops = np.linspace(0, 1, len(_COLOURS))
+    channels = [np.interp(height, stops, _COLOURS[:, channel]) for channel in range(3)]
+    pixels = np.stack(channels, -1).round().astype(np.uint8)
+    pixels[~known] = _NOTHING
+    return pixels
+
+
+def _listed(values: Array) -> Any:
+    """Numbers for JSON, which has none that are infinite or no numbers."""
+    return [
+        _listed(each) if np.ndim(each) else (float(f"{each:.7g}") if np.isfinite(each) else None)
+        for each in values
+    ]
