@@ -9,6 +9,7 @@
 #   make bench-serving   a served model beside a plain FastAPI server
 #   make docs         build the documentation into site/, offline
 #   make floors       test at the oldest releases that pyproject.toml allows
+#   make smoke        build wheel and sdist, install each in a bare environment, run a pipeline and a typed program
 #   make clean        remove everything these commands made
 #
 # One test:        make test ARGS="tests/test_layering.py -k random"
@@ -31,7 +32,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench bench-serving docs interop clean floors
+.PHONY: help quickstart test nightly check format bench bench-serving docs interop clean floors smoke
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -77,6 +78,7 @@ test: $(STAMPS)/dev
 nightly: $(STAMPS)/dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --nightly -o timeout=600 $(ARGS)
 	@$(MAKE) interop PIPELINES=5000
+	@$(MAKE) smoke
 
 check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .
@@ -154,6 +156,10 @@ floors:
 	@$(FLOORS)/bin/python -m pip --disable-pip-version-check -qq install -c constraints-floors.txt \
 		-e '.[parquet,crypto,audio,text,video,s3]' pytest pytest-timeout hypothesis
 	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(or $(ARGS),tests/core tests/data/fluent tests/data/kernels)
+
+# Everything happens in a temporary folder; nothing of this one's environments is seen.
+smoke:
+	@"$(PYTHON)" tests/smoke.py
 
 clean:
 	rm -rf $(VENV) $(FLOORS) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

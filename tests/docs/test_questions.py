@@ -15,9 +15,17 @@ IN_WORK: set[str] = set()
 
 
 def rows() -> dict[str, list[str]]:
-    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in PAGE.read_text().splitlines() if line.startswith("| Q")]
-    found = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in cells if re.fullmatch(r" Q\d\d ", row[0])}
-    assert len(found) == sum(bool(re.fullmatch(r" Q\d\d ", row[0])) for row in cells), "a question stands twice"
+    cells = [
+        re.split(r"(?<!\\)\|", line)[1:-1] for line in PAGE.read_text().splitlines() if line.startswith("| Q")
+    ]
+    found = {
+        row[0].strip(): [cell.strip() for cell in row[1:]]
+        for row in cells
+        if re.fullmatch(r" Q\d\d ", row[0])
+    }
+    assert len(found) == sum(bool(re.fullmatch(r" Q\d\d ", row[0])) for row in cells), (
+        "a question stands twice"
+    )
     return found
 
 
@@ -50,4 +58,6 @@ def test_every_test_of_a_question_is_named() -> None:
     """Where a file is named after a question, its row names the file."""
     named = " ".join(row[-1] for row in rows().values())
     for path in sorted((ROOT / "tests" / "faq").glob("test_q[0-9][0-9]_*.py")):
-        assert f"`{path.name}`" in named, f"{path.name} is not on {PAGE.name}: add it to the row of its question"
+        assert f"`{path.name}`" in named, (
+            f"{path.name} is not on {PAGE.name}: add it to the row of its question"
+        )

@@ -14,12 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_the_documented_commands_reach_pytest_as_they_stand() -> None:
-    commands = re.findall(r'^\$ make test ARGS="([^"]*)"', (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    commands = re.findall(
+        r'^\$ make test ARGS="([^"]*)"', (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
     assert any("::" in arguments for arguments in commands)
     for arguments in commands:
-        shown = subprocess.run(
-            ["make", "-n", "test", f"ARGS={arguments}"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
-        )
+        command = ["make", "-n", "test", f"ARGS={arguments}"]
+        shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
         assert re.search(rf"-m pytest .*{re.escape(arguments)}", shown.stdout), shown.stdout
         for word in arguments.split():
             if word.startswith("tests/"):

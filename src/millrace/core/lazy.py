@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .optional import missing
+
 __all__ = ["PLACES", "import_all", "lazy"]
 
 # Every name that was ever promised, with the module that has it.
@@ -32,7 +34,12 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
         place = places.get(name)
         if place is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        found = importlib.import_module(place)
+        try:
+            found = importlib.import_module(place)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise missing(error, "train", f"{module}.{name}") from error
         value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
         setattr(sys.modules[module], name, value)  # the next look-up does not come here
         return value

@@ -204,6 +204,10 @@ class DictIterator(Iterator):
     {'x': array(5)}
     """
 
+    if TYPE_CHECKING:
+
+        def __next__(self) -> dict[str, Any]: ...
+
     def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
         convert = self._convert
         return {name: convert(value) for name, value in row.items()}
@@ -221,6 +225,10 @@ class TupleIterator(Iterator):
         if columns is not None:
             dataset = dataset.project(columns)  # type: ignore[attr-defined]
         super().__init__(dataset, *args, **kwargs)
+
+    if TYPE_CHECKING:
+
+        def __next__(self) -> list[Any]: ...
 
     def _shape(self, row: dict[str, Any]) -> list[Any]:
         convert = self._convert
