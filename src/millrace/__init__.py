@@ -34,16 +34,17 @@ from millrace.train import _LAZY as _OF_TRAIN
 
 # isort: off
 # fmt: off
-if TYPE_CHECKING:  # the same tables as type checkers read them
+if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typed_block.py writes them
     from millrace.common.dtype import (
         Type as Type, byte as byte, cdouble as cdouble, cfloat as cfloat, complex128 as complex128,
-        complex64 as complex64, double as double, dtype_to_nptype as dtype_to_nptype, dtype_to_pytype as
-        dtype_to_pytype, float8_e4m3fn as float8_e4m3fn, float8_e5m2 as float8_e5m2, float_ as float_,
-        get_py_obj_dtype as get_py_obj_dtype, half as half, hifloat8 as hifloat8, int_ as int_, intc as
-        intc, intp as intp, list_ as list_, long as long, number as number, pytype_to_dtype as
-        pytype_to_dtype, qint4x2 as qint4x2, short as short, single as single, tensor_type as tensor_type,
-        tuple_ as tuple_, type_none as type_none, ubyte as ubyte, uint as uint, uintc as uintc, uintp as
-        uintp, ushort as ushort,
+        complex64 as complex64, double as double, dtype_to_nptype as dtype_to_nptype,
+        dtype_to_pytype as dtype_to_pytype, float8_e4m3fn as float8_e4m3fn,
+        float8_e5m2 as float8_e5m2, float_ as float_, get_py_obj_dtype as get_py_obj_dtype,
+        half as half, hifloat8 as hifloat8, int_ as int_, intc as intc, intp as intp,
+        list_ as list_, long as long, number as number, pytype_to_dtype as pytype_to_dtype,
+        qint4x2 as qint4x2, short as short, single as single, tensor_type as tensor_type,
+        tuple_ as tuple_, type_none as type_none, ubyte as ubyte, uint as uint, uintc as uintc,
+        uintp as uintp, ushort as ushort,
     )
     from millrace.grad.again import recompute as recompute
     from millrace.grad.functions import value_and_grad as value_and_grad
@@ -54,63 +55,74 @@ if TYPE_CHECKING:  # the same tables as type checkers read them
         enable_dynamic as enable_dynamic, ms_memory_recycle as ms_memory_recycle,
     )
     from millrace.graph.jit import (
-        JitConfig as JitConfig, jit_class as jit_class, lazy_inline as lazy_inline, ms_function as
-        ms_function, mutable as mutable, no_inline as no_inline,
+        JitConfig as JitConfig, jit_class as jit_class, lazy_inline as lazy_inline,
+        ms_function as ms_function, mutable as mutable, no_inline as no_inline,
     )
     from millrace.graph.report import graph_report as graph_report
     from millrace.log import get_level as get_level, get_log_config as get_log_config
     from millrace.nn.dumping import set_dump as set_dump
     from millrace.ops.sparse_tensors import (
-        COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor, SparseTensor as
-        SparseTensor,
+        COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor,
+        SparseTensor as SparseTensor,
     )
     from millrace.parallel.parameters import (
-        merge_sliced_parameter as merge_sliced_parameter, parameter_broadcast as parameter_broadcast,
+        merge_sliced_parameter as merge_sliced_parameter,
+        parameter_broadcast as parameter_broadcast,
     )
     from millrace.parallel.strategies import (
-        Layout as Layout, build_searched_strategy as build_searched_strategy, get_algo_parameters as
-        get_algo_parameters, load_distributed_checkpoint as load_distributed_checkpoint,
-        load_segmented_checkpoints as load_segmented_checkpoints, merge_pipeline_strategys as
-        merge_pipeline_strategys, rank_list_for_transform as rank_list_for_transform, reset_algo_parameters
-        as reset_algo_parameters, restore_group_info_list as restore_group_info_list, set_algo_parameters as
-        set_algo_parameters, shard as shard, sync_pipeline_shared_parameters as
-        sync_pipeline_shared_parameters, transform_checkpoint_by_rank as transform_checkpoint_by_rank,
+        Layout as Layout, build_searched_strategy as build_searched_strategy,
+        get_algo_parameters as get_algo_parameters,
+        load_distributed_checkpoint as load_distributed_checkpoint,
+        load_segmented_checkpoints as load_segmented_checkpoints,
+        merge_pipeline_strategys as merge_pipeline_strategys,
+        rank_list_for_transform as rank_list_for_transform,
+        reset_algo_parameters as reset_algo_parameters,
+        restore_group_info_list as restore_group_info_list,
+        set_algo_parameters as set_algo_parameters, shard as shard,
+        sync_pipeline_shared_parameters as sync_pipeline_shared_parameters,
+        transform_checkpoint_by_rank as transform_checkpoint_by_rank,
         transform_checkpoints as transform_checkpoints, unified_safetensors as unified_safetensors,
     )
     from millrace.runtime import (
-        Event as Event, Stream as Stream, StreamCtx as StreamCtx, communication_stream as
-        communication_stream, current_stream as current_stream, default_stream as default_stream,
-        dispatch_threads_num as dispatch_threads_num, empty_cache as empty_cache, launch_blocking as
-        launch_blocking, max_memory_allocated as max_memory_allocated, max_memory_reserved as
-        max_memory_reserved, memory_allocated as memory_allocated, memory_replay as memory_replay,
-        memory_reserved as memory_reserved, memory_stats as memory_stats, memory_summary as memory_summary,
-        reset_max_memory_allocated as reset_max_memory_allocated, reset_max_memory_reserved as
-        reset_max_memory_reserved, reset_peak_memory_stats as reset_peak_memory_stats, set_cpu_affinity as
-        set_cpu_affinity, set_cur_stream as set_cur_stream, set_kernel_launch_capture as
-        set_kernel_launch_capture, set_kernel_launch_group as set_kernel_launch_group, set_memory as
-        set_memory, synchronize as synchronize,
+        Event as Event, Stream as Stream, StreamCtx as StreamCtx,
+        communication_stream as communication_stream, current_stream as current_stream,
+        default_stream as default_stream, dispatch_threads_num as dispatch_threads_num,
+        empty_cache as empty_cache, launch_blocking as launch_blocking,
+        max_memory_allocated as max_memory_allocated, max_memory_reserved as max_memory_reserved,
+        memory_allocated as memory_allocated, memory_replay as memory_replay,
+        memory_reserved as memory_reserved, memory_stats as memory_stats,
+        memory_summary as memory_summary, reset_max_memory_allocated as reset_max_memory_allocated,
+        reset_max_memory_reserved as reset_max_memory_reserved,
+        reset_peak_memory_stats as reset_peak_memory_stats, set_cpu_affinity as set_cpu_affinity,
+        set_cur_stream as set_cur_stream, set_kernel_launch_capture as set_kernel_launch_capture,
+        set_kernel_launch_group as set_kernel_launch_group, set_memory as set_memory,
+        synchronize as synchronize,
     )
     from millrace.tensor.check import is_tensor as is_tensor, run_check as run_check
     from millrace.tensor.context import (
-        COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX, PYNATIVE_MODE as PYNATIVE_MODE,
-        STRICT as STRICT, get_context as get_context, set_context as set_context, set_deterministic as
-        set_deterministic, set_device as set_device, set_recursion_limit as set_recursion_limit,
+        COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX,
+        PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, get_context as get_context,
+        set_context as set_context, set_deterministic as set_deterministic,
+        set_device as set_device, set_recursion_limit as set_recursion_limit,
     )
     from millrace.tensor.generator import (
-        Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
-        initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as
-        set_rng_state,
+        Generator as Generator, default_generator as default_generator,
+        get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
+        seed as seed, set_rng_state as set_rng_state,
     )
     from millrace.tensor.hardware import get_current_device as get_current_device
     from millrace.tensor.parallel_context import (
         ParallelMode as ParallelMode, get_auto_parallel_context as get_auto_parallel_context,
         get_offload_context as get_offload_context, get_ps_context as get_ps_context,
-        reset_auto_parallel_context as reset_auto_parallel_context, reset_ps_context as reset_ps_context,
-        set_auto_parallel_context as set_auto_parallel_context, set_offload_context as set_offload_context,
-        set_ps_context as set_ps_context,
+        reset_auto_parallel_context as reset_auto_parallel_context,
+        reset_ps_context as reset_ps_context,
+        set_auto_parallel_context as set_auto_parallel_context,
+        set_offload_context as set_offload_context, set_ps_context as set_ps_context,
     )
     from millrace.tensor.parameter import Parameter as Parameter, ParameterTuple as ParameterTuple
-    from millrace.tensor.type_classes import Int as Int, QuantDtype as QuantDtype, TensorType as TensorType
+    from millrace.tensor.type_classes import (
+        Int as Int, QuantDtype as QuantDtype, TensorType as TensorType,
+    )
     from millrace.tensor.unknown import Symbol as Symbol
     from millrace.train.profiling.profile import Profiler as Profiler
     from millrace.train import *  # noqa: F403

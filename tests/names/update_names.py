@@ -10,6 +10,7 @@ import json
 import sys
 
 from tests import surface
+from tests.names import typed_block
 
 
 def write(name, value):
@@ -42,6 +43,7 @@ def main():
     write("not_yet.json", missing)
     write("public_names.json", surface.public_names())
     write("extra_parameters.json", surface.extra_parameters())
+    typed_block.write()
 
 
 if __name__ == "__main__":
