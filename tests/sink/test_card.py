@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,11 @@ from millrace.core.errors import ArgumentValueError, DataError, SinkError
 from millrace.core.share import Share
 from millrace.data.plan.cut import Cut, jpeg_size
 from millrace.dataset import transforms, vision
-from millrace.dataset.vision import Inter
 from millrace.sink import Feed
 from millrace.sink.split import EVERY, Split
+from tests.sink.card_cases import ASKED, EXACT, MEAN, STD, folder, pictures, sized
 
 pytestmark = pytest.mark.usefixtures("no_leaks")
-
-MEAN, STD = [123.7, 116.3, 103.5], [58.4, 57.1, 57.4]
-
-
-def pictures(count: int = 10, size: tuple[int, ...] = (24, 30, 3), dtype: Any = np.uint8) -> Any:
-    drawn = np.random.default_rng(3).integers(0, 256, (count, *size)).astype(dtype)
-    return ds.NumpySlicesDataset({"image": drawn, "label": np.arange(count, dtype=np.int32)}, shuffle=False)
-
-
-def sized(count: int = 9) -> Any:
-    """Pictures of different sizes."""
-    rng = np.random.default_rng(5)
-    made = [rng.integers(0, 256, (20 + 3 * i, 50 - 2 * i, 3)).astype(np.uint8) for i in range(count)]
-
-    def rows() -> Any:
-        for i, picture in enumerate(made):
-            yield picture, np.int32(i)
-
-    return ds.GeneratorDataset(rows, ["image", "label"])
 
 
 def on_host(data: Any, epochs: int = 1) -> list[Any]:
@@ -78,27 +58,6 @@ def alike(data: Any, within: float = 0) -> None:
                 assert one.tobytes() == other.tobytes()
 
 
-EXACT: dict[str, Callable[[], list[Any]]] = {
-    "normalise": lambda: [vision.Normalize(MEAN, STD)],
-    "normalise, channels first": lambda: [vision.HWC2CHW(), vision.Normalize(MEAN, STD, is_hwc=False)],
-    "normalise, then channels first": lambda: [vision.Normalize(MEAN, STD), vision.HWC2CHW()],
-    "normalise by one number": lambda: [vision.Normalize([7.5], [3.25])],
-    "rescale": lambda: [vision.Rescale(1 / 255, 0.0), vision.HWC2CHW()],
-    "rescale and shift": lambda: [vision.Rescale(1 / 127.5, -1.0), vision.HWC2CHW()],
-    "to tensor": lambda: [vision.ToTensor()],
-    "to tensor, half": lambda: [vision.ToTensor(np.float16)],
-    "types": lambda: [vision.HWC2CHW(), transforms.TypeCast(np.float16)],
-    "to type": lambda: [vision.ToType(np.int32), vision.Normalize(MEAN, STD), vision.ToType(np.float64)],
-    "mirror images": lambda: [vision.HorizontalFlip(), vision.VerticalFlip(), vision.HWC2CHW()],
-    "random mirror images": lambda: [
-        vision.RandomHorizontalFlip(0.5),
-        vision.RandomVerticalFlip(0.5),
-        vision.Normalize(MEAN, STD),
-        vision.HWC2CHW(),
-    ],
-}
-
-
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize(
     ("size", "dtype"), [((24, 30, 3), np.uint8), ((24, 30, 3), np.float32), ((24, 30, 3), np.int16)]
@@ -112,24 +71,6 @@ def test_what_moves_by_itself_has_the_same_bits(name: str, size: Any, dtype: Any
 def test_pictures_without_channels() -> None:
     alike(pictures(6, (9, 7)).map([vision.Normalize([3.0], [2.0]), vision.HWC2CHW()], "image").batch(3))
     alike(pictures(6, (9, 7)).map([vision.RandomHorizontalFlip(), vision.ToTensor()], "image").batch(3))
-
-
-ASKED: dict[str, Callable[[], list[Any]]] = {
-    "crop": lambda: [vision.Crop((2, 3), (11, 13))],
-    "middle": lambda: [vision.CenterCrop((10, 9))],
-    "random crop": lambda: [vision.RandomCrop((10, 12))],
-    "resize": lambda: [vision.Resize((17, 23))],
-    "resize, nearest": lambda: [vision.Resize((17, 40), Inter.NEAREST)],
-    "shorter side, then the middle": lambda: [vision.Resize(20), vision.CenterCrop(18)],
-    "crop, then resize": lambda: [vision.RandomCrop((15, 20)), vision.Resize((9, 9))],
-    "random part": lambda: [vision.RandomResizedCrop((12, 14)), vision.RandomHorizontalFlip()],
-    "given part": lambda: [vision.ResizedCrop(1, 2, 13, 16, (20, 8))],
-    "brighter": lambda: [vision.AdjustBrightness(1.37)],
-    "gamma": lambda: [vision.AdjustGamma(0.7, 1.1)],
-    "invert": lambda: [vision.Invert(), vision.RandomInvert(0.5)],
-    "posterize": lambda: [vision.RandomPosterize((2, 6))],
-    "solarize": lambda: [vision.RandomSolarize((20, 200)), vision.Solarize((0, 90))],
-}
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -261,15 +202,6 @@ def test_a_state_goes_on_wherever_rows_are_made() -> None:
     rows.stop()
     for one, other in zip(whole[1:], rest, strict=True):
         assert one[0].tobytes() == other[0].tobytes()
-
-
-def folder(path: Any, count: int = 6) -> str:
-    rng = np.random.default_rng(0)
-    (path / "a").mkdir()
-    for i in range(count):
-        image = rng.integers(0, 256, (40 + i, 50, 3)).astype(np.uint8)
-        vision.write_jpeg(str(path / "a" / f"{i}.jpg"), image)
-    return str(path)
 
 
 def test_decoding_in_the_source_in_a_map_and_in_worker_processes(tmp_path: Any) -> None:

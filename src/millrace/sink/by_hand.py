@@ -96,8 +96,8 @@ class DeviceQueue:
 
     def get_send_info(self) -> dict[str, Any]:
         """What was sent, how full the queues were, when each batch went, and the verdict."""
-        channel = self._sending("get_send_info").channel
-        return info_of(channel)
+        feed = self._sending("get_send_info")
+        return {**info_of(feed.channel), **feed.device_time()}
 
     def get_mbuf_queue_size(self) -> int:
         """Batches that wait on the device."""
@@ -175,7 +175,7 @@ class DeviceIterator:
 
     def report(self) -> dict[str, Any]:
         """What was sent and waited for, with the verdict."""
-        return info_of(self._feed.channel)
+        return {**info_of(self._feed.channel), **self._feed.device_time()}
 
     def close(self) -> None:
         """End it; ``with`` does so at the end of its block."""

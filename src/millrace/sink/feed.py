@@ -142,6 +142,8 @@ class Feed:
         StallError after `timeout` seconds, which are those of ``set_context(op_timeout=...)`` where none are given.
         """
         asked = self._clock.now()
+        if self._mover.idle is not None:
+            self._mover.idle.asked()
         item = self._wait(timeout)
         now = self._clock.now()
         value = item.value
@@ -240,6 +242,14 @@ class Feed:
             channel.ended,
             self._fed_by,
         )
+
+    def device_time(self) -> dict[str, Any]:
+        """Seconds in which the device stood idle for want of a batch, of all its seconds, where it can tell."""
+        if self._mover.idle is None:
+            return {}
+        seconds = self._mover.idle.to_dict()
+        share = seconds["idle"] / seconds["whole"] if seconds["whole"] else 0.0
+        return {"device_seconds": seconds, "device_idle_share": share}
 
     def verdict(self) -> Verdict:
         """What steps wait for, and what to change."""

@@ -12,6 +12,7 @@ from millrace.core.tensor import Tensor
 from millrace.tensor.storage import TO_TORCH, wrap
 
 from .card import Card
+from .idle import Idle
 
 __all__ = ["Batch", "Mover", "mover_for", "size_of"]
 
@@ -30,6 +31,8 @@ class Mover(Protocol):
     """Takes batches of host arrays to one device."""
 
     card: Card | None
+    # what the device itself says of its waiting, where it can
+    idle: Idle | None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
         """Begin to move; the batch may be used by whoever waits for its event."""
@@ -61,6 +64,7 @@ class Host:
 
     def __init__(self, card: Card | None = None) -> None:
         self.card = card
+        self.idle: Idle | None = None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
         if self.card is not None:
@@ -82,6 +86,7 @@ class Cuda:
         self.stream = torch.cuda.Stream(device, priority=-1)
         # the batch on its way: its memory is the pipeline's again when the copy has ended and nobody else holds it
         self._before: tuple[Any, Sequence[Any]] | None = None
+        self.idle: Idle | None = Idle(device)
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
         given = values
@@ -98,6 +103,8 @@ class Cuda:
     def receive(self, batch: Batch) -> list[Any]:
         current = torch.cuda.current_stream(self.device)
         current.wait_event(batch.ready)
+        if self.idle is not None:
+            self.idle.given()
         for value in batch.values:
             if _numeric(value):
                 value._torch.record_stream(
