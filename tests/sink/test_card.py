@@ -21,7 +21,7 @@ from millrace.core.share import Share
 from millrace.data.plan.cut import Cut, jpeg_size
 from millrace.dataset import transforms, vision
 from millrace.sink import Feed
-from millrace.sink.split import EVERY, Split
+from millrace.sink.split import DOWN, EVERY, UP, Split
 from tests.sink.card_cases import ASKED, EXACT, MEAN, STD, folder, pictures, sized
 
 pytestmark = pytest.mark.usefixtures("no_leaks")
@@ -272,12 +272,15 @@ def test_the_host_takes_a_share_of_the_decoding(tmp_path: Any, host_decoder: lis
 def test_the_share_follows_what_steps_wait_for() -> None:
     share = Share()
     split = Split([share])
-    for _ in range(EVERY * 10):
+    for _ in range(EVERY * 5):
         split.look(full=True, waited=0.0, stepped=1.0)
-    assert share.get() == pytest.approx(0.5)
+    assert share.get() == pytest.approx(5 * UP)
     for turn in range(EVERY):
         split.look(full=False, waited=1.0 * turn, stepped=1.0)
-    assert share.get() == pytest.approx(0.4)
+    assert share.get() == pytest.approx(5 * UP * DOWN)
+    for _ in range(EVERY):
+        split.look(full=False, waited=EVERY - 1.0, stepped=20.0)  # nobody waits: it stays
+    assert share.get() == pytest.approx(5 * UP * DOWN)
     copy = pickle.loads(pickle.dumps(share))
     share.set(0.125)
     assert copy.get() == 0.125

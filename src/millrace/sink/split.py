@@ -1,8 +1,8 @@
-"""Which share of the decoding is the host's and which the card's: found by what steps wait for.
+"""Which share of the decoding is the host's and which the card's: found by where batches pile up.
 
-All of it is the card's at first, since that was asked for. While the host's workers have more batches ready than are
-taken, they have time left, and take a larger share; where steps wait for data, the share becomes smaller again. A card
-that decodes takes time from the step; so the host does what it can.
+All of it is the card's at first, since that was asked for. Where batches wait for the card, the host's workers have
+time left and take a larger share, whether steps wait or not: what the card need not decode, it has for the step. Where
+steps wait and nothing lies before the card, the workers have too much, and give some back.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 __all__ = ["Split"]
 
-# Batches between two looks, how much changes at a time, and the most that the host gets: rest for hiccups.
-EVERY, UP, DOWN, MOST = 16, 0.05, 0.8, 1.0
+# Batches between two looks, and how much changes at a time: up by steps, down by a part, so that it comes to rest.
+EVERY, UP, DOWN = 8, 0.08, 0.9
 # A wait below this share of the time is none.
 WAITS = 0.01
 
@@ -27,7 +27,7 @@ class Split:
     >>> for _ in range(32):
     ...     split.look(full=True, waited=0.0, stepped=1.0)
     >>> share.get()
-    0.1
+    0.32
     """
 
     def __init__(self, shares: Sequence[Any]) -> None:
@@ -46,10 +46,10 @@ class Split:
         new_waited, new_stepped = waited - self._before[0], stepped - self._before[1]
         self._before = waited, stepped
         waits = new_waited > WAITS * max(new_waited + new_stepped, 1e-9)
-        if waits:
+        if self._full > EVERY // 2:
+            self._set(min(1.0, self.share + UP))
+        elif waits:
             self._set(self.share * DOWN)
-        elif self._full > EVERY // 2:
-            self._set(min(MOST, self.share + UP))
         self._full = 0
 
     def _set(self, share: float) -> None:
