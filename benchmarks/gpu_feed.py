@@ -215,39 +215,41 @@ def _idle(step: Step, rows: Iterator[Any], batches: Any) -> dict[str, Any]:
     import torch
     from torch.profiler import ProfilerActivity, profile
 
-    for x, y in (next(rows) for _ in range(3)):
-        step(x, y)
-    torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for x, y in (next(rows) for _ in range(PROFILED)):  # what lay in the rings while the profiler started
+            step(x, y)
         x, y = next(rows)
         torch.cuda.synchronize()
         before = batches.report()["device_seconds"]  # from its first batch to its last
+        torch.cuda._sleep(10_000)  # type: ignore[no-untyped-call]
         for _ in range(PROFILED - 1):
             step(x, y)
             x, y = next(rows)
         step(x, y)
         torch.cuda.synchronize()
     after = batches.report()["device_seconds"]
-    spans = sorted(
-        (event.time_range.start, event.time_range.end)
-        for event in profiler.events()
-        if event.device_type == torch.autograd.DeviceType.CUDA and "emcpy HtoD" not in event.name
-    )
-    busy, gaps, end = 0.0, 0.0, spans[0][0]
-    for start, stop in spans:
-        if start - end > 100:  # microseconds: between steps, not between kernels of one
+    events = [
+        (event.start_ns(), event.end_ns(), event.device_resource_id(), event.name())
+        for event in profiler.profiler.kineto_results.events()
+        if event.device_type() == torch.autograd.DeviceType.CUDA
+    ]
+    aside = {stream for _, _, stream, name in events if "emcpy HtoD" in name}  # where batches are moved
+    begun = max(stop for _, stop, _, name in events if "spin_kernel" in name)
+    busy, gaps, end = 0.0, 0.0, begun
+    for start, stop, stream, _ in sorted(events):
+        if start < begun or stream in aside:
+            continue
+        if start - end > 100_000:  # nanoseconds: between steps, not between kernels of one
             gaps += start - end
         busy += max(0.0, stop - max(start, end))
         end = max(end, stop)
-    whole = (
-        end - spans[0][0]
-    ) - busy / PROFILED  # without the last step, which the sink does not see the end of
+    whole = (end - begun) - busy / PROFILED  # without the last step, which the sink does not see the end of
     idle, span = after["idle"] - before["idle"], after["whole"] - before["whole"]
     return {
         "sink": round(idle / max(span, 1e-9), 4),
         "profiler": round(gaps / whole, 4),
         "profiler_with_gaps_inside_steps": round(1 - (1 - 1 / PROFILED) * busy / whole, 4),
-        "profiled_ms": [round(whole / 1000, 1), round(1000 * span, 1)],
+        "profiled_ms": [round(whole / 1e6, 1), round(1000 * span, 1)],
     }
 
 

@@ -21,6 +21,7 @@ from millrace.core.share import Share
 from millrace.data.plan.cut import Cut, jpeg_size
 from millrace.dataset import transforms, vision
 from millrace.sink import Feed
+from millrace.sink.kernels import Images
 from millrace.sink.split import DOWN, EVERY, UP, Split
 from tests.sink.card_cases import ASKED, EXACT, MEAN, STD, folder, pictures, sized
 
@@ -223,9 +224,11 @@ def host_decoder(monkeypatch: Any) -> list[int]:
     torch = pytest.importorskip("torch")
     groups: list[int] = []
 
-    def decoded(encoded: Any, device: Any) -> Any:
+    def decoded(encoded: Any, sizes: Any, device: Any) -> Any:
         groups.append(len(encoded))
-        return [torch.from_numpy(vision.Decode()(one.numpy()).transpose(2, 0, 1).copy()) for one in encoded]
+        images = [torch.from_numpy(vision.Decode()(one.numpy()).transpose(2, 0, 1).copy()) for one in encoded]
+        assert [tuple(image.shape[1:]) for image in images] == sizes
+        return Images.of_planes(images)
 
     monkeypatch.setattr("millrace.sink.card.decoded", decoded)
     return groups

@@ -44,8 +44,8 @@ SIZED = ("decode", "part", "resized")
 _MOST_DIMENSIONS = 6
 
 
-def packed(value: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A value as bytes, and what it was.
+def packed(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """A value as bytes, and what it was: its shape, longer by ``size`` for an encoded picture, and its type.
 
     >>> data, what = packed(np.ones((2, 3), np.float32))
     >>> len(data), kind_of(what)
@@ -55,8 +55,9 @@ def packed(value: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     if array.ndim > _MOST_DIMENSIONS or array.dtype.kind not in "biuf":
         raise DataError(f"a card takes no value of shape {array.shape} and type {array.dtype}")
     what = np.zeros(_MOST_DIMENSIONS + 2, np.int32)
-    what[0], what[1] = array.dtype.num, array.ndim
-    what[2 : 2 + array.ndim] = array.shape
+    shape = (*array.shape, *size)
+    what[0], what[1] = array.dtype.num, len(shape)
+    what[2 : 2 + len(shape)] = shape
     return array.reshape(-1).view(np.uint8), what
 
 

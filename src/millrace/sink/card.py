@@ -150,8 +150,10 @@ def _group(
 ) -> torch.Tensor:
     own = [[each[row] for row in group] for each in drawn]
     if form == ENCODED:
-        images = decoded([rows[row, : shapes[row][0]] for row in group], device)
-        return sampled(Images.of_planes(images), steps[1:], own[1:])
+        # (bytes, height, width) of each
+        sizes = [(shapes[row][1], shapes[row][2]) for row in group]
+        images = decoded([rows[row, : shapes[row][0]] for row in group], sizes, device)
+        return sampled(images, steps[1:], own[1:])
     there = move(rows[group])
     if form == READY:
         shape = shapes[group[0]]

@@ -70,10 +70,10 @@ class Cut(Joined):
         on_host = _Host(self, draws)
 
         def call(i: int, x: Any) -> Any:
-            form, value = self._form(on_host, i, x)
+            form, value, size = self._form(on_host, i, x)
             made = [_FORMS[form]]
             if sized:
-                value, kind = packed(value)
+                value, kind = packed(value, size)
                 made.append(kind)
             return (value, *made, *(np.asarray(column[i]) for column in flat))
 
@@ -89,20 +89,21 @@ class Cut(Joined):
             return None
         return xs, np.full(len(xs), READY, np.int8)
 
-    def _form(self, on_host: _Host, i: int, x: Any) -> tuple[int, Any]:
+    def _form(self, on_host: _Host, i: int, x: Any) -> tuple[int, Any, tuple[int, ...]]:
+        """The form of a row, what travels, and the size that it will have where that is to be seen only here."""
         if self.decodes:
             encoded = _bytes_of(x)
             size = None if encoded is None else jpeg_size(encoded)
             fits = size is not None and self._fits((*size, 3), _UINT8, 1)
-            if fits and encoded is not None and not self._is_the_hosts(encoded):
-                return ENCODED, encoded
+            if fits and encoded is not None and size is not None and not self._is_the_hosts(encoded):
+                return ENCODED, encoded, size
             made = on_host(i, x, 0, self.sized)
             if type(made) is np.ndarray and self._fits(made.shape, made.dtype, self.sized):
-                return READY, made
-            return DONE, on_host(i, made, self.sized, len(self.operations))
+                return READY, made, ()
+            return DONE, on_host(i, made, self.sized, len(self.operations)), ()
         elif type(x) is np.ndarray and self._fits(x.shape, x.dtype):
-            return (PIXELS if self.sized else READY), x
-        return DONE, on_host(i, x, 0, len(self.operations))
+            return (PIXELS if self.sized else READY), x, ()
+        return DONE, on_host(i, x, 0, len(self.operations)), ()
 
     def _is_the_hosts(self, encoded: np.ndarray[Any, Any]) -> bool:
         """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""

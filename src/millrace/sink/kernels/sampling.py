@@ -132,40 +132,52 @@ def _axis(
 
 
 def _gathered(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
-    device, many = images.flat.device, max(images.channels, 1)
-    count, tall, wide = len(images.base), down.first.shape[1], across.first.shape[1]
-    lines = [images.base[:, None] + each * images.steps[:, :1] for each in _both(down)]
-    columns = [each * images.steps[:, 1:2] for each in _both(across)]
-    index = [to_device(each, device) for each in (*lines, *columns)]
-    lines_there, columns_there = index[: len(lines)], index[len(lines) :]
-    channel = to_device(images.steps[:, 2], device).reshape(-1, 1, 1)
-    blends = down.weights is not None and across.weights is not None
-    out = torch.empty((count, tall, wide, many), dtype=images.flat.dtype, device=device)
-    weights = [to_device(each, device) for pair in (down.weights, across.weights) if pair for each in pair]
-    for number in range(many):
-        at = [
-            line[:, :, None] + column[:, None, :] + channel * number
-            for line in lines_there
-            for column in columns_there
-        ]
-        if not blends:
-            out[..., number] = images.flat[at[0]]
-            continue
-        out[..., number] = _blended([images.flat[each].to(torch.int32) for each in at], weights)
-    return out if images.channels else out[..., 0]
+    many = max(images.channels, 1)
+    flat, base, steps = images.flat, images.base, images.steps
+    together = many > 1 and _interleaved(images, many)
+    if together:  # a pixel is one thing to fetch
+        flat, base, steps = flat.reshape(-1, many), base // many, steps // many
+    lines = [base[:, None] + each * steps[:, :1] for each in _both(down)]
+    columns = [each * steps[:, 1:2] for each in _both(across)]
+    weights = [each for pair in (down.weights, across.weights) if pair is not None for each in pair]
+    there = _sent([*lines, *columns, *weights, steps[:, 2:]], flat.device)
+    channel = there.pop()[:, :, None]
+    rows, cells = there[: len(lines)], there[len(lines) : len(lines) + len(columns)]
+    shares = [each.to(torch.int32) for each in there[len(lines) + len(columns) :]]
+    at = [row[:, :, None] + cell[:, None, :] for row in rows for cell in cells]
+    if together:
+        return _pixels([flat[each] for each in at], [share[..., None] for share in shares])
+    planes = [_pixels([flat[each + channel * number] for each in at], shares) for number in range(many)]
+    return torch.stack(planes, -1) if images.channels else planes[0]
+
+
+def _interleaved(images: Images, many: int) -> bool:
+    """Whether the channels of a pixel lie side by side, and pixels one after the other from the beginning on."""
+    steps = images.steps
+    side = bool((steps[:, 2] == 1).all() and (steps[:, 1] == many).all())
+    return side and not (images.base % many).any() and images.flat.numel() % many == 0
+
+
+def _sent(arrays: list[Any], device: torch.device) -> list[torch.Tensor]:
+    """Small arrays on the device, as one."""
+    whole = to_device(np.concatenate([each.reshape(-1) for each in arrays], dtype=np.int64), device)
+    parts = torch.split(whole, [each.size for each in arrays])
+    return [part.reshape(each.shape) for part, each in zip(parts, arrays, strict=True)]
 
 
 def _both(axis: _Axis) -> list[Any]:
     return [axis.first] if axis.second is None else [axis.first, axis.second]
 
 
-def _blended(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
-    """Across first, then down, each cut as OpenCV does."""
+def _pixels(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
+    """One pixel of each four, or the only one. Across first, then down, each cut as OpenCV does."""
+    if not weights:
+        return corners[0]
     upper, lower, left, right = weights
     made = None
     for line, weight in enumerate((upper, lower)):
-        sums = corners[2 * line] * left[:, None, :] + corners[2 * line + 1] * right[:, None, :]
+        sums = corners[2 * line] * left[:, None] + corners[2 * line + 1] * right[:, None]
         part = ((sums >> 4) * weight[:, :, None]) >> 16
-        made = part if made is None else made + part
+        made = part if made is None else made.add_(part)
     assert made is not None
-    return ((made + 2) >> 2).to(torch.uint8)
+    return (made.add_(2) >> 2).to(torch.uint8)
