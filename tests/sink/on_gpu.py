@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import io
+import itertools
 import json
 import sys
 import tempfile
@@ -106,7 +107,9 @@ def _photograph(path: Path) -> None:
 
 
 def idle() -> dict[str, Any]:
-    """A device that is busy for a known time, and waits for a known one, says so."""
+    """A device that is busy for a known time, and waits for a known one, says so; and so does PyTorch's profiler."""
+    from torch.profiler import ProfilerActivity, profile
+
     ms.set_context(device_target="GPU")
     work = torch.ones(4096, 4096, device="cuda")
 
@@ -114,27 +117,51 @@ def idle() -> dict[str, Any]:
         for _ in range(8):
             torch.mm(work, work)
 
-    for _ in range(3):
-        step()
-    torch.cuda.synchronize()
-    began = time.perf_counter()
-    for _ in range(20):
-        step()
-    torch.cuda.synchronize()
-    busy = (time.perf_counter() - began) / 20
-
-    def slow(x: Any) -> Any:
-        time.sleep(3 * busy)
-        return x
-
-    data = ds.NumpySlicesDataset(np.arange(60, dtype=np.float32), shuffle=False)
-    data = data.map(slow, num_parallel_workers=1).batch(1)
-    with data.create_device_iterator("GPU", 1) as batches:
-        for _ in batches:
+    def timed(count: int) -> float:
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(count):
             step()
         torch.cuda.synchronize()
-        share = batches.report()["device_idle_share"]
-    return {"ok": abs(share - 2 / 3) < 0.08, "share": share, "wanted": 2 / 3}
+        return (time.perf_counter() - began) / count
+
+    timed(3)
+    busy = timed(20)
+    found = {}
+    for times in (1.2, 3.0):
+        slow = _Slow(times * busy)
+        data = ds.NumpySlicesDataset(np.arange(64, dtype=np.float32), shuffle=False)
+        data = data.map(slow, num_parallel_workers=1).batch(1)
+        with data.create_device_iterator("GPU", 1) as batches:
+            with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+                next(batches)
+                torch.cuda.synchronize()
+                batches.report()
+                for _ in range(62):
+                    step()
+                    next(batches)
+                torch.cuda.synchronize()
+            share = batches.report()["device_idle_share"]
+        spans = sorted(
+            (event.time_range.start, event.time_range.end)
+            for event in profiler.events()
+            if event.device_type == torch.autograd.DeviceType.CUDA and "emcpy" not in event.name
+        )
+        gaps = sum(max(0.0, b[0] - a[1]) for a, b in itertools.pairwise(spans))
+        # the last wait has no kernel behind it
+        found[f"{times:g} times the step"] = [share, gaps / (spans[-1][1] - spans[0][0]), 1 - 1 / times]
+    return {"ok": all(abs(a - b) < 0.01 for a, b, _ in found.values()), "sink, profiler, planted": found}
+
+
+class _Slow:
+    """A row takes so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __call__(self, x: Any) -> Any:
+        time.sleep(self.seconds)
+        return x
 
 
 def a_model() -> dict[str, Any]:

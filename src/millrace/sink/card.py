@@ -118,49 +118,51 @@ def _to_one_size(
 ) -> torch.Tensor:
     """Rows of bytes, encoded, of different sizes, or sized by the host already, as one batch."""
     numbers = _of_rows(drawn, len(forms))
-    made: list[tuple[list[int], torch.Tensor]] = []
+    # all of them travel at once, as they lie; those that are encoded are read by the decoder itself
+    there = rows if (forms == ENCODED).all() else move(rows)
     device = move(rows[:0]).device
+    made: list[torch.Tensor] = []
+    order: list[int] = []
     for form in np.unique(forms).tolist():
         which = np.flatnonzero(forms == form).tolist()
-        for start in range(0, len(which), GROUP):
-            group = which[start : start + GROUP]
-            made.append(
-                (group, _group(form, group, rows, shapes, steps, numbers, move, device)),
-            )
-    if len({part.shape[1:] for _, part in made}) > 1:
-        raise SinkError(
-            f"images of different sizes cannot be one batch: {sorted({tuple(part.shape[1:]) for _, part in made})[:2]}"
-        )
-    whole = torch.cat([part for _, part in made])
-    order = np.argsort(np.array([row for group, _ in made for row in group]))
-    if (order == np.arange(len(order))).all():
-        return whole
-    return whole[move(torch.from_numpy(order))]
+        most = len(which) if form == READY else GROUP
+        for start in range(0, len(which), most):
+            group = which[start : start + most]
+            own = [[each[row] for row in group] for each in numbers]
+            own_shapes = [shapes[row] for row in group]
+            order += group
+            if form == ENCODED:
+                # (bytes, height, width) of each
+                encoded = [rows[row, : shape[0]] for row, shape in zip(group, own_shapes, strict=True)]
+                images = decoded(encoded, [(shape[1], shape[2]) for shape in own_shapes], device)
+                made.append(sampled(images, steps[1:], own[1:]))
+                continue
+            mine = _picked(there, group, move)
+            if form == READY:
+                made.append(_sized(mine, own_shapes))
+            else:
+                made.append(sampled(Images.of_rows(mine, own_shapes), steps, own))
+    found = sorted({tuple(part.shape[1:]) for part in made})
+    if len(found) > 1:
+        raise SinkError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
+    whole = made[0] if len(made) == 1 else torch.cat(made)
+    return _picked(whole, np.argsort(order).tolist(), move)
 
 
-def _group(
-    form: int,
-    group: list[int],
-    rows: torch.Tensor,
-    shapes: list[tuple[int, ...]],
-    steps: Sequence[CardStep],
-    drawn: list[list[Any]],
-    move: Move,
-    device: torch.device,
-) -> torch.Tensor:
-    own = [[each[row] for row in group] for each in drawn]
-    if form == ENCODED:
-        # (bytes, height, width) of each
-        sizes = [(shapes[row][1], shapes[row][2]) for row in group]
-        images = decoded([rows[row, : shapes[row][0]] for row in group], sizes, device)
-        return sampled(images, steps[1:], own[1:])
-    there = move(rows[group])
-    if form == READY:
-        shape = shapes[group[0]]
-        if any(shapes[row] != shape for row in group):
-            raise SinkError(f"images of different sizes cannot be one batch: {shape} and others")
-        return there[:, : int(np.prod(shape))].reshape(-1, *shape)
-    return sampled(Images.of_rows(there, [shapes[row] for row in group]), steps, own)
+def _picked(rows: torch.Tensor, which: list[int], move: Move) -> torch.Tensor:
+    """Some rows in an order; no copy where they lie together in it."""
+    if which == list(range(which[0], which[0] + len(which))):
+        return rows[which[0] : which[0] + len(which)]
+    return rows[move(torch.tensor(which))]
+
+
+def _sized(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torch.Tensor:
+    """Images of one size at the beginning of rows of bytes."""
+    shape = shapes[0]
+    if any(other != shape for other in shapes):
+        found = sorted(set(shapes))[:2]
+        raise SinkError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
+    return rows[:, : int(np.prod(shape))].reshape(-1, *shape)
 
 
 def _host_values(given: Tensor, kinds: np.ndarray[Any, Any]) -> torch.Tensor:
