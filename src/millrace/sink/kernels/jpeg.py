@@ -12,6 +12,7 @@ import ctypes.util
 import functools
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import torch
 
 from millrace.core.errors import MissingExtra, SinkError
 from millrace.core.log import get_logger
-from millrace.core.optional import install, require
+from millrace.core.optional import require
 
 from .sampling import Images
 
@@ -32,8 +33,11 @@ log = get_logger(__name__)
 # nvjpeg.h: the decoders to try, the fastest first, and pixels with their channels side by side
 _HARDWARE, _GPU, _DEFAULT = 3, 2, 0
 _RGB_INTERLEAVED = 5
-# Batches that one decoder may have under way: each has buffers of its own, on the card and beside it.
-_STATES = 4
+# A decoder is set up for a number of pictures, which waits for the whole card: so groups are filled up to a multiple of
+# this, and there are decoders for each of those; of each so many, in turn, since one has a group under way.
+_FULL, _STATES = 8, 2
+# In the place of nvJPEG's status: there is no such decoder here.
+_NONE = -1
 
 Sizes = Sequence[tuple[int, int]]
 
@@ -54,13 +58,13 @@ class _Image(ctypes.Structure):
 class _State:
     """Buffers of one batch that is being decoded."""
 
-    def __init__(self, library: Any, handle: Any) -> None:
+    def __init__(self, library: Any, handle: Any, count: int) -> None:
         self.pointer = ctypes.c_void_p()
-        self.batch = 0
         self.done: Any = None
-        status = library.nvjpegJpegStateCreate(handle, ctypes.byref(self.pointer))
-        if status:
-            raise SinkError(f"nvJPEG has no memory for a decoder (status {status})")
+        self.status = library.nvjpegJpegStateCreate(handle, ctypes.byref(self.pointer))
+        if not self.status:
+            set_up = library.nvjpegDecodeBatchedInitialize
+            self.status = set_up(handle, self.pointer, count, 1, _RGB_INTERLEAVED)
 
 
 class Nvjpeg:
@@ -70,11 +74,13 @@ class Nvjpeg:
         self.library, self.device = library, device
         self._lock = threading.Lock()
         self._handles: dict[int, Any] = {}
-        self._states: dict[int, list[_State]] = {}
-        self._turn = 0
+        self._states: dict[tuple[int, int], deque[_State]] = {}
 
     def __call__(self, encoded: Sequence[torch.Tensor], sizes: Sizes) -> Images:
-        shapes = np.array(sizes, np.int64)
+        count = len(encoded)
+        filled = -(-count // _FULL) * _FULL
+        encoded = [*encoded, *[encoded[0]] * (filled - count)]
+        shapes = np.array([*sizes, *[sizes[0]] * (filled - count)], np.int64)
         areas = shapes[:, 0] * shapes[:, 1] * 3
         base = np.concatenate([[0], np.cumsum(areas)[:-1]])
         with self._lock, torch.cuda.device(self.device):
@@ -83,7 +89,8 @@ class Nvjpeg:
             for backend in (_HARDWARE, _GPU, _DEFAULT):
                 status = self._decode(backend, encoded, shapes, flat.data_ptr() + base)
                 if not status:
-                    steps = np.stack([shapes[:, 1] * 3, np.full(len(base), 3), np.ones_like(base)], 1)
+                    base, shapes = base[:count], shapes[:count]
+                    steps = np.stack([shapes[:, 1] * 3, np.full(count, 3), np.ones_like(base)], 1)
                     return Images(flat, base, shapes, steps, 3)
                 statuses[backend] = status
         raise SinkError(
@@ -95,17 +102,13 @@ class Nvjpeg:
         """0 where all were decoded, into these places; else what nvJPEG says."""
         handle = self._handle(backend)
         if handle is None:
-            return -1
-        stream = torch.cuda.current_stream(self.device)
-        state = self._state(backend, handle)
+            return _NONE
         count = len(encoded)
-        if state.batch != count:
-            status = self.library.nvjpegDecodeBatchedInitialize(
-                handle, state.pointer, count, 1, _RGB_INTERLEAVED
-            )
-            if status:
-                return int(status)
-            state.batch = count
+        stream = torch.cuda.current_stream(self.device)
+        state = self._state(backend, handle, count)
+        if state is None:
+            return _NONE
+        self._check(handle, encoded, shapes)
         data = (ctypes.c_void_p * count)(*[one.data_ptr() for one in encoded])
         lengths = (ctypes.c_size_t * count)(*[one.numel() for one in encoded])
         images = (_Image * count)()
@@ -118,6 +121,26 @@ class Nvjpeg:
         state.done.record(stream)
         return int(status)
 
+    def _check(self, handle: Any, encoded: Sequence[torch.Tensor], shapes: Any) -> None:
+        """What nvJPEG will write must fit into its place: a file may claim two sizes."""
+        channels, layout = ctypes.c_int(), ctypes.c_int()
+        widths, heights = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
+        for one, shape in zip(encoded, shapes.tolist(), strict=True):
+            status = self.library.nvjpegGetImageInfo(
+                handle,
+                ctypes.c_void_p(one.data_ptr()),
+                ctypes.c_size_t(one.numel()),
+                ctypes.byref(channels),
+                ctypes.byref(layout),
+                widths,
+                heights,
+            )
+            if status or [heights[0], widths[0]] != shape:
+                raise SinkError(
+                    f"a JPEG's header says {shape[0]} x {shape[1]} pixels, and nvJPEG finds {heights[0]} x {widths[0]} "
+                    f"(status {status}); without device('GPU') the host decodes it, and an error names the file"
+                )
+
     def _handle(self, backend: int) -> Any:
         if backend not in self._handles:
             handle = ctypes.c_void_p()
@@ -126,17 +149,16 @@ class Nvjpeg:
             self._handles[backend] = None if status else handle
         return self._handles[backend]
 
-    def _state(self, backend: int, handle: Any) -> _State:
-        """One whose last batch is done."""
-        states = self._states.setdefault(backend, [])
+    def _state(self, backend: int, handle: Any, count: int) -> _State | None:
+        """A decoder for so many pictures, whose last group is done; None where it cannot be set up."""
+        states = self._states.setdefault((backend, count), deque())
         if len(states) < _STATES:
-            states.append(_State(self.library, handle))
-            return states[-1]
-        self._turn = (self._turn + 1) % _STATES
-        state = states[self._turn]
-        if state.done is not None:
-            state.done.synchronize()
-        return state
+            states.appendleft(_State(self.library, handle, count))
+            return None if states[0].status else states[0]
+        states.rotate(1)
+        if states[0].done is not None:
+            states[0].done.synchronize()
+        return None if states[0].status else states[0]
 
 
 @functools.cache
@@ -146,9 +168,10 @@ def _decoder(device: torch.device) -> Nvjpeg:
             return Nvjpeg(ctypes.CDLL(path), device)
         except OSError as error:
             log.debug("%s is no nvJPEG for here: %s", path, error)
+    require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
     raise MissingExtra(
-        "Decode().device('GPU') needs NVIDIA's library nvJPEG, which torchvision brings, and neither was found: "
-        f"{install('gpu', 'torchvision')}"
+        "Decode().device('GPU') needs NVIDIA's library nvJPEG. torchvision's wheels for CUDA bring it; the one that is "
+        "installed here has none: install the build that goes with your PyTorch"
     )
 
 
