@@ -34,7 +34,16 @@ def write_run(path: Path, seconds: float = 3600.0, interval: float = 0.25, over:
         path, {"started": 1794830000.0, "program": "train.py", "rank": None, "pid": 4242, "host": "node1"}
     )
     stages = [
-        {"name": name, "place": place, "on": on, "working": n, "unit": unit, "feeds": feeds, "ops": ops}
+        {
+            "name": name,
+            "place": place,
+            "on": on,
+            "working": n,
+            "unit": unit,
+            "queue": name != "repeat",
+            "feeds": feeds,
+            "ops": ops,
+        }
         for (name, place, on, n, unit, feeds), ops in zip(STAGES, OPS, strict=True)
     ]
     book.add({"is": "pipeline", "t": 0.0, "pipeline": 1, "limit": 12_000_000_000, "stages": stages})
@@ -123,6 +132,7 @@ def _verdict() -> dict[str, Any]:
 def _sink_verdict() -> dict[str, str]:
     return {
         "situation": "data slow",
+        "stage": "map(RandomCropDecodeResize)",
         "evidence": "steps waited 13% of the time; the pipeline took 61.6 ms a batch, a step 54.1 ms",
         "advice": "Make data faster: dataset.report() names the slowest stage; more workers, or a cache",
     }

@@ -62,6 +62,8 @@ def check_description(line: Line) -> None:
         for name in ("name", "place", "on", "unit"):
             text_in(stage[name])
         number_in(stage["working"])
+        if not isinstance(stage["queue"], bool):
+            raise ValueError(line)
         # what a stage feeds comes after it, so that nothing goes round in circles
         if stage["feeds"] is not None and not place < number_in(stage["feeds"]) < len(line["stages"]):
             raise ValueError(line)
@@ -71,7 +73,7 @@ def check_description(line: Line) -> None:
 
 def check_verdict(line: Line) -> None:
     words = (
-        ("situation", "evidence", "advice")
+        ("situation", "evidence", "advice", "stage")
         if "channel" in line
         else ("kind", "stage", "place", "advice", "call")
     )

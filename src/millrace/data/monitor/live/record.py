@@ -171,7 +171,8 @@ class Recorder:
         if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
             verdict = channel.verdict()
             words = {
-                name: cut(getattr(verdict, name), SENTENCE) for name in ("situation", "evidence", "advice")
+                name: cut(getattr(verdict, name), SENTENCE)
+                for name in ("situation", "evidence", "advice", "stage")
             }
             self._say(book, "channel", track.number, now, words)
 
@@ -264,6 +265,8 @@ def _description(run: Watched) -> dict[str, Any]:
                 "on": crew(stage.working, stage.kind) if stage.ops else stage.kind,
                 "working": max(1, stage.working),
                 "unit": unit,
+                # some hand on what they take, and have no queue behind them
+                "queue": bool(stage.fill),
                 "feeds": feed,
                 "ops": [cut(plain_name(op.name), NAME) for op in stage.ops[:MOST_OPS]],
             }

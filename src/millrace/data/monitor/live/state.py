@@ -200,7 +200,7 @@ def _pipeline(number: int, curve: Curve, over: bool) -> dict[str, Any]:
                 "given": last["given"][place],
                 "busy": share,
                 "computing": min(share, _share(cpu[place], whole)),
-                "fill": last["fill"][place],
+                "fill": last["fill"][place] if stage["queue"] else None,
                 "wait_in": _share(waits[place], took),
                 "wait_out": _share(room[place], took),
                 "guilty": place in guilty,
@@ -275,7 +275,7 @@ def _channel(number: int, curve: Curve, over: bool) -> dict[str, Any]:
         "rate_words": f"{megabytes(_ratio(moved, took))}/s",
         "verdict": None
         if verdict is None
-        else {name: verdict[name] for name in ("situation", "evidence", "advice")},
+        else {name: verdict[name] for name in ("situation", "evidence", "advice", "stage")},
     }
 
 

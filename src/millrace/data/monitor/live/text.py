@@ -78,7 +78,8 @@ def _channel(each: dict[str, Any], width: int) -> list[str]:
     lines = _wrapped(head, width)
     if each["verdict"]:
         told = each["verdict"]
-        lines += _wrapped(f"{told['situation']}: {told['evidence']}. {told['advice']}.", width, "  ")
+        about = f" ({told['stage']})" if told["stage"] else ""
+        lines += _wrapped(f"{told['situation']}{about}: {told['evidence']}. {told['advice']}.", width, "  ")
     return lines
 
 
@@ -97,7 +98,7 @@ def _pipeline(each: dict[str, Any], width: int) -> list[str]:
             stage["on"],
             stage["rate_words"],
             f"{stage['busy']:.0%}",
-            f"{stage['fill']:.0%}",
+            "-" if stage["fill"] is None else f"{stage['fill']:.0%}",
             f"{stage['wait_in']:.0%}",
         ]
         lines.append(_line(called, cells, name))

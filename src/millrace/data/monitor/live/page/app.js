@@ -55,8 +55,9 @@ function drawSoon() {
 
 // curves -------------------------------------------------------------------------------------------
 
-// how much `above` counted for each unit that `below` did, over about a hundredth of the run
-function rate(one, above, below) {
+// how much `above` counted for each unit that `below` did, over about a hundredth of the run; a wait is counted when it
+// ends, which may be more than the while it is counted in
+function rate(one, above, below, most = Infinity) {
   const { t } = one, made = [], last = t.length - 1;
   if (last < 1) return made;
   const wide = Math.max(1, (t[last] - t[0]) / 120);
@@ -65,7 +66,7 @@ function rate(one, above, below) {
     while (start < i - 1 && t[i] - t[start + 1] >= wide) start += 1;
     const all = below(i) - below(start);
     // nothing was counted at all: the run stood still, between two epochs or after its end
-    made.push([t[i], all > 0 ? Math.max(0, above(i) - above(start)) / all : null]);
+    made.push([t[i], all > 0 ? Math.min(most, Math.max(0, above(i) - above(start)) / all) : null]);
   }
   return made;
 }
@@ -78,28 +79,32 @@ function waiting(pipeline, channels, trainings) {
   const training = trainings.find((t) => of("training", t.number));
   if (channel && channel.device !== "cpu") {
     const one = of("channel", channel.number);
-    return ["The device waits for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.stepping[i])];
+    return ["The device waits for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.stepping[i], 1)];
   }
   if (training) {
     const one = of("training", training.number);
-    return ["Steps wait for data", rate(one, (i) => one.waited[i], (i) => one.seconds[i])];
+    return ["Steps wait for data", rate(one, (i) => one.waited[i], (i) => one.seconds[i], 1)];
   }
   if (channel) {
     const one = of("channel", channel.number);
-    return ["Steps wait for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.stepping[i])];
+    return ["Steps wait for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.stepping[i], 1)];
   }
   const one = of("pipeline", pipeline.number);
-  return ["The consumer waits for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.between[i])];
+  return ["The consumer waits for data", rate(one, (i) => one.waited[i], (i) => one.waited[i] + one.between[i], 1)];
 }
 
 // drawing ------------------------------------------------------------------------------------------
 
 const charts = new Map();
 
+const ORDER = ["wait", "rows", "loss", "rate", "steps", "held", "strips"];
+
 function chart(key, make) {
   if (!charts.has(key)) {
-    charts.set(key, make());
-    $("charts").append(charts.get(key).root);
+    const made = make();
+    charts.set(key, made);
+    made.root.style.order = ORDER.indexOf(key); // a loss comes later than the first rows
+    $("charts").append(made.root);
   }
   return charts.get(key);
 }
@@ -206,7 +211,7 @@ function drawVerdict(pipeline, channels, trainings) {
     }
   }
   const faster = waits ? ` With data always at hand the training would be ${waits[1]} times as fast.` : "";
-  if (note) card.append(noted(`On the way to the device: ${note.situation}. `, `${upper(note.evidence)}. ${note.advice}.${faster}`));
+  if (note) card.append(noted(`On the way to the device: ${note.situation}${note.stage ? ` (${note.stage})` : ""}. `, `${upper(note.evidence)}. ${note.advice}.${faster}`));
   else if (waits) card.append(noted("On the whole: ", `steps wait for data ${waits[0]} of the time.${faster}`));
 }
 
@@ -322,7 +327,6 @@ function drawStrips(pipeline, channels, one, from, to, shown) {
     }
     strips.get(key).set(data, from, to);
   }
-  $("charts").append(card.root); // the last of all
 }
 
 function drawSpans(to) {

@@ -29,7 +29,7 @@ function build(root, pipeline, channels, trainings) {
   if (last >= 0) grow(chain, stages, last);
   for (const channel of channels) {
     if (channel.host_slots) add(chain, `host ${channel.number}`, box("Host ring", "pinned memory", "device"), "ring");
-    const where = channel.device === "cpu" ? "ready for the step" : channel.device;
+    const where = channel.device === "cpu" ? "host memory" : channel.device;
     add(chain, `ring ${channel.number}`, box(channel.device === "cpu" ? "Ring" : "Device ring", where, "device"), "ring");
   }
   for (const training of trainings) add(chain, `training ${training.number}`, box(training.network, "", "net"), "net");
@@ -117,7 +117,7 @@ function tellStage(made, stage) {
     name.classList.toggle("guilty", guilty);
   });
   meter(made, "busy", "busy", [["work", stage.computing], ["wait", Math.max(0, stage.busy - stage.computing)]]);
-  meter(made, "fill", "queue", [["queue", stage.fill]]);
+  if (stage.fill !== null) meter(made, "fill", "queue", [["queue", stage.fill]]);
 }
 
 function tellRing(made, held, slots, channel) {
