@@ -187,6 +187,34 @@ def test_a_long_run_stays_small_and_whole_while_it_is_read(tmp_path: Path) -> No
     assert max(b - a for a, b in itertools.pairwise(times)) <= times[-1] / 100
 
 
+def test_a_program_of_endless_epochs_fills_no_disk(tmp_path: Path) -> None:
+    room = (20_000, 60_000)
+    book = Book(tmp_path / "run.history", HEAD, room)
+    said = {"is": "pipeline", "pipeline": 1, "limit": 1, "stages": []}
+    for number in range(5_000):
+        book.add({**said, "t": number / 100})
+        book.add({"is": "verdict", "t": number / 100, "pipeline": 1, "kind": f"verdict {number}"})
+        book.add({"is": "end", "t": number / 100, "pipeline": 1})
+        if number % 50 == 0:
+            book.flush()
+            assert (tmp_path / "run.history").stat().st_size < room[1]
+    book.close()
+    lines = Tail(tmp_path / "run.history").all()
+    assert lines[-2]["kind"] == "verdict 4999"
+    assert lines[0]["program"] == "train.py"
+
+
+def test_names_that_are_no_text_are_written_as_far_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "run.history"
+    Book(path, {**HEAD, "program": "tr\udce4in 🚂\n.py"}).close()
+    assert Tail(path).all()[0]["program"] == "tr?in 🚂\n.py"
+    with path.open("ab") as file:
+        file.write(b'{"is": "over", "t": 1, "why": "\\ud800"}\n{"is": "over", "t": 1, "why": "\\u00e4"}\n')
+    tail = Tail(path)
+    assert [line.get("why") for line in tail.all()] == [None, "ä"]
+    assert tail.damaged == 1
+
+
 def test_numbers_that_json_has_no_word_for_are_never_written(tmp_path: Path) -> None:
     book = Book(tmp_path / "run.history", HEAD)
     book.add({"is": "point", "t": float("nan")})

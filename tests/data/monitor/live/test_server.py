@@ -116,7 +116,14 @@ def test_nothing_can_be_written(server: Server, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [b"\x00\xff\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"G" * 70_000 + b"\r\n\r\n"]
+    "sent",
+    [
+        b"\x00\xff\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET //[ HTTP/1.0\r\nHost: localhost\r\n\r\n",
+        b"G" * 70_000 + b"\r\n\r\n",
+    ],
 )
 def test_garbage_harms_nobody(server: Server, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 60) as raw:

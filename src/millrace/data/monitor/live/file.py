@@ -104,8 +104,9 @@ class Book:
 
 
 def _encoded(lines: list[dict[str, Any]]) -> bytes:
-    made = [json.dumps(line, separators=(",", ":"), allow_nan=False) for line in lines]
-    return "".join(f"{line}\n" for line in made).encode()
+    made = [json.dumps(line, separators=(",", ":"), allow_nan=False, ensure_ascii=False) for line in lines]
+    # the name of a file may hold bytes that are no text
+    return "".join(f"{line}\n" for line in made).encode("utf-8", "replace")
 
 
 def _check_replaceable(path: Path) -> None:
@@ -247,6 +248,8 @@ def is_written(path: Path) -> bool | None:
 def _parsed(text: bytes) -> dict[str, Any] | None:
     try:
         line = json.loads(text, parse_constant=_no_number)
+        if b"\\u" in text:
+            json.dumps(line, ensure_ascii=False).encode()  # halves of characters cannot be shown anywhere
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None

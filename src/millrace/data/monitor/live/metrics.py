@@ -47,6 +47,7 @@ def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]
                 (_stage_labels(each, place, stage), stage[key])
                 for each in now["pipelines"]
                 for place, stage in enumerate(each["stages"])
+                if stage[key] is not None
             ],
         )
     yield (

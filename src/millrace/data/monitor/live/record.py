@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core import sinks, steps
+from millrace.core.errors import FormatError
 from millrace.core.log import get_logger
 from millrace.data.monitor.report import units_of
 from millrace.data.monitor.verdict import Verdict, judge
 from millrace.data.monitor.watched import Watched
-from millrace.data.monitor.words import crew, cut, file_and_line, plain_name
+from millrace.data.monitor.words import crew, cut, file_and_line, plain_name, short_name
 from millrace.data.plan.node import Node
 
 from .file import Book
@@ -63,7 +64,7 @@ class Recorder:
         try:
             self._look(self._book, now)
             self._book.flush()
-        except OSError as error:
+        except (OSError, FormatError) as error:  # no room, or somebody put another file in its place
             log.warning("the history %s is not written any more: %s", self.path, error)
             self._book.forget()
             self._book = None
@@ -170,9 +171,9 @@ class Recorder:
         )
         if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
             verdict = channel.verdict()
-            words = {
-                name: cut(getattr(verdict, name), SENTENCE)
-                for name in ("situation", "evidence", "advice", "stage")
+            words = {"stage": cut(short_name(verdict.stage), NAME)}
+            words |= {
+                name: cut(getattr(verdict, name), SENTENCE) for name in ("situation", "evidence", "advice")
             }
             self._say(book, "channel", track.number, now, words)
 
@@ -223,7 +224,7 @@ class Recorder:
                 {"is": "over", "t": round(time.perf_counter() - self._began, 3), "why": cut(why, SENTENCE)}
             )
             book.close()
-        except OSError as error:
+        except (OSError, FormatError) as error:
             log.warning("the end of the history %s was not written: %s", self.path, error)
 
     def forget(self) -> None:

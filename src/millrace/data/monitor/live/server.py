@@ -13,7 +13,6 @@ import secrets
 import socketserver
 import threading
 import time
-import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
@@ -150,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_for_us():
             self._refuse(403, "This page is only for the machine it runs on.")
             return
-        path = urllib.parse.urlsplit(self.path).path
+        path = self.path.partition("?")[0]
         _, _, rest = path.partition("/")
         token, slash, name = rest.partition("/")
         if path == "/metrics" and self._bears_token():
@@ -176,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if len(hosts) != 1 or _name_in(hosts[0]) not in NAMES:
             return False
-        return origin is None or _name_in(urllib.parse.urlsplit(origin).netloc) in NAMES
+        return origin is None or _name_in(origin.partition("://")[2]) in NAMES
 
     def _bears_token(self) -> bool:
         kind, _, token = (self.headers.get("Authorization") or "").partition(" ")

@@ -46,14 +46,18 @@ def _kept(lines: list[Line], recent: float, across: int) -> list[Line]:
     last: dict[str, float] = {}
     # the last point of each curve says where it ended
     ends = {series: number for number, line in enumerate(lines) if (series := series_of(line)) is not None}
-    verdicts = {number: _whose(line) for number, line in enumerate(lines) if line.get("is") == "verdict"}
-    standing = {whose: number for number, whose in verdicts.items()}  # the last one of each
-    dropped = set(list(verdicts)[:-MOST_VERDICTS]) - set(standing.values())
+    # of what is said again and again the last word stands; of verdicts some more
+    words = {
+        number: (line.get("is"), _whose(line)) for number, line in enumerate(lines) if not series_of(line)
+    }
+    standing = set({word: number for number, word in words.items()}.values())
+    verdicts = [number for number, (kind, _) in words.items() if kind == "verdict"]
+    standing.update(verdicts[-MOST_VERDICTS:])
     made = []
     for number, line in enumerate(lines):
         series = series_of(line)
         if series is None:
-            if number not in dropped:
+            if number in standing:
                 made.append(line)
             continue
         at = _time(line)

@@ -187,7 +187,7 @@ function drawVerdict(pipeline, channels, trainings) {
   told = same;
   const left = element("div"), right = element("div");
   card.replaceChildren(left);
-  card.classList.toggle("warn", Boolean(now.why) || Boolean(verdict?.call) || verdict?.kind === "cores full");
+  card.classList.toggle("warn", Boolean(now.why) || Boolean(verdict?.call) || verdict?.kind === "cores full" || Boolean(waits));
   if (now.why) {
     left.className = "one";
     left.append(element("span", "badge", "it failed"), element("h2", "", now.why));

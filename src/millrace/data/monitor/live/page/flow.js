@@ -105,7 +105,7 @@ function meter(made, key, label, bars) {
 }
 
 function tellStage(made, stage) {
-  made.sub.textContent = [stage.place, stage.on].filter(Boolean).join(" · ");
+  made.sub.textContent = [stage.on, stage.place].filter(Boolean).join(" · ");
   made.sub.title = made.sub.textContent;
   made.rate.textContent = stage.rate_words;
   made.root.classList.toggle("guilty", stage.guilty);
