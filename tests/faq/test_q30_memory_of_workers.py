@@ -33,7 +33,9 @@ def full(monkeypatch):
 
 @pytest.fixture
 def worker():
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    code = "print(flush=True); input()"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()  # its command can be read once it runs
     yield process
     process.communicate(b"\n", timeout=60)
 
@@ -70,7 +72,7 @@ def test_the_error_names_the_processes_that_hold_the_card(full, worker, monkeypa
     start = lines.index("  processes that hold the card:")
     first, second, third = (line.strip() for line in lines[start + 1 : start + 4])
     assert first.startswith(f"5.0 GiB  process {worker.pid} ")
-    assert first.endswith("-c input() (a worker of this process)")
+    assert first.endswith("-c print(flush=True); input() (a worker of this process)")
     assert second.startswith(f"1.0 GiB  process {os.getpid()} ")
     assert second.endswith("(this process)")
     assert third == "unknown  process 999999999 (not seen from here)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -144,3 +145,13 @@ def test_the_table_is_whole_and_the_page_shows_it():
     rows = re.findall(r"^\| (.+?) \| (works|refused) \| (works|refused) \|", PAGE.read_text(), re.M)
     shown = {(way, device): word == "works" for way, *words in rows for device, word in zip(DEVICES, words)}
     assert shown == {place: rule.works for place, rule in RULES.items()}
+
+
+def test_the_last_results_of_a_gpu_are_those_of_the_table():
+    """Recorded by tests/sink/matrix_on_gpu.py where a GPU was."""
+    found = json.loads((Path(__file__).parents[1] / "sink/matrix_on_gpu.json").read_text())
+    assert found["card"] != "none"
+    tried = {(cell["way"], cell["device"]) for cell in found["cells"]}
+    assert tried == {place for place in RULES if place[0] != "independent process"}
+    for cell in found["cells"]:
+        assert cell["outcome"] == ("works" if RULES[cell["way"], cell["device"]].works else "refused")

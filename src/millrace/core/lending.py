@@ -22,8 +22,8 @@ __all__ = ["ALIGN", "Aligned", "Lender"]
 
 # Where arrays begin: a cache line, which is what other libraries want in order to use memory without a copy.
 ALIGN = 64
-# What is kept for later: blocks, and bytes in all of them.
-MOST_SPARE, MOST_SPARE_BYTES = 16, 512 << 20
+# Bytes that are kept for later at the most, unless one block has more.
+MOST_SPARE_BYTES = 512 << 20
 
 
 class Lender(Spare):
@@ -37,6 +37,9 @@ class Lender(Spare):
     >>> lender.lent, lender.spare
     (0, 1)
     """
+
+    # blocks that are kept for later; plain memory is had again soon, and what is kept here no budget knows of
+    most_spare = 4
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +123,7 @@ class Lender(Spare):
             block = self.blocks.popleft()
             self._by_size.setdefault(block.nbytes, []).append(block)
         sizes = [size for size, free in self._by_size.items() for _ in free]
-        while len(sizes) > MOST_SPARE or (len(sizes) > 1 and sum(sizes) > MOST_SPARE_BYTES):
+        while len(sizes) > self.most_spare or (len(sizes) > 1 and sum(sizes) > MOST_SPARE_BYTES):
             self._by_size[sizes[0]].pop()
             if not self._by_size[sizes[0]]:
                 del self._by_size[sizes[0]]

@@ -34,6 +34,9 @@ def lender_for(device: str) -> Lender:
 class Pinned(Lender):
     """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
 
+    # it takes long to make, and a ring of batches comes and goes
+    most_spare = 16
+
     def make(self, size: int) -> npt.NDArray[np.uint8]:
         made: npt.NDArray[np.uint8] = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
         return made

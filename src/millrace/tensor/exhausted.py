@@ -54,7 +54,7 @@ def describe_memory(error: BaseException, capped: int | None = None) -> list[str
             f"{_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
         )
     if on_gpu:
-        held = holders(f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}")
+        held = holders(f"GPU-{_identity()}")
         if held:
             lines.append("  processes that hold the card:")
             lines += [f"    {line}" for line in lines_of(held)]
@@ -64,6 +64,14 @@ def describe_memory(error: BaseException, capped: int | None = None) -> list[str
         lines += [f"    {line}" for line in found]
     lines.append(f"  what helps: {_advice(wanted, total)}")
     return lines
+
+
+def _identity() -> str:
+    """The card's own; "" where PyTorch cannot tell: an error about memory must not become another."""
+    try:
+        return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+    except (RuntimeError, AssertionError, AttributeError):
+        return ""
 
 
 def _advice(wanted: int | None, total: int | None) -> str:

@@ -249,9 +249,8 @@ class Model:
             return finished in valid_frequency
 
         self._go_on_from(resume)
-        self._train(
-            epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, due
-        )
+        valid = None if valid_dataset is None else (valid_dataset, due, valid_dataset_sink_mode)
+        self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid)
 
     def _go_on_from(self, place: str | None) -> None:
         found = None if place is None else position_in(place, self._train_network)
@@ -283,8 +282,7 @@ class Model:
         sinks: bool,
         sink_size: int,
         initial_epoch: int,
-        valid_dataset: Any = None,
-        due: Any = None,
+        valid: tuple[Any, Any, bool] | None = None,
     ) -> None:
         size = batches_in(dataset)
         sunk = sinks and sinks_here()
@@ -325,8 +323,8 @@ class Model:
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
             params.training, training.resumed = training, at
             after = None
-            if valid_dataset is not None:
-                after = lambda: self._between(training, valid_dataset, due)  # noqa: E731
+            if valid is not None:
+                after = lambda: self._between(training, *valid)  # noqa: E731
             if wants_line(told.callbacks):
                 told.add(ProgressLine())
             if steps.looked_at():
@@ -345,7 +343,7 @@ class Model:
         finally:
             feed.close()
 
-    def _between(self, training: Training, valid_dataset: Any, due: Any) -> None:
+    def _between(self, training: Training, valid_dataset: Any, due: Any, sinks: bool) -> None:
         """The evaluation after an epoch of training; what callbacks saw of the training comes back after it."""
         params = training.params
         if not due(params.cur_epoch_num):
@@ -353,7 +351,7 @@ class Model:
         kept = {name: params.get(name) for name in ("batch_num", "cur_step_num", "mode", "net_outputs")}
         params.eval_network, params.valid_dataset = self._eval_network, valid_dataset
         params.batch_num = batches_in(valid_dataset, "valid_dataset")
-        self._evaluate(params, training.callbacks, valid_dataset, with_loss=True)
+        self._evaluate(params, training.callbacks, valid_dataset, with_loss=True, sinks=sinks)
         params.update(kept)
 
     # --- evaluation ------------------------------------------------------------------------------------------
