@@ -195,3 +195,24 @@ def test_text_and_dicts_pass():
     data = ds.NumpySlicesDataset({"t": ["a", "b"], "n": np.arange(2)}, shuffle=False)
     with Feed(data.create_tuple_iterator(num_epochs=1), epochs=1) as feed:
         assert [str(batch[0].asnumpy()) for batch in feed] == ["a", "b"]
+
+
+def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatch):
+    """There is no GPU here, and nothing can be pinned: the same as on a machine that refuses to pin more."""
+    import contextlib
+
+    import torch
+
+    from millrace.core.settings import override
+    from millrace.sink.batches import Pinned
+
+    def refuse(*args, **kwargs):
+        raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(torch, "empty", refuse)
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: False)
+    with logged("millrace.sink.batches") as said, override(lender=Pinned("cuda:0")):
+        rows = numbers(6).create_tuple_iterator(num_epochs=1, output_numpy=True)
+        assert [row[0].tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
+    assert ["no more pinned memory" in line for line in said] == [True]

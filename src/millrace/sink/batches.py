@@ -28,7 +28,7 @@ def lender_for(device: str) -> Lender:
     >>> type(lender_for("cpu")).__name__
     'Lender'
     """
-    return Pinned() if device.startswith("cuda") else Lender()
+    return Pinned(device) if device.startswith("cuda") else Lender()
 
 
 class Pinned(Lender):
@@ -37,17 +37,36 @@ class Pinned(Lender):
     # it takes long to make, and a ring of batches comes and goes
     most_spare = 16
 
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+        # the system gives no more of it: from then on batches lie in plain memory, and are copied on their way
+        self._refused = False
+
     def make(self, size: int) -> npt.NDArray[np.uint8]:
-        made: npt.NDArray[np.uint8] = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
-        return made
+        made: npt.NDArray[np.uint8]
+        if not self._refused:
+            try:
+                with torch.cuda.device(
+                    self.device
+                ):  # workers' threads would begin a context on the first card
+                    made = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
+                return made
+            except RuntimeError as error:
+                self._refused = True
+                log.warning("no more pinned memory (%d bytes wanted): batches take longer: %s", size, error)
+        return super().make(size)
 
     def takes(self, array: npt.NDArray[Any]) -> bool:
+        if self._refused:
+            return True
         return array.flags.writeable and torch.from_numpy(array.reshape(-1).view(np.uint8)).is_pinned()
 
     def adopt(self, shared: npt.NDArray[np.uint8]) -> None:
         mapping: Any = shared.base
         runtime = torch.cuda.cudart()
-        status = runtime.cudaHostRegister(mapping.address, mapping.size, 0)
+        with torch.cuda.device(self.device):
+            status = runtime.cudaHostRegister(mapping.address, mapping.size, 0)
         if int(status):  # it is only slower
             log.info("shared memory of %d bytes could not be pinned (error %d)", mapping.size, int(status))
             return
