@@ -159,9 +159,9 @@ def test_pipelines_nobody_thought_of(seed: int) -> None:
 def test_the_first_guess_is_what_the_consumer_asks_for() -> None:
     search, attempts = tune(WAITING, steps=2 * STEPS)
     # 33 ms of work for each 4 ms of the consumer, and a margin
-    assert attempts[0].changes == {"0/workers": (1, 10)}
+    assert attempts[0].changes == {"0/workers": (1, 13)}
     assert attempts[0].kept
-    assert search.best["0/workers"] == 10
+    assert search.best["0/workers"] == 13
 
 
 def test_a_consumer_that_does_not_wait_is_given_nothing_more() -> None:

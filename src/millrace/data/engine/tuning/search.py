@@ -31,15 +31,16 @@ MOST_DOUBT = 0.3
 TRIES = 2
 # So much slower, and it is looked at once more before it is believed: something may have come between.
 DOUBTFUL = 0.8
-# Workers beyond what the consumer's own speed asks for: its steps are not all alike.
-MARGIN = 1.2
+# Workers beyond what the consumer's own speed asks for: steps are not all alike, and results leave in order, so that a
+# worker's may have to wait for another's.
+MARGIN = 1.5
 # Workers that are busy for a smaller share of their time are not what is waited for; from the larger one on, nothing
 # that only lies ready would help.
 IDLE, SATURATED = 0.5, 0.9
 # Parts whose loads lie this close together hold the run back together.
 TIED = 0.8
 # After a reduction, workers should be busy for this share of their time.
-FULL = 0.75
+FULL = 0.65
 # Threads that use this much of one core may take turns at the GIL.
 TURNS = 0.6
 # Seconds that a chunk should take: its hand-over costs little, and no worker is waited for long.
