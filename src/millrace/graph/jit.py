@@ -106,7 +106,7 @@ def _owner_of(jitted: _Jitted, cell: Any) -> _Owner:
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function through torch.compile, on PyTorch's own tensors."""
     from millrace.core.tensor import Tensor
-    from millrace.tensor.storage import unwrap_all, wrap_all
+    from millrace.tensor.storage import hiding, unwrap_all, wrap_all
 
     def raw(*args: Any, **kwargs: Any) -> Any:
         made = function(*wrap_all(args), **{name: wrap_all(value) for name, value in kwargs.items()})
@@ -115,6 +115,8 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     inner = torch.compile(raw)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        for told in hiding:
+            told()
         return wrap_all(
             inner(*unwrap_all(args), **{name: unwrap_all(value) for name, value in kwargs.items()})
         )

@@ -66,6 +66,8 @@ new = object.__new__
 leaving: list[Callable[[str], None]] = []
 # Who wants to know that an array shares a tensor's memory from now on, and may write to it: a save beside a step.
 sharing: list[Callable[[torch.Tensor], None]] = []
+# Who wants to know that code runs next whose operations cannot be seen one by one.
+hiding: list[Callable[[], None]] = []
 
 
 def wrap(made: torch.Tensor) -> Tensor:

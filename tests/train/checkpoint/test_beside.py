@@ -181,6 +181,19 @@ def test_a_copy_that_fails_is_told_and_nobody_waits_for_ever(monkeypatch, tmp_pa
     assert not list(tmp_path.glob("*.ckpt"))
 
 
+def test_compiled_code_whose_writes_nobody_sees_waits_before_it_runs(monkeypatch):
+    monkeypatch.setattr("torch.compile", lambda function: function)
+    twice, waited = ms.jit(lambda x: x * 2, jit_level="O1"), []
+    monkeypatch.setattr(copying.Copying, "wait", lambda each: waited.append(each))
+    one = copying.Copying([], [])
+    monkeypatch.setattr(copying, "under_way", [one])
+    with copying.watched():
+        assert twice(Tensor([1.0])).item() == 2
+    assert waited == [one]
+    twice(Tensor([1.0]))
+    assert waited == [one]
+
+
 def test_a_save_of_ones_own_copies_before_it_returns(slow):
     weight = Parameter(Tensor(np.ones((WIDTH, WIDTH), np.float32)), name="w")
     train.save_checkpoint([weight], "own.ckpt", async_save=True)

@@ -78,10 +78,12 @@ def watched() -> Iterator[None]:
     before = getattr(_here, "watched", False)
     _here.watched = True
     storage.sharing.append(_before_writing)
+    storage.hiding.append(settle)
     try:
         with _Guard():
             yield
     finally:
+        storage.hiding.remove(settle)
         storage.sharing.remove(_before_writing)
         _here.watched = before
 
