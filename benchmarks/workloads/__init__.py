@@ -26,6 +26,7 @@ from typing import Any
 NAMES = (
     "jpeg_train",
     "jpeg_eval",
+    "ray_jpeg",
     "mindrecord_jpeg",
     "segmentation",
     "arrays",

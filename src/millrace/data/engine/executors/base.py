@@ -97,6 +97,8 @@ class Executor:
     kind: str
     # workers that were given their first chunk and are still starting
     fresh = 0
+    # the most bytes that a chunk should hold while it is worked on; None: as the stage thinks best
+    most_bytes: int | None = None
 
     @property
     def traits(self) -> ExecutorTraits:

@@ -81,7 +81,7 @@ class SegmentStage(Stage):
         self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound)
         # the first chunk runs before others are asked for
         self._alone = rivals
-        self._most_bytes = CACHED_BYTES if rivals else MOST_BYTES
+        self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MOST_BYTES
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None

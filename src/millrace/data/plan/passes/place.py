@@ -38,7 +38,6 @@ LEAST_ROWS = 4096
 MOST_ROWS = 256
 CHUNK_BYTES = 1 << 20
 LIGHT_ROWS = 2048
-HEAVY_ROWS = 8
 # Rows of a cache are heavy or light: the stage finds out by the time they take, and this is the most.
 KEPT_ROWS = 64
 
@@ -178,7 +177,7 @@ def _decide(group: Group, settings: Settings) -> Place:
     elif settings.chunk_rows is not None:
         rows, fixed = max(unit, settings.chunk_rows - settings.chunk_rows % unit), True
     else:
-        rows, fixed = max(1, _most_rows(group) // unit) * unit, False
+        rows, fixed = max(1, _most_rows(group, executor) // unit) * unit, False
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
     per_chunk = max(1, rows // unit) if any(op.batches for op in group.ops) else rows
     # light rows that have a way to go: one chunk lies ready at each worker while it works on another
@@ -253,12 +252,12 @@ def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool
     return isinstance(rows, int) and rows >= LEAST_ROWS
 
 
-def _most_rows(group: Group) -> int:
+def _most_rows(group: Group, executor: str) -> int:
     first = group.ops[0]
     if group.heavy and first.varies:
         return KEPT_ROWS
     if group.heavy or group.feeds_heavy:
-        return HEAVY_ROWS
+        return traits_of(executor).heavy_rows
     schema = schema_of(first) if isinstance(first, Read) else None
     row_bytes = None if schema is None else schema.row_bytes
     return LIGHT_ROWS if row_bytes is None else max(1, min(LIGHT_ROWS, CHUNK_BYTES // max(1, row_bytes)))

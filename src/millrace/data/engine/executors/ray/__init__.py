@@ -24,6 +24,8 @@ __all__ = ["RayExecutor", "make"]
 
 log = get_logger(__name__)
 
+LEAST_BYTES, MOST_BYTES = 12 << 20, 80 << 20
+
 
 class RayExecutor(CrewExecutor):
     """Runs a segment in up to ``workers`` actors; ``grace`` seconds are given to a busy one at close."""
@@ -43,6 +45,8 @@ class RayExecutor(CrewExecutor):
     ) -> None:
         launcher = RayLauncher(runner, hold(address, object_store_memory), workers, num_cpus)
         super().__init__(runner, launcher, launcher.slots, name, grace)
+        # a call costs the same for much as for little, but the store must hold what all workers have in hand
+        self.most_bytes = max(LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.slots)))
 
 
 def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
