@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from benchmarks import measure, peers, report, run, scaling, scaling_page, summary, svg, workloads
+from benchmarks import (
+    measure,
+    peers,
+    report,
+    run,
+    scale,
+    scaling,
+    scaling_page,
+    soak,
+    summary,
+    svg,
+    workloads,
+)
 from benchmarks.workloads import Metric
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -287,3 +301,27 @@ def test_scaling_measures_one_cell(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout.splitlines()[-1])["rows_per_s"] > 0
+
+
+@pytest.mark.parametrize("shards", [1, 1000])
+def test_what_a_trillion_rows_cost_does_not_grow_with_them(shards):
+    found = scale.rows(10**12, shards)
+    assert found["state_bytes"] < 1000
+    assert found["grown_mb"] < 200  # the whole order would be eight million
+    assert found["steps"] == 10**12 // shards // scale.BATCH
+
+
+def test_a_list_of_files_is_as_compact_as_the_note_says():
+    assert scale.files(10_000)["bytes_a_file"] < 50
+
+
+@pytest.mark.parametrize(("grows", "flat"), [({}, True), ({"threads": 1}, False), ({"memory_mb": 5}, False)])
+def test_a_soak_tells_what_grows(grows, flat):
+    steady = dict.fromkeys(soak.NAMES, 10)
+    samples = [
+        {name: value + turn * grows.get(name, 0) for name, value in steady.items()} for turn in range(40)
+    ]
+    args = argparse.Namespace(minutes=1, grown=25)
+    found = soak.summary(samples, Counter(open_and_close=40), [], [], args)
+    assert found["flat"] is flat
+    assert "| threads | " in soak.page(found)

@@ -221,3 +221,12 @@ def test_worker_processes_read_the_copy_of_their_parent(filled: str, no_leaks: N
     bodies = [path for method, path, _ in faults.requests if method == "GET" and path.endswith("lines.txt")]
     assert len(bodies) == 1
     assert os.environ["AWS_ENDPOINT_URL"] == address
+
+
+def test_a_bucket_that_is_not_there(filled: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(filled, monkeypatch)
+    (tmp_path / "x").write_bytes(b"abc")
+    with pytest.raises(DataError, match="uploading failed: FileNotFoundError: there is no bucket none"):
+        upload(tmp_path / "x", "s3://none/x")
+    with pytest.raises(DataError, match="there is no"):
+        read_bytes("s3://none/x")

@@ -111,9 +111,14 @@ class S3:
         errors = self._errors
         try:
             yield self._bucket(bucket), key
-        except errors.NotFoundError as error:
-            raise FileNotFoundError(f"there is no object {path}") from error
-        except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
+        except (errors.NotFoundError, FileNotFoundError) as error:
+            if "NoSuchUpload" in str(error):  # its end was heard of there and not here: it is put once more
+                raise OSError("the answer to the end of an upload was lost") from error
+            what = "bucket" if "NoSuchBucket" in str(error) else "object"
+            raise FileNotFoundError(
+                f"there is no {what} {path.partition('/')[0] if what == 'bucket' else path}"
+            ) from error
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError, PermissionError) as error:
             raise PermissionError(f"the store refuses {path}: {_first_line(error)}") from error
         except errors.PreconditionError as error:
             raise ObjectChanged("the object was changed while it was read") from error

@@ -12,6 +12,7 @@ pytest.importorskip("moto")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn
+from millrace.core import remote
 from millrace.core.remote import remote_glob
 from millrace.train import (
     CheckpointConfig,
@@ -23,6 +24,7 @@ from millrace.train import (
     save_checkpoint,
     wait_for_checkpoints,
 )
+from tests.faulty import Faults, faulty
 from tests.s3 import server, store
 
 __all__ = ["server", "store"]  # fixtures
@@ -71,3 +73,33 @@ def test_a_training_saves_there_and_goes_on_from_there(store):
     assert train(4, "s3://bucket/train", resume="s3://bucket/train") == whole
     names = [name.rpartition("/")[2] for name in remote_glob("s3://bucket/train/*")]
     assert names == ["r-4_1.ckpt", "r-4_3.ckpt"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_saved_and_loaded_whatever_goes_wrong_on_the_way(server, seed, monkeypatch):
+    """Larger than one request and than one part of an upload; a checkpoint is there whole or not at all."""
+    monkeypatch.setattr(remote.RETRIES, "pause", 0.001)
+    monkeypatch.setattr(remote.RETRIES, "budget", 30.0)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    weights = {"w": np.random.default_rng(seed).random(10 << 17)}  # 10 MB
+    with faulty(server, Faults(seed, 0.3, most=12)) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        save_checkpoint(weights, "s3://bucket/faults.ckpt")
+        assert load_checkpoint("s3://bucket/faults.ckpt")["w"].asnumpy().tobytes() == weights["w"].tobytes()
+
+
+def test_a_save_that_fails_leaves_what_was_there(server, monkeypatch):
+    monkeypatch.setattr(remote.RETRIES, "pause", 0.001)
+    monkeypatch.setattr(remote.RETRIES, "budget", 30.0)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    save_checkpoint({"w": np.zeros(3)}, "s3://bucket/kept.ckpt")
+    with faulty(server, Faults(0, 1.0, in_a_row=10**9, kinds=("busy",))) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        with pytest.raises(Exception, match=r"failed \d+ times: OSError") as caught:
+            save_checkpoint({"w": np.ones(3)}, "s3://bucket/kept.ckpt")
+        assert "s3://bucket/kept.ckpt" in str(caught.value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    assert load_checkpoint("s3://bucket/kept.ckpt")["w"].asnumpy().tolist() == [0, 0, 0]
