@@ -69,13 +69,14 @@ def _requirements() -> list[tuple[str, str, str]]:
 
 
 def extra_of(distribution: str) -> str | None:
-    """The extra that adds a library.
+    """The extra that adds a library; of several the one that adds least beside it.
 
     >>> extra_of("pyarrow"), extra_of("numpy")
     ('parquet', None)
     """
-    named = (extra for name, _, extra in _requirements() if name == distribution)
-    return next((extra for extra in named if extra not in ("", "dev", "docs")), None)
+    extras = [extra for _, _, extra in _requirements()]
+    named = {extra for name, _, extra in _requirements() if name == distribution} - {"", "dev", "docs"}
+    return min(named, key=lambda extra: (extras.count(extra), extra), default=None)
 
 
 def _numbers(version: str) -> list[int]:
