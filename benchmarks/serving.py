@@ -203,9 +203,18 @@ class Running:
                 time.sleep(0.1)
         raise RuntimeError("the server did not start within a minute")
 
+    def cpu(self) -> float:
+        """Seconds of processor time that the server has taken so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(60)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
 
@@ -231,8 +240,8 @@ def write(model: str, folder: Path) -> tuple[Path, Any]:
 def measure(
     model: str, python: str | None, rounds: int, seconds: float, at_once: tuple[int, ...]
 ) -> dict[str, Any]:
-    """{server: {requests at once: (requests/s, p50 ms, p99 ms)}}, of the round with the most requests."""
-    found: dict[str, dict[int, tuple[float, float, float]]] = {}
+    """{server: {requests at once: (requests/s, p50 ms, p99 ms, CPU ms of a request)}}, of the round with the most."""
+    found: dict[str, dict[int, tuple[float, float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         file, batch = write(model, Path(name))
         everyone = list(cases(model, file, batch, python))
@@ -242,10 +251,12 @@ def measure(
                 try:
                     load(server.port, server.request, max(at_once), min(1.0, seconds))  # warm
                     for count in at_once:
+                        spent = server.cpu()
                         rate, times = load(server.port, server.request, count, seconds)
+                        spent = (server.cpu() - spent) / max(1, len(times)) * 1000
                         half, late = np.percentile(times, [50, 99]) * 1000 if times else (0.0, 0.0)
-                        before = found.setdefault(case.name, {}).get(count, (0.0, 0.0, 0.0))
-                        found[case.name][count] = max(before, (rate, float(half), float(late)))
+                        before = found.setdefault(case.name, {}).get(count, (0.0, 0.0, 0.0, 0.0))
+                        found[case.name][count] = max(before, (rate, float(half), float(late), spent))
                 finally:
                     server.end()
     return found
@@ -253,17 +264,18 @@ def measure(
 
 def same_p99(ours: dict[int, Any], theirs: dict[int, Any]) -> tuple[float, float]:
     """Our most requests/s with no more than the p99 that they have at their most; and how many times theirs."""
-    rate, _, late = max(theirs.values())
+    rate, _, late, _ = max(theirs.values())
     fitting = [each[0] for each in ours.values() if each[2] <= late]
     return max(fitting, default=0.0), max(fitting, default=0.0) / rate
 
 
 def show(model: str, found: dict[str, Any]) -> None:
     """A table for people."""
-    print(f"\n{model}: requests/s (p50 / p99 in ms), by requests at once")
+    print(f"\n{model}: requests/s (p50 / p99 in ms, CPU time of a request in ms), by requests at once")
     for name, by_count in found.items():
         cells = "   ".join(
-            f"{n}: {rate:,.0f} ({half:.1f} / {late:.1f})" for n, (rate, half, late) in by_count.items()
+            f"{n}: {rate:,.0f} ({half:.1f} / {late:.1f}, {cpu:.2f})"
+            for n, (rate, half, late, cpu) in by_count.items()
         )
         print(f"  {name:30} {cells}")
     for theirs in ("FastAPI + onnxruntime, JSON", "FastAPI + onnxruntime, bytes"):
@@ -282,6 +294,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=("resnet18", "bert"), default=["resnet18", "bert"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--at-once", nargs="+", type=int, default=list(AT_ONCE))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args(argv)
@@ -289,7 +302,9 @@ def main(argv: list[str] | None = None) -> int:
     if not os.access(str(python), os.X_OK):
         print("FastAPI is left out: its environment was not made (make peer-fastapi)")
         python = None
-    rounds, seconds, at_once = (1, 0.2, (1, 4)) if args.quick else (args.rounds, args.seconds, AT_ONCE)
+    rounds, seconds, at_once = (
+        (1, 0.2, (1, 4)) if args.quick else (args.rounds, args.seconds, tuple(args.at_once))
+    )
     results: dict[str, Any] = {"machine": machine.describe(), "date": time.strftime("%Y-%m-%d"), "models": {}}
     for model in args.only:
         results["models"][model] = measure(model, python, rounds, seconds, at_once)

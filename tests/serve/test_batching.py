@@ -31,9 +31,9 @@ def rows(*values):
     return [np.array(values, np.float32)]
 
 
-def run(steps, max_queue=100, timeout=60.0):
+def run(steps, max_queue=100, timeout=60.0, workers=1):
     """Run a coroutine with a Batcher, which is closed at its end."""
-    batcher = Batcher(max_queue, timeout)
+    batcher = Batcher(max_queue, timeout, workers)
     batcher.start()
 
     async def main():
@@ -116,6 +116,20 @@ def test_a_lone_request_waits_for_others_and_no_longer_than_told():
 
     run(steps)
     assert model.batches == [2, 1]
+
+
+def test_workers_compute_at_the_same_time():
+    together = threading.Barrier(2, timeout=60)
+
+    def model(arrays):
+        together.wait()  # passed only where two are computed at once
+        return arrays
+
+    async def steps(batcher):
+        both = [asked(batcher, model, rows(float(n)), key=n) for n in range(2)]
+        return [each[0].tolist() for each in await asyncio.gather(*both)]
+
+    assert run(steps, workers=2) == [[0.0], [1.0]]
 
 
 def test_too_many_are_refused():

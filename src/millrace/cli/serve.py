@@ -75,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads that compute; without it one for each core",
     )
+    parser.add_argument(
+        "--workers", type=count, default=1, metavar="N", help="batches computed at once, sharing the cores"
+    )
     parser.add_argument("--token", metavar="TEXT", help="what clients must send: Authorization: Bearer TEXT")
     parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
     parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
@@ -147,6 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
             max_body=arguments.max_body << 20,
             timeout=arguments.timeout,
             threads=arguments.threads,
+            workers=arguments.workers,
             token=arguments.token or os.environ.get("MILLRACE_SERVE_TOKEN") or None,
             certificate=arguments.certificate,
             key=arguments.key,

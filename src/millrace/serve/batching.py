@@ -65,21 +65,23 @@ class _Line:
 
 
 class Batcher:
-    """The lines of all models of a server, and the thread that computes."""
+    """The lines of all models of a server, and the thread that computes, or several."""
 
-    def __init__(self, max_queue: int, timeout: float) -> None:
-        self.max_queue, self.timeout = max_queue, timeout
+    def __init__(self, max_queue: int, timeout: float, workers: int = 1) -> None:
+        self.max_queue, self.timeout, self.workers = max_queue, timeout, workers
         self._lines: dict[Hashable, _Line] = {}
         self._changed = threading.Condition()
         self._closing = False
         self.waiting = 0
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Begin to compute; a second time changes nothing."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="millrace-serve", daemon=True)
-            self._thread.start()
+        if not self._threads:
+            named = [f"millrace-serve-{number}" for number in range(self.workers)]
+            self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for name in named]
+            for each in self._threads:
+                each.start()
 
     async def submit(
         self,
@@ -118,9 +120,9 @@ class Batcher:
         """Compute what waits, and end."""
         with self._changed:
             self._closing = True
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join()
+            self._changed.notify_all()
+        for each in self._threads:
+            each.join()
 
     def _next(self) -> tuple[_Line, list[Waiting]] | None:
         """The next batch, the one whose first request came first; None at the end."""

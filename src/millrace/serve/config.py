@@ -34,8 +34,10 @@ class Config:
     max_queue: int = 1000
     max_body: int = 64 << 20
     timeout: float = 30.0
-    # threads that one batch is computed with; 0: as many as there are cores
+    # threads that one batch is computed with; 0: as many as there are cores for each worker
     threads: int = 0
+    # batches that are computed at the same time: more of them do more in all, and each takes longer
+    workers: int = 1
     token: str | None = None
     certificate: str | None = None
     key: str | None = None
@@ -51,7 +53,15 @@ class Config:
                     f"the name of a model is part of an address, and may not hold '/', ':', '?', '#', '%' or "
                     f"spaces, but got {name!r}"
                 )
-        least = {"max_batch": 1, "max_wait_ms": 0, "max_queue": 1, "max_body": 1, "threads": 0, "drain": 0}
+        least = {
+            "max_batch": 1,
+            "max_wait_ms": 0,
+            "max_queue": 1,
+            "max_body": 1,
+            "workers": 1,
+            "threads": 0,
+            "drain": 0,
+        }
         for field, smallest in least.items():
             if not getattr(self, field) >= smallest:
                 raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")

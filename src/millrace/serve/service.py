@@ -44,22 +44,24 @@ class Service:
         self.models: dict[str, dict[int, Version]] = {}
         # leaving: what comes is answered, and nothing more should come; stopping: it is the end
         self.leaving = self.stopping = False
-        self._batcher = Batcher(config.max_queue, config.timeout)
+        self._batcher = Batcher(config.max_queue, config.timeout, config.workers)
         self.metrics = Metrics(lambda: self._batcher.waiting)
         # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
         self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
         self._wait = config.max_wait_ms / 1000
+        shared = available_cores() // config.workers if config.workers > 1 else 0
+        self._threads = config.threads or (max(1, shared) if config.workers > 1 else 0)
 
     async def start(self) -> None:
         """Load every model; what cannot be loaded ends the start. A second time changes nothing."""
         if self.models:
             return
         self._batcher.start()
-        if self.config.threads:
+        if self._threads:
             import torch
 
-            torch.set_num_threads(self.config.threads)
+            torch.set_num_threads(self._threads)
         for name in self.config.models:
             await self.reload(name)
 
@@ -97,9 +99,7 @@ class Service:
 
     def _load(self, name: str) -> dict[int, Version]:
         return {
-            number: Version(
-                name, number, found.load(self.config.threads), self.metrics.batch(name, str(number))
-            )
+            number: Version(name, number, found.load(self._threads), self.metrics.batch(name, str(number)))
             for number, found in versions_of(self.config.models[name]).items()
         }
 
