@@ -60,7 +60,7 @@ def _squared(rows: Any) -> Any:
 
 
 class DenseThor(Dense, _Kept):
-    """Dense for the optimizer ``thor``.
+    """Dense for the optimizer ``thor``; like Dense, and unlike MindSpore's, it takes inputs of any number of axes.
 
     >>> layer = DenseThor(3, 2)
     >>> [parameter.name for parameter in layer.untrainable_params()]

@@ -246,3 +246,14 @@ def test_a_parameter_of_a_user_is_none_of_its_layers():
     gradient = gradients_of(net, made, x, x[:, :1])["factor"]
     nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), made).set_train()(x, x[:, :1])
     np.testing.assert_allclose(net.factor.asnumpy(), 2 - RATES[0] * gradient, rtol=1e-5)
+
+
+def test_a_layer_takes_what_it_took_before():
+    """Rows of a text: a Dense of three axes, as in a transformer, where MindSpore's DenseThor refuses."""
+    net = nn.Dense(3, 2)
+    made = optimizer(net)
+    x = Tensor(np.random.default_rng(0).standard_normal((BATCH, 5, 3)).astype(np.float32))
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), made).set_train()
+    step(x, x[:, :, :2])
+    rows = x.asnumpy().reshape(-1, 3)
+    np.testing.assert_allclose(net.matrix_a.asnumpy(), rows.T @ rows / 3, rtol=1e-5)
