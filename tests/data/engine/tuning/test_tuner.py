@@ -177,3 +177,21 @@ def test_rings_behind_an_iterator_are_offered(no_leaks: None) -> None:
             got += batch["x"].asnumpy().tolist()
             run.tuner.knobs.apply({**run.tuner.knobs.values, ring.name: 1 + i % 5})
     assert got == list(range(400))
+
+
+@pytest.mark.parametrize("sink", [False, True])
+def test_a_training_is_tuned(sink: bool, no_leaks: None) -> None:
+    pytest.importorskip("torch")
+    import millrace as ms
+    from millrace import nn
+
+    settings.update(enable_autotune=True, autotune_interval=2)
+    rows = {"x": np.ones((64, 3), np.float32), "y": np.zeros((64, 1), np.float32)}
+    data = ds.NumpySlicesDataset(rows, shuffle=False).batch(2)
+    net = nn.Dense(3, 1)
+    model = ms.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    model.train(2, data, dataset_sink_mode=sink)
+    tuning = data._session.runs[-1].stats.tuning
+    assert tuning is not None
+    assert tuning.first_rate > 0
+    assert any("ring of" in setting.stage for setting in tuning.settings) is sink
