@@ -60,7 +60,8 @@ def bare(folder: Path, *packages: str | Path) -> Path:
     """The Python of a fresh environment with these packages."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *packages)
+    if packages:
+        run(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *packages)
     return python
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+from benchmarks import install
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "questions.md"
@@ -61,3 +64,8 @@ def test_every_test_of_a_question_is_named() -> None:
         assert f"`{path.name}`" in named, (
             f"{path.name} is not on {PAGE.name}: add it to the row of its question"
         )
+
+
+def test_the_page_of_installations_has_what_was_measured() -> None:
+    results = json.loads((ROOT / "benchmarks" / "install.json").read_text())
+    assert install.table(results) in (ROOT / "docs" / "how-to" / "install.md").read_text()
