@@ -19,7 +19,7 @@ COMMANDS = {
     "bench": "measure how fast your own data loads, and say what holds it back",
     "run": "start a training script in several processes",
     "serve": "answer requests to trained models, over HTTP and gRPC",
-    "watch": "show a run in the browser or the terminal, as it goes or afterwards",
+    "watch": "show a run in the browser or the terminal, now or afterwards",
     "doctor": "look at this machine, and say what to mend and how",
     "cache": "start, stop and look into the server of the shared cache",
     "record": "inspect, verify, repair, reindex and make MindRecord files",
@@ -37,8 +37,7 @@ commands:
 {commands}
 
 options:
-  -h, --help   show this; after a command, show its options
-  --version    show the version
+  -h, --help   show this; after a command, its options; --version: the version
 
 examples:
   millrace quickstart           a first pipeline, in less than half a minute
