@@ -389,7 +389,9 @@ def _apart(name: str, folder: str, args: argparse.Namespace) -> dict[str, Any]:
     )
     if done.returncode:
         return {"error": done.stderr.strip()[-3000:]}
-    made: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    last = done.stdout.strip().splitlines()[-1]
+    # verdicts name lines of this file: from the repository on, since the page is kept there
+    made: dict[str, Any] = json.loads(last.replace(f"{Path(__file__).resolve().parents[1]}{os.sep}", ""))
     return made
 
 
