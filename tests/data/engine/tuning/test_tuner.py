@@ -191,7 +191,9 @@ def test_a_training_is_tuned(sink: bool, no_leaks: None) -> None:
     net = nn.Dense(3, 1)
     model = ms.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
     model.train(2, data, dataset_sink_mode=sink)
-    tuning = data._session.runs[-1].stats.tuning
+    run = data._session.runs[-1]
+    tuning = run.stats.tuning
+    assert run.tuner is not None
     assert tuning is not None
-    assert tuning.first_rate > 0
+    assert run.tuner._last[0] > 0  # it looked at steps; how long they took is the machine's affair
     assert any("ring of" in setting.stage for setting in tuning.settings) is sink
