@@ -320,7 +320,8 @@ def sink_or_not(net: str) -> Callable[..., dict[str, Any]]:
             _waiter(args.device)()
             name = "sink" if sunk else "no_sink"
             made[f"{name}_steps_per_s"] = round(count / (time.perf_counter() - began), 1)
-        return made
+        why = [each for row in ms.graph_report().to_dict() for each in row["uncaptured"]]
+        return made | ({"uncaptured": why} if why else {})
 
     return contestant
 

@@ -33,7 +33,8 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
             with torch.cuda.stream(side):
                 program(held)  # libraries set themselves up
             torch.cuda.current_stream().wait_stream(side)
-            with torch.cuda.graph(graph):
+            # only this thread must keep from what a capture forbids: a sink's allocates and waits meanwhile
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 made = program(held)
     except RuntimeError as error:
         program.uncaptured = str(error).partition("\n")[0]
