@@ -26,7 +26,8 @@ class Copies:
     >>> from millrace.core.remote import file_system
     >>> file_system("memory://doc/lines.txt")[0].pipe("/doc/lines.txt", b"one")
     >>> copies = Copies()
-    >>> open(copies.path("memory://doc/lines.txt")).read(), copies.path("here.txt")
+    >>> with open(copies.path("memory://doc/lines.txt")) as file:
+    ...     file.read(), copies.path("here.txt")
     ('one', 'here.txt')
     """
 
