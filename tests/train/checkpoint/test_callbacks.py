@@ -375,3 +375,10 @@ def test_a_run_ends_when_it_is_asked_to(how, monkeypatch):
     assert files("d/rank_0") == ["Net_train.ckpt"]
     assert signal.getsignal(signal.SIGUSR1) == before
     assert weights(train(None, 3, resume="d/rank_0/Net_train.ckpt")) == whole
+
+
+def test_a_large_old_file_goes_at_once_and_its_blocks_beside_the_training(monkeypatch, no_leaks):
+    monkeypatch.setattr("millrace.train.callbacks.shelf.LARGE", 1)
+    config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=1, async_save=True)
+    train(ModelCheckpoint("net", "d", config))
+    assert [name for name in files() if name.endswith(".ckpt")] == ["net-2_3.ckpt"]

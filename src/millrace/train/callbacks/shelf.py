@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from typing import Any
 
@@ -16,6 +17,8 @@ __all__ = ["Shelf", "folder", "free_prefix"]
 log = get_logger(__name__)
 
 BREAKPOINT = "_breakpoint.ckpt"
+# Bytes of a file whose removal takes so long that a step would notice.
+LARGE = 64 << 20
 
 
 def folder(path: Any) -> str:
@@ -94,7 +97,21 @@ class Shelf:
             if is_remote(file):
                 remove(file)
             else:
-                os.remove(file)
+                _unlink(file)
         except (OSError, RuntimeError) as error:
             log.warning("the old checkpoint %s could not be removed: %s", file, error)
         self._written.pop(file, None)
+
+
+def _unlink(file: str) -> None:
+    """Remove a file; the blocks of a large one, which take a file system a while, are given back on a thread."""
+    if os.path.getsize(file) < LARGE:
+        os.remove(file)
+        return
+    held = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    # nobody sees the file from here on; its blocks go with the last descriptor
+    closing = threading.Thread(target=os.close, args=(held,), name="millrace-remove")
+    try:
+        os.remove(file)
+    finally:
+        closing.start()
