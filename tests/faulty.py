@@ -91,7 +91,7 @@ def _handler(server: str, faults: Faults) -> type[BaseHTTPRequestHandler]:
                 self._reset()
                 return
             if kind == "wrong" and self.command == "PUT":
-                body = _flipped(body)
+                body = _flipped(body, 0x55)
             line = http.client.HTTPConnection(where, timeout=60)
             try:
                 headers = {
@@ -113,7 +113,7 @@ def _handler(server: str, faults: Faults) -> type[BaseHTTPRequestHandler]:
             ]
             kept.append(("Content-Length", length or "0"))
             if kind == "wrong" and self.command == "GET":
-                data = _flipped(data)
+                data = _flipped(data, 0x33)  # not what a PUT does: both together would be right again
             self._answer(reply.status, kept, data, kind)
 
         do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass
@@ -145,8 +145,8 @@ def _handler(server: str, faults: Faults) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _flipped(data: bytes) -> bytes:
+def _flipped(data: bytes, bits: int) -> bytes:
     if not data:
         return data
     at = len(data) // 2
-    return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
+    return data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
