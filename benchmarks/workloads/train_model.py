@@ -39,7 +39,6 @@ BARS = (
 PAIRED = True
 ROWS, BATCH, THREADS = 60_000, 64, 2
 EPOCHS, TURNS, PART = 2, 15, 10
-ENOUGH_S = 60  # a peer that needs longer for a round than this is not asked for another
 
 
 def _measured(peer: str, mode: str, quick: bool) -> dict[str, Any]:

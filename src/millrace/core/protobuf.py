@@ -1,4 +1,4 @@
-"""Fields of protocol buffers as bytes: what checkpoints, summaries and printed values are written with."""
+"""Fields of protocol buffers as bytes: for checkpoints, summaries, printed values and TFRecord examples."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from millrace.tensor import storage
 from millrace.tensor.places import user_line
+from millrace.tensor.private import DispatchMode
 
 __all__ = ["Leaving", "Recorded", "Recorder", "Slot"]
 
@@ -63,7 +63,7 @@ class Leaving(NamedTuple):
     where: str
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(DispatchMode):
     """Runs and writes down what happens inside its ``with`` block."""
 
     def __init__(self, inputs: list[torch.Tensor]) -> None:
@@ -79,10 +79,6 @@ class Recorder(TorchDispatchMode):
         self.shares: dict[Slot, Slot] = {}
         for number, tensor in enumerate(inputs):
             self._name(tensor, Slot("in", number))
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports torch._dynamo, which takes a second
 
     def __enter__(self) -> Recorder:
         storage.leaving.append(self.left)

@@ -51,9 +51,8 @@ class Server:
         self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
         service = self.app.service
         try:
-            await (
-                service.start()
-            )  # before uvicorn, which would end the process where a model cannot be loaded
+            # before uvicorn, which would end the process where a model cannot be loaded
+            await service.start()
         except BaseException:
             await asyncio.to_thread(service.close)
             raise

@@ -47,9 +47,8 @@ class Pinned(Lender):
         made: npt.NDArray[np.uint8]
         if not self._refused:
             try:
-                with torch.cuda.device(
-                    self.device
-                ):  # workers' threads would begin a context on the first card
+                # workers' threads would begin a context on the first card
+                with torch.cuda.device(self.device):
                     made = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
                 return made
             except RuntimeError as error:

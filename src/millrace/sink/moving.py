@@ -107,9 +107,8 @@ class Cuda:
             self.idle.given()
         for value in batch.values:
             if _numeric(value):
-                value._torch.record_stream(
-                    current
-                )  # its memory is not given out again before the step is over
+                # its memory is not given out again before the step is over
+                value._torch.record_stream(current)
         return batch.values
 
     def finish(self) -> None:

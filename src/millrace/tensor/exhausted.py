@@ -15,7 +15,6 @@ import weakref
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from millrace.core.cgroup import cgroup_memory, memory_info
 from millrace.core.tensor import Tensor
@@ -23,7 +22,7 @@ from millrace.core.tensor import Tensor
 from .context import get_context, listeners
 from .holders import holders, lines_of
 from .places import is_ours, user_line
-from .private import out_of_memory
+from .private import DispatchMode, out_of_memory
 
 __all__ = ["describe_memory", "ran_out", "watch_origins"]
 
@@ -170,16 +169,12 @@ def _bytes(size: float | None) -> str:
 # --- where tensors were made ---------------------------------------------------------------------------------
 
 
-class _Origins(TorchDispatchMode):
+class _Origins(DispatchMode):
     """Notes the user's line for every tensor that PyTorch makes, as long as it lives."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports torch._dynamo, which takes a second
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -10,11 +10,10 @@ import os
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from millrace.core.device_workers import refusal, when_entered
 
-from .private import bad_fork, stop_cuda
+from .private import DispatchMode, bad_fork, stop_cuda
 
 __all__ = ["Guard", "forked"]
 
@@ -22,12 +21,8 @@ __all__ = ["Guard", "forked"]
 forked = False
 
 
-class Guard(TorchDispatchMode):
+class Guard(DispatchMode):
     """Stops every operation with a tensor that lies on a card."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports torch._dynamo, which takes a second
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
+    "DispatchMode",
     "bad_fork",
     "below_autograd",
     "ctc_forward",
@@ -55,6 +57,14 @@ def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> to
     else:
         made = torch.distributions.Gamma(alpha, 1.0).rsample()
     return made
+
+
+class DispatchMode(TorchDispatchMode):
+    """Sees every operation inside of it."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports torch._dynamo, which takes a second
 
 
 def _public_grad(

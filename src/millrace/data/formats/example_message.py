@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace.core.protobuf import field, varint
 
 __all__ = ["encode_example", "parse_example"]
 
@@ -146,22 +147,8 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     """
     entries = []
     for name, value in features.items():
-        entries.append(_tagged(1, _tagged(1, name.encode()) + _tagged(2, _feature(name, value))))
-    return _tagged(1, b"".join(entries))
-
-
-def _tagged(number: int, data: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _as_varint(len(data)) + data
-
-
-def _as_varint(value: int) -> bytes:
-    made = bytearray()
-    value &= 0xFFFFFFFFFFFFFFFF
-    while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
+        entries.append(field(1, field(1, name.encode()) + field(2, _feature(name, value))))
+    return field(1, b"".join(entries))
 
 
 def _feature(name: str, value: Any) -> bytes:
@@ -169,7 +156,7 @@ def _feature(name: str, value: Any) -> bytes:
         value = [value]
     if isinstance(value, list) and value and all(isinstance(item, (str, bytes)) for item in value):
         texts = [item.encode() if isinstance(item, str) else item for item in value]
-        return _tagged(1, b"".join(_tagged(1, text) for text in texts))
+        return field(1, b"".join(field(1, text) for text in texts))
     array = np.asarray(value)
     if array.dtype.kind in "SU":
         return _feature(name, array.ravel().tolist())
@@ -181,12 +168,12 @@ def _feature(name: str, value: Any) -> bytes:
     if array.dtype.kind in "biu":
         if array.dtype == np.uint64 and flat.size and int(flat.max()) > 2**63 - 1:
             raise ArgumentValueError(f"'{name}': {int(flat.max())} is beyond int64")
-        packed = b"".join(map(_as_varint, flat.astype(np.int64).tolist()))
-        return _tagged(3, _tagged(1, packed))
+        packed = b"".join(map(varint, flat.astype(np.int64).tolist()))
+        return field(3, field(1, packed))
     with np.errstate(over="ignore"):
         narrow = flat.astype("<f4")
     lost = (narrow.astype(flat.dtype) != flat) & ~np.isnan(flat)
     if bool(lost.any()):
         text = f"'{name}': {flat[lost][0]} is not a float32; round it with astype(np.float32) first"
         raise ArgumentValueError(text)
-    return _tagged(2, _tagged(1, narrow.tobytes()))
+    return field(2, field(1, narrow.tobytes()))

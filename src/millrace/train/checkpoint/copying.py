@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from millrace.core.cores import available_cores
 from millrace.tensor import storage
+from millrace.tensor.private import DispatchMode
 
 from .entries import Entry, raw
 
 __all__ = ["Copying", "settle", "staged", "under_way", "watched"]
 
-_MANY = 64 << 20  # bytes from which on threads are worth their start
-_LARGE = (
-    1 << 20
-)  # bytes of a value whose copy may be put off; smaller ones, such as statistics, are written early
+# bytes from which on threads are worth their start
+_MANY = 64 << 20
+# bytes of a value whose copy may be put off; smaller ones, such as statistics, are written early
+_LARGE = 1 << 20
 
 # Copies of the last save, by name: their memory has been touched before, which makes the next copy twice as fast.
 _rooms: dict[str, torch.Tensor] = {}
@@ -94,12 +94,8 @@ def _before_writing(tensor: torch.Tensor) -> None:
             copying.wait()
 
 
-class _Guard(TorchDispatchMode):
+class _Guard(DispatchMode):
     """Looks at every operation for what it writes to, while something is being copied."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports torch._dynamo, which takes a second
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -188,9 +188,8 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             if address is not None and address != "local":
                 ray.init(address=address, logging_level=logging.ERROR, log_to_driver=True)
             else:
-                folder = tempfile.mkdtemp(
-                    prefix="mray-", dir="/tmp"
-                )  # sockets lie in it, whose names must be short
+                # sockets lie in it, whose names must be short
+                folder = tempfile.mkdtemp(prefix="mray-", dir="/tmp")
                 ray.init(
                     address="local",
                     num_cpus=available_cores(),
