@@ -122,7 +122,7 @@ class _Caps:
 
 _caps = _Caps()
 # threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
-# import, since a first batch is waited for; each run looks again after its first chunk, for what was loaded since.
+# import, since a first batch is waited for; each run looks again after its first chunks, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
 # The modules that were there when it last looked. One that came since and is no Python may have brought a library.
 _seen = set(sys.modules)
@@ -134,8 +134,8 @@ def _has_new_extensions() -> bool:
     new, _seen = now - _seen, now
     for name in new:
         top = name.partition(".")[0]
-        if top == "millrace" or top in sys.stdlib_module_names:
-            continue  # they bring none
+        if top in ("millrace", "numpy") or top in sys.stdlib_module_names:
+            continue  # they bring none; numpy's own came with its first part, before us
         if str(getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)).endswith(".so"):
             return True
     return False
@@ -195,7 +195,7 @@ def capped_libraries(share: int = 1) -> Iterator[None]:
 
 
 def cap_loaded(share: int = 1) -> None:
-    """Cap what was loaded since the last run began; that takes half a millisecond, so no first chunk waits for it."""
+    """Cap what was loaded since the last run began; that takes a millisecond or two, so no first batch waits for it."""
     _caps.look()
     _cap_this_thread(share)
 

@@ -139,11 +139,14 @@ class _Gate:
 
 
 def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
-    """Before a worker's first, second and any other task. Caps are a courtesy: who cannot set them still works."""
+    """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
+
+    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
+    """
     try:
         if tasks == 0:
             stack.enter_context(budget.capped_libraries())
-        elif tasks == 1:
+        elif tasks == 2:
             budget.cap_loaded()
         else:
             budget.cap_again()
