@@ -149,7 +149,9 @@ LIBRARIES = {
 OPTIONAL = "millrace.core.optional"
 
 # Calls that import the module they are given.
-IMPORTERS = ("import_module", "__import__", "find_spec", "Lazy")
+IMPORTERS = ("import_module", "__import__", "find_spec", "Lazy", "resolve_name", "run_module", "run_path")
+# Those of Python's own, which may not go by another name, for then nobody would see what they import.
+NO_ALIAS = ("import_module", "__import__", "resolve_name", "run_module", "run_path")
 
 # Where an import may have a computed name, and why that opens no door.
 COMPUTED = {
@@ -167,6 +169,13 @@ COMPUTED = {
     "data.transforms.stored": "a saved transform names its module, one of this package",
     "serve.sources": "a user names the function that makes a net",
     "data.kernels.vision.libraries": "the names come from its callers, which are read here",
+}
+
+# Code that is text may import anything. Where it is run, and why that opens no door.
+RUN_AS_TEXT = {
+    "as_mindspore": "runs the user's own script",
+    "cli.bench": "runs the user's own script, and the pipeline that it shows",
+    "graph.program": "a recorded step, written by that room out of its own operations",
 }
 
 # Loading a pickle runs whatever it says. Only where we wrote the bytes ourselves, a moment ago.
@@ -295,6 +304,28 @@ def computed(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno}: imports a computed name: {ast.unparse(node)}"
 
 
+def hidden(module: Module) -> Iterator[str]:
+    """Yield what could import something that the other rules do not see."""
+    called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom):
+            named = [alias.name for alias in node.names if alias.asname and alias.name in NO_ALIAS]
+        elif isinstance(node, ast.Attribute | ast.Name) and id(node) not in called:
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            named = [name] if name in NO_ALIAS and not is_under(module.name, tuple(COMPUTED)) else []
+        else:
+            named = []
+        for name in named:
+            yield f"{module.name}:{node.lineno}: {name} under another name hides what is imported"
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("exec", "eval")
+            and not is_under(module.name, tuple(RUN_AS_TEXT))
+        ):
+            yield f"{module.name}:{node.lineno}: runs code that is text: {ast.unparse(node)}"
+
+
 def libraries(module: Module) -> Iterator[str]:
     """Yield imports of libraries from places that may not have them, and of libraries that are in no table."""
     for node, target, helped in module.imports():
@@ -376,7 +407,7 @@ def length(module: Module) -> Iterator[str]:
         yield f"{module.name}: {module.lines} lines, over {MAX_LINES}; is it one idea?"
 
 
-RULES = (own_rooms, computed, libraries, random_state, pickles, faces, length)
+RULES = (own_rooms, computed, hidden, libraries, random_state, pickles, faces, length)
 
 
 def modules() -> Iterator[Module]:
@@ -421,6 +452,12 @@ SAMPLES = [
     ("core.args", "import importlib\nimportlib.import_module(name)", "computed name"),
     ("core.args", "__import__(f'millrace.{room}')", "computed name"),
     ("core.lazy", "import importlib\nimportlib.import_module(name)", None),
+    ("core.args", "import pkgutil\npkgutil.resolve_name(f'{name}:f')", "computed name"),
+    ("core.args", "from importlib import import_module as load\nload('cv2')", "under another name"),
+    ("core.args", "import importlib\nload = importlib.import_module\nload('cv2')", "under another name"),
+    ("core.args", "found = list(map(__import__, names))", "under another name"),
+    ("core.args", "exec('import cv2')", "runs code that is text"),
+    ("core.args", "model.eval()", None),
     ("data.engine.transport.pack", "from millrace.data.engine.segment import runner", "may not import"),
     ("data.engine.segment.runner", "from millrace.data.engine.executors import base", "may not import"),
     ("data.engine.executors.base", "from millrace.data.engine.stages.base import Stage", "may not import"),

@@ -312,9 +312,9 @@ for _function in (set_error_samples_mode, get_error_samples_mode):
 
 
 def set_sending_batches(batch_num: int) -> None:
-    """Set after how many batches sending to the device pauses until the training side asks for more.
+    """Set after how many batches of an epoch MindSpore stops sending to an Ascend device, until the number is raised.
 
-    It is kept and has no effect: batches are not sent to a device yet.
+    It is kept and has no effect: only as many batches as the rings before a device hold are sent ahead of the steps.
 
     >>> set_sending_batches(10)
     """
@@ -322,7 +322,10 @@ def set_sending_batches(batch_num: int) -> None:
         raise ArgumentTypeError("batch_num must be an int dtype.")
     settings.update(sending_batches=batch_num)
     if batch_num:
-        _say_unused(f"set_sending_batches({batch_num})", "batches are not sent to a device yet")
+        _say_unused(
+            f"set_sending_batches({batch_num})",
+            "only as many batches as the rings before a device hold are sent ahead of the steps",
+        )
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:

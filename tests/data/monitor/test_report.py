@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from rich.console import Console
 
 import millrace.dataset as ds
 from millrace.data.monitor.lines import line_of
+from millrace.data.monitor.report import Report
 from millrace.data.monitor.screen import picture
 from millrace.data.monitor.words import count, many, per_second
+from tests.data.monitor.snapshots import op, run_of, segment
 
 
 def a_function_with_a_name_that_is_much_too_long_for_any_table_that_people_read(x: Any) -> Any:
@@ -56,6 +59,32 @@ def test_it_fits_80_columns_and_names_no_folder(name: str) -> None:
     assert max(map(len, lines)) <= 80, "\n".join(lines)
     assert str(Path(__file__).parent) not in str(data.report())
     assert "stage" in lines[2]
+
+
+def test_a_long_run_of_many_workers_fits_too() -> None:
+    """Minutes and three-figure crews take more room than most: the name gives way, and the columns stay in line."""
+    slow = op("map(decode)", busy=7000.0, cpu=6500.0)
+    stages = [
+        segment(slow, op("batch"), kind="processes", workers=128, rows=12_345_678, wait_in=4321.0),
+        segment(op("map(normalize)", busy=3.0), kind="ray", workers=16, rows=12_345_678, wait_in=0.1),
+    ]
+    stats = run_of(*stages, rows=12_345_678, wait=900.0, consumer=300.0)
+    plan = types.SimpleNamespace(root=types.SimpleNamespace(inputs=()))
+
+    class Past:
+        budget = types.SimpleNamespace(used=0, peak=1 << 30, limit=1 << 34)
+        ledger, padding, closed = [0] * 1234, 7, True
+
+    run: Any = Past()
+    run.stats, run.plan = stats, plan
+    lines = str(Report(run)).splitlines()
+    assert max(map(len, lines)) <= 80, "\n".join(lines)
+    head = next(line for line in lines if line.startswith("stage"))
+    for words in ("128 processes", "16 Ray workers"):
+        [line] = [line for line in lines if words in line]
+        assert line.index(words) == head.index("on")
+        assert line.endswith("%")
+        assert len(line) == len(head)
 
 
 @pytest.mark.parametrize("name", list(pipelines()))

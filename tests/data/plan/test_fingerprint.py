@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import enum
 import functools
+import importlib
 import json
 import logging
 import os
@@ -12,11 +14,12 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
 import types
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ import millrace.dataset as ds
 from millrace.core import settings
 from millrace.core.errors import CursorError
 from millrace.data.plan.fingerprint import fingerprint_of, key_of
+from millrace.data.plan.identity import is_library
 from millrace.dataset import transforms
 
 # Run twice, in processes of other hash seeds; the second script has other lines above and another working folder.
@@ -177,6 +181,57 @@ class Wanted:
         return bool(x >= self.least)
 
 
+def with_class_attribute(by: int) -> Any:
+    class Holds:
+        shift = Shift(by)
+
+        def __call__(self, x: Any) -> Any:
+            return self.shift(x)
+
+    return numbers().map(Holds())
+
+
+def with_cached_method(by: int) -> Any:
+    class Caches:
+        @functools.lru_cache  # noqa: B019
+        def much(self, by: int = by) -> int:
+            return by
+
+        def __call__(self, x: Any) -> Any:
+            return x + self.much()
+
+    return numbers().map(Caches())
+
+
+class Listed(list[Any]):
+    by = 0
+
+    def __call__(self, x: Any) -> Any:
+        return x + self.by
+
+
+def listed(by: int) -> Any:
+    made = Listed([1])
+    made.by = by
+    return numbers().map(lambda x: made(x))
+
+
+def by_chance(table: dict[Any, Any]) -> Any:
+    return numbers().map(lambda x: x + sum(chance for chance in table))
+
+
+def with_usual(table: dict[str, float]) -> Any:
+    return numbers().map(lambda x: x + table["none"])
+
+
+def streamed(first: int) -> Any:
+    return ds.GeneratorDataset(functools.partial(counted_from, first), ["x"])
+
+
+def counted_from(first: int) -> Any:
+    yield from ((np.float64(i),) for i in range(first, first + 8))
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
@@ -237,6 +292,32 @@ PAIRS = {
         lambda: ds.NumpySlicesDataset(np.arange(9.0), ["x"], shuffle=False),
         "size differs is 9 now",
     ),
+    "object of a class": (
+        lambda: with_class_attribute(1),
+        lambda: with_class_attribute(2),
+        "the code of class Holds, or a global",
+    ),
+    "cached method": (
+        lambda: with_cached_method(1),
+        lambda: with_cached_method(2),
+        "the code of class Caches, or a global",
+    ),
+    "list with a field": (
+        lambda: listed(1),
+        lambda: listed(2),
+        "function.by differs: the closure variable 'made'",
+    ),
+    "key of a dict": (
+        lambda: by_chance({0.5: Shift(1)}),
+        lambda: by_chance({0.7: Shift(1)}),
+        "key 0 differs: the closure variable 'table' is 0.7 now",
+    ),
+    "default of a dict": (
+        lambda: with_usual(defaultdict(int)),
+        lambda: with_usual(defaultdict(float)),
+        "default_factory differs: the closure variable",
+    ),
+    "partial as a source": (lambda: streamed(0), lambda: streamed(1), "source.args[0] differs is 1 now"),
     "sampler": (
         lambda: ds.NumpySlicesDataset(np.arange(8.0), ["x"], sampler=ds.SubsetSampler([1, 2])),
         lambda: ds.NumpySlicesDataset(np.arange(8.0), ["x"], sampler=ds.SubsetSampler([1, 3])),
@@ -252,6 +333,11 @@ def test_what_differs_is_named(name: str) -> None:
     accepted(before(), before())
 
 
+class Limits(NamedTuple):
+    low: int
+    high: int
+
+
 VALUES: dict[str, tuple[Any, Any, Any]] = {
     "dict": (lambda v: lambda x: v.get(1, x), {1: 2}, {1: 3}),
     "array": (lambda v: lambda x: v.take(0) + x, np.array([1, 2]), np.array([1, 3])),
@@ -259,6 +345,10 @@ VALUES: dict[str, tuple[Any, Any, Any]] = {
     "text": (lambda v: lambda x: x + len(v.upper()), "one", "two"),
     "counter": (lambda v: lambda x: x + v.total(), Counter("aa"), Counter("ab")),
     "object": (lambda v: lambda x: v.method(x), Shift(1), Shift(2)),
+    "member": (lambda v: lambda x: x + v.value, Colour.RED, Colour.BLUE),
+    "date": (lambda v: lambda x: x + v.day, datetime.date(2026, 1, 2), datetime.date(2026, 1, 3)),
+    "named tuple": (lambda v: lambda x: x + v.low, Limits(1, 9), Limits(2, 9)),
+    "deque": (lambda v: lambda x: x + v[0], deque([1, 2]), deque([3, 2])),
 }
 
 
@@ -281,6 +371,36 @@ def test_machinery_does_not_count() -> None:
     list(data.create_tuple_iterator(num_epochs=1))
     assert print_of(make()) == was
     log.handlers.clear()
+
+
+def test_a_logger_in_an_object_does_not_count() -> None:
+    class Logs(Shift):
+        def __init__(self) -> None:
+            super().__init__(1)
+            self.log, self.lock = logging.getLogger("tests.fingerprint"), threading.Lock()
+
+    was, log = print_of(numbers().map(Logs())), logging.getLogger("tests.fingerprint")
+    log.addHandler(logging.NullHandler())
+    log.isEnabledFor(logging.DEBUG)
+    assert print_of(numbers().map(Logs())) == was
+    log.handlers.clear()
+
+
+def test_a_module_of_the_users_may_be_called_as_one_of_pythons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "antigravity.py").write_text("K = 1\ndef scaled(x):\n    return x * K\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "antigravity", raising=False)
+    users: Any = importlib.import_module("antigravity")
+    is_library.cache_clear()
+    try:
+        was = print_of(numbers().map(users.scaled))
+        users.K = 2
+        assert print_of(numbers().map(users.scaled)) != was
+    finally:
+        is_library.cache_clear()
+        del sys.modules["antigravity"]
 
 
 def test_globals_count_as_far_as_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:

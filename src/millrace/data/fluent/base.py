@@ -224,9 +224,9 @@ def _left_alone(node: Node) -> Node:
     """The same rows without anything that the training side would notice: callbacks, gates and caches."""
 
     def rule(n: Node) -> Node:
-        if isinstance(n, (ops.SyncWait, ops.Cached)):
+        if n.waits or isinstance(n, ops.Cached):
             return n.inputs[0]
-        if isinstance(n, (ops.Map, ops.Read)) and n.cache is not None:
+        if n.kept_in is not None:
             n = n.replace(cache=None)
         return n.replace(callbacks=()) if isinstance(n, ops.Map) and n.callbacks else n
 

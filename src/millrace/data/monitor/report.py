@@ -122,8 +122,7 @@ class Report:
         held = f"held at most {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
         held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
         tuned = tuning_lines(self._tuning, WIDTH)
-        paragraph = textwrap.fill(self.bottleneck, WIDTH, break_long_words=False, break_on_hyphens=False)
-        return "\n".join([self.headline(), held, *table(self), *tuned, paragraph])
+        return "\n".join([_filled(self.headline()), held, *table(self), *tuned, _filled(self.bottleneck)])
 
     __repr__ = __str__
 
@@ -161,6 +160,10 @@ class Report:
         head += f"; {'then ' if self.start_left_out else ''}{per_second(self.rate, 'row')}"
         head += f"; {many(self.skipped, 'row')} skipped or replaced" if self.skipped else ""
         return head + (f"; {many(self.padding, 'row')} of this shard are padding" if self.padding else "")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def units_of(run: Watched) -> list[str]:

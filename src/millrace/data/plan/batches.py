@@ -49,6 +49,9 @@ class Batch(Node):
     batches = True
     may_fail = True
 
+    def told(self, passes: int, batch_rows: int) -> Batch:
+        return self.replace(passes=passes)
+
     @property
     def user_code(self) -> bool:
         return self.per_batch_map is not None

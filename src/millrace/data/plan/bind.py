@@ -18,7 +18,7 @@ from millrace.core.settings import DEFAULT_SEED, Settings
 
 from .fingerprint import Fingerprint, fingerprint_of
 from .node import Node, schema_of, walk
-from .ops import Batch, BucketBatch, Cached, Deal, Map, Read, Repeat, SyncWait
+from .ops import Batch, BucketBatch, Cached, Deal, Read, Repeat
 from .passes import PASSES
 from .passes.to_card import to_card
 
@@ -83,14 +83,10 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
     if isinstance(node, Cached):  # no number of its own: with and without it, those above draw the same
         return node.replace(inputs=inputs, op=inputs[0].op, subject=inputs[0])
-    node = node.replace(inputs=inputs, op=next(counter))
-    if isinstance(node, (Batch, Map)):
-        node = node.replace(passes=passes)
-    if isinstance(node, SyncWait):
-        node = node.replace(batch_rows=batch_rows)
-    if isinstance(node, (Map, Read)) and node.cache is not None:
+    node = node.replace(inputs=inputs, op=next(counter)).told(passes, batch_rows)
+    if node.kept_in is not None:
         plain = node.replace(cache=None)
-        return Cached(inputs=(plain,), op=node.op, where=node.where, cache=node.cache, subject=plain)
+        return Cached(inputs=(plain,), op=node.op, where=node.where, cache=node.kept_in, subject=plain)
     return node
 
 

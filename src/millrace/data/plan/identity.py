@@ -11,7 +11,8 @@ text, from addresses or from the place of a line in a file.
   assigns itself, and a list that it only appends to, are running state.
 - An object counts by its class and its fields, or what ``__getstate__`` gives. A user's class counts by its code too.
 - The standard library and installed packages count by name, so does Millrace itself.
-- A generator of random numbers counts by its class, since it moves with every call; so does what shows no fields.
+- A generator of random numbers counts by its class, since it moves with every call; so do loggers, locks and pools, and
+  what shows no fields.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ import enum
 import functools
 import hashlib
 import inspect
-import os
 import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from millrace.core.installed import is_installed
 from millrace.core.rng import is_generator
 from millrace.data.transforms.base import Transform
 
@@ -42,6 +43,9 @@ DEEPEST = 40
 # Calls that write something down and read nothing, and what they are made on.
 GATHERING = frozenset(("add", "append", "appendleft", "extend", "extendleft", "insert", "update"))
 GATHERERS = (list, set, dict, collections.deque)
+# Where objects of the standard library are from that hold no data of the user's.
+MACHINERY = {"_queue", "_thread", "_weakrefset", "asyncio", "concurrent", "contextvars", "logging"}
+MACHINERY |= {"multiprocessing", "queue", "socket", "subprocess", "tempfile", "threading", "weakref"}
 # What a source uses is mostly its data, which a state takes on trust as it takes the bytes of files.
 SOURCE_BYTES = 1 << 16
 
@@ -79,9 +83,11 @@ def _digest(*parts: bytes) -> bytes:
 class _Taker:
     """Takes one value apart. What was seen before counts by its number, so circles end."""
 
-    def __init__(self, shallow: bool, most: int | None) -> None:
+    def __init__(self, shallow: bool, most: int | None, classes: tuple[type, ...] = ()) -> None:
         self.leaves: list[Leaf] = []
         self.shallow, self.most = shallow, most
+        # those whose code is being looked at: a class may hold an object of its own kind
+        self._classes = classes
         self._seen: dict[int, int] = {}
         self._alive: list[Any] = []  # an address means something only while its object lives
         self._depth = 0
@@ -99,7 +105,7 @@ class _Taker:
         number = self._seen.get(id(value))
         if number is not None:
             self.add(path, words, b"seen", number.to_bytes(8, "little"))
-        elif self._depth >= DEEPEST or is_generator(value):
+        elif self._depth >= DEEPEST or is_generator(value) or _is_machinery(value):
             self._by_class(path, value, words)
         else:
             self._seen[id(value)] = len(self._seen)
@@ -115,11 +121,27 @@ class _Taker:
         self.add(path, words, path_of(type(value)), len(value).to_bytes(8, "little"))
         for number, item in enumerate(value):
             self.take(f"{path}[{number}]", item, words)
+        self._beside_items(path, value, words)
 
     def _mapping(self, path: str, value: Mapping[Any, Any], words: str) -> None:
         self.add(path, words, path_of(type(value)), len(value).to_bytes(8, "little"))
-        for key, item in value.items():
-            self.take(f"{path}[{key!r}]" if type(key) in (str, int) else path, item, words)
+        for number, (key, item) in enumerate(value.items()):
+            if type(key) in (str, int):
+                self.take(f"{path}[{key!r}]", item, words)
+            else:
+                self.take(f"{path}: key {number}", key, words)
+                self.take(f"{path}: value {number}", item, words)
+        self._beside_items(path, value, words)
+
+    def _beside_items(self, path: str, value: Any, words: str) -> None:
+        """What a user's kind of list or dict is beside its items."""
+        kind = type(value)
+        if not is_library(module_of(kind)):
+            self._class_code(path, kind)
+        for name, field in sorted(getattr(value, "__dict__", {}).items()):
+            self.take(f"{path}.{name}", field, words)
+        if isinstance(value, collections.defaultdict):
+            self.take(f"{path}.default_factory", value.default_factory, words)
 
     def _set(self, path: str, value: Any, words: str) -> None:
         inner = sorted(_all_of(leaves_of("", item)) for item in value)
@@ -130,24 +152,22 @@ class _Taker:
         self._class_code(path, value)
 
     def _class_code(self, path: str, kind: type) -> None:
-        """The methods and plain attributes of a user's class and of the user's classes above it."""
+        """The methods and attributes of a user's class and of the user's classes above it."""
+        if kind in self._classes:
+            return
         parts: list[bytes] = []
         for part in kind.__mro__:
             if is_library(module_of(part)):
                 continue
             for name, member in sorted(vars(part).items()):
-                member = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
-                if isinstance(member, types.FunctionType):
-                    # the class itself may be inside (super() closes over it): it is known from here on
-                    inner = _Taker(self.shallow, self.most)
-                    inner._seen = {id(k): n for n, k in enumerate(kind.__mro__)}
-                    inner.take("", member)
-                    parts += [name.encode(), _all_of(inner.leaves)]
-                elif not name.startswith("__"):
-                    try:
-                        parts += [name.encode(), plain_bytes(member)]
-                    except NotPlain:
-                        continue
+                member = _behind(member)
+                if name.startswith("__") and not isinstance(member, types.FunctionType):
+                    continue
+                # the class itself may be inside (super() closes over it): it is known from here on
+                inner = _Taker(self.shallow, self.most, (*self._classes, kind))
+                inner._seen = {id(k): n for n, k in enumerate(kind.__mro__)}
+                inner.take("", member)
+                parts += [name.encode(), _all_of(inner.leaves)]
         if parts:
             self.add(path, f"the code of class {kind.__name__}, or a global that it names", *parts)
 
@@ -246,15 +266,30 @@ _WAYS: tuple[tuple[Any, _Way], ...] = (
     ((types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType), _Taker._builtin),
     (type, _Taker._class),
     ((types.ModuleType, types.GeneratorType, types.CoroutineType), _Taker._by_class),
-    ((list, tuple), _Taker._sequence),
+    ((list, tuple, collections.deque), _Taker._sequence),
     ((dict, types.MappingProxyType), _Taker._mapping),
     ((set, frozenset), _Taker._set),
 )
 
 
+def _behind(member: Any) -> Any:
+    """What a class was given to make an attribute of: the function of a property or a class method, say."""
+    if isinstance(member, functools.partialmethod):
+        return functools.partial(member.func, *member.args, **member.keywords)
+    if isinstance(member, (staticmethod, classmethod)):
+        member = member.__func__
+    elif isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    return member
+
+
 def _item(value: Any, key: Any) -> Any:
+    if isinstance(value, dict):
+        return dict.get(value, key, _MISSING)  # asked in the usual way, some dicts would get a new item
     try:
-        return value[key] if isinstance(value, (dict, list, tuple)) else _MISSING
+        return value[key] if isinstance(value, (list, tuple)) else _MISSING
     except LookupError:
         return _MISSING
 
@@ -274,19 +309,15 @@ def _attribute(value: Any, key: str) -> Any:
     member = inspect.getattr_static(type(value), key, _MISSING)
     if isinstance(member, types.MemberDescriptorType):
         return getattr(value, key, _MISSING)
-    if member is _MISSING or callable(member) or isinstance(member, property):
+    # methods, properties, fields of C code and of named tuples: what they give is part of the object
+    if member is _MISSING or callable(member) or hasattr(type(member), "__get__"):
         return _BY_NAME if member is not _MISSING and _is_machinery(value) else _MISSING
     return member
 
 
 def _is_machinery(value: Any) -> bool:
-    """An object of the standard library that holds no data of the user's, such as a logger."""
-    kind = type(value)
-    return (
-        module_of(kind).partition(".")[0] in sys.stdlib_module_names
-        and hasattr(value, "__dict__")
-        and not isinstance(value, (dict, list, tuple, set, frozenset, types.FunctionType, functools.partial))
-    )
+    """A logger, a lock, a pool: an object of the standard library that moves while a program runs, and is no data."""
+    return module_of(type(value)).partition(".")[0] in MACHINERY
 
 
 def _fields(value: Any, theirs: bool) -> dict[Any, Any]:
@@ -348,20 +379,11 @@ def _short(value: Any) -> str:
     return ""
 
 
-_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-
 @functools.lru_cache(maxsize=4096)
 def is_library(module: str) -> bool:
     """Whether a module is Python's, an installed package's or Millrace's: its code is named, not looked into."""
     root = module.partition(".")[0]
-    if root in sys.stdlib_module_names and root not in ("__main__", "__mp_main__"):
-        return True
-    if root in sys.builtin_module_names:
-        return True
+    if root in ("__main__", "__mp_main__"):
+        return False  # the user's script, be it that a profiler or a notebook runs it
     file = getattr(sys.modules.get(module) or sys.modules.get(root), "__file__", None)
-    if not file:
-        return False
-    file = os.path.abspath(file)
-    folders = file.split(os.sep)
-    return file.startswith(_OURS) or "site-packages" in folders or "dist-packages" in folders
+    return is_installed(file) if file else root in sys.stdlib_module_names

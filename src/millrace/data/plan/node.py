@@ -153,6 +153,11 @@ class Node:
         return None
 
     @property
+    def kept_in(self) -> Any:
+        """The cache that the user gave the op itself; ``bind`` makes a node of it."""
+        return None
+
+    @property
     def only(self) -> tuple[str, ...] | None:
         """All the columns that it is to be given, whatever is asked of it, where the op itself names them."""
         return None
@@ -201,6 +206,12 @@ class Node:
     def passes_below(self, passes: int | None) -> int | None:
         """How often its input is gone through for so many passes of its own; None is without end."""
         return passes
+
+    def told(self: N, passes: int, batch_rows: int) -> N:
+        """The node with what it must know of those above it: how often they go through it in an epoch of the iterator,
+        and how many of its rows make a batch.
+        """
+        return self
 
     # what it is ----------------------------------------------------------------------------------
 

@@ -327,5 +327,8 @@ class SyncWait(Node):
     keeps_order = True
     waits = True
 
+    def told(self, passes: int, batch_rows: int) -> SyncWait:
+        return self.replace(batch_rows=batch_rows)
+
     def details(self) -> dict[str, Any]:
         return {"condition_name": self.condition_name, "num_batch": self.num_batch}

@@ -151,6 +151,8 @@ def _other(value: Any) -> tuple[bytes, bytes]:
             return b"k", path_of(type(value)) + b"".join(write(value))
     if hasattr(type(value), "__fspath__"):
         return b"p", plain_bytes(os.fspath(value))
+    if isinstance(value, memoryview):
+        return b"m", value.tobytes()
     if isinstance(value, np.ufunc):
         return b"u", value.__name__.encode()
     if hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape"):

@@ -23,12 +23,16 @@ class Read(Node):
     workers: int | None = None
     # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
     batch_sampler: Any = None
-    # where the rows are kept, if the user gave a cache to the source itself; `bind` makes a node of it
+    # where the rows are kept, if the user gave a cache to the source itself
     cache: Any = None
     steps: tuple[OrderStep, ...] = added(())
     columns: tuple[str, ...] | None = added(None)
 
     may_fail = True
+
+    @property
+    def kept_in(self) -> Any:
+        return self.cache
 
     @property
     def row_wise(self) -> bool:

@@ -36,7 +36,7 @@ class Map(Node):
     workers: int | None = None
     processes: bool = False
     callbacks: tuple[Any, ...] = ()
-    # where what comes out is kept; `bind` makes a node of it
+    # where what comes out is kept
     cache: Any = None
     # whether the card that batches go to does what it can of it; None: as the settings say
     offload: bool | None = added(None)
@@ -50,6 +50,13 @@ class Map(Node):
     may_fail = True
     keeps_rows = True
     keeps_order = True
+
+    @property
+    def kept_in(self) -> Any:
+        return self.cache
+
+    def told(self, passes: int, batch_rows: int) -> Map:
+        return self.replace(passes=passes)
 
     @property
     def row_wise(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 import threading
@@ -270,7 +271,8 @@ class UserSource(SourceTraits):
     def _identity(self) -> dict[str, Any]:
         """The user's function, or the class of the user's object: what an object holds may grow while it is read."""
         source = self.source
-        made = source if inspect.isroutine(source) or inspect.isclass(source) else type(source)
+        whole = inspect.isroutine(source) or inspect.isclass(source) or isinstance(source, functools.partial)
+        made = source if whole else type(source)
         return {"source": made, "columns": list(self._schema), "types": self.maker.types, "limit": self.limit}
 
     def contents(self) -> Any:

@@ -14,22 +14,20 @@ them goes along, in silence; lambdas and what lives in ``__main__`` does not, fo
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
 import os
 import pickle
-import site
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle
 
+from millrace.core.installed import is_installed
 from millrace.core.log import get_logger, warn_once
 
 from .reach import Reach
@@ -228,22 +226,7 @@ def _users_file(name: str, module: Any) -> str | None:
     file = vars(module).get("__file__")
     if not isinstance(file, str):
         return None
-    return None if _is_installed(os.path.dirname(file)) else os.path.abspath(file)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_installed(folder: str) -> bool:
-    folder = os.path.realpath(folder) + os.sep
-    return folder.startswith(_installed_folders())
-
-
-@functools.lru_cache(maxsize=1)
-def _installed_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += [*site.getsitepackages(), site.getusersitepackages()]
-    found.append(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))  # our own package
-    return tuple(os.path.realpath(path) + os.sep for path in found)
+    return None if is_installed(file) else os.path.abspath(file)
 
 
 # --- in a worker ------------------------------------------------------------------------------------------
