@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from random import Random
+from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["KINDS", "Faults", "faulty"]
+__all__ = ["KINDS", "Faults", "Proxy", "faulty"]
 
 # What may go wrong with a request. "lost": the store did it, and nobody hears of it.
 KINDS = ("slow", "busy", "reset", "lost", "cut", "wrong")
@@ -28,8 +33,19 @@ class Faults:
         rate: float = 0.0,
         most: int = 10**9,
         in_a_row: int = 3,
-        kinds: tuple[str, ...] = KINDS,
+        kinds: Sequence[str] = KINDS,
     ) -> None:
+        self.plan(seed, rate, most, in_a_row, kinds)
+
+    def plan(
+        self,
+        seed: int = 0,
+        rate: float = 0.0,
+        most: int = 10**9,
+        in_a_row: int = 3,
+        kinds: Sequence[str] = KINDS,
+    ) -> None:
+        """Begin anew."""
         self.rate, self.most, self.in_a_row, self.kinds = rate, most, in_a_row, kinds
         self.done: list[str] = []
         self.requests: list[tuple[str, str, str]] = []  # method, path, range
@@ -68,6 +84,45 @@ def faulty(server: str, faults: Faults) -> Iterator[str]:
         made.shutdown()
         made.server_close()
         thread.join()
+
+
+class Proxy:
+    """The proxy in a process of its own, for who counts threads and descriptors of this one. Close it."""
+
+    def __init__(self, server: str) -> None:
+        command = [sys.executable, "-m", "tests.faulty", server]
+        root = Path(__file__).resolve().parent.parent
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
+        )
+        self.address = json.loads(self._said())["address"]
+
+    def plan(self, **plan: Any) -> dict[str, int]:
+        """Begin a plan of faults; how many requests and faults there were since the last one began."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(plan) + "\n")
+        self._process.stdin.flush()
+        done: dict[str, int] = json.loads(self._said())
+        return done
+
+    def _said(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def _main(server: str) -> None:
+    """Read plans, a line of JSON each, until there are no more."""
+    faults = Faults()
+    with faulty(server, faults) as address:
+        print(json.dumps({"address": address}), flush=True)
+        for line in sys.stdin:
+            done = {"requests": len(faults.requests), "faults": len(faults.done)}
+            faults.plan(**json.loads(line))
+            print(json.dumps(done), flush=True)
 
 
 def _handler(server: str, faults: Faults) -> type[BaseHTTPRequestHandler]:
@@ -150,3 +205,7 @@ def _flipped(data: bytes, bits: int) -> bytes:
         return data
     at = len(data) // 2
     return data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -59,11 +59,12 @@ class Footprint:
             for fd, target in now.descriptors.items()
             if self.descriptors.get(fd) != target
         ]
+        return left + [f"shared memory {SHM / name}" for name in self.shared_since(now)]
+
+    def shared_since(self, now: Footprint) -> list[str]:
+        """Blocks of shared memory that are new in a later look, and not of another run on this machine."""
         new = now.shared - self.shared
-        if new:
-            foreign = _mapped_by_others(new, family={os.getpid(), *now.processes})
-            left += [f"shared memory {SHM / name}" for name in sorted(new - foreign)]
-        return left
+        return sorted(new - _mapped_by_others(new, family={os.getpid(), *now.processes})) if new else []
 
 
 def _helpers() -> tuple[set[int], set[int]]:

@@ -1,7 +1,8 @@
-"""An S3 that speaks HTTP: moto's server in a process of its own. Import both fixtures."""
+"""An S3 that speaks HTTP: moto's server in a process of its own. Tests import both fixtures."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -13,11 +14,12 @@ from collections.abc import Iterator
 
 import pytest
 
-__all__ = ["server", "store"]
+__all__ = ["s3_server", "server", "store"]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+@contextlib.contextmanager
+def s3_server() -> Iterator[str]:
+    """The address of a server with a bucket named ``bucket``, as long as the block runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -30,6 +32,12 @@ def server() -> Iterator[str]:
             yield address
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with s3_server() as address:
+        yield address
 
 
 def _make_bucket(address: str, process: subprocess.Popen[bytes]) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,11 +21,11 @@ from benchmarks import (
     scale,
     scaling,
     scaling_page,
-    soak,
     summary,
     svg,
     workloads,
 )
+from benchmarks.soaking import held
 from benchmarks.workloads import Metric
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -315,13 +313,41 @@ def test_a_list_of_files_is_as_compact_as_the_note_says():
     assert scale.files(10_000)["bytes_a_file"] < 50
 
 
-@pytest.mark.parametrize(("grows", "flat"), [({}, True), ({"threads": 1}, False), ({"memory_mb": 5}, False)])
-def test_a_soak_tells_what_grows(grows, flat):
-    steady = dict.fromkeys(soak.NAMES, 10)
+@pytest.mark.parametrize("name", [None, "threads", "files", "memory_mb", "objects"])
+def test_a_soak_tells_what_grows(name):
     samples = [
-        {name: value + turn * grows.get(name, 0) for name, value in steady.items()} for turn in range(40)
+        {"the soak": {each: 10 + turn * (each == name) * 2 for each in held.NAMES}} for turn in range(40)
     ]
-    args = argparse.Namespace(minutes=1, grown=25)
-    found = soak.summary(samples, Counter(open_and_close=40), [], [], args)
-    assert found["flat"] is flat
-    assert "| threads | " in soak.page(found)
+    table = held.compared(samples, samples[-1], grown_mb=25)["the soak"]
+    assert [each for each in table if not table[each]["flat"]] == ([] if name is None else [name])
+
+
+def test_what_comes_and_goes_is_no_leak():
+    samples = [{"the soak": {"threads": 10 + turn % 3}} for turn in range(40)]
+    assert held.compared(samples, samples[-1], grown_mb=25)["the soak"]["threads"]["flat"]
+
+
+SOME = ["open_and_close", "sink_a_training", "ask_the_server"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("only", [SOME, pytest.param([], marks=pytest.mark.nightly)], ids=["some", "all"])
+def test_a_few_turns_of_the_soak(only, tmp_path):
+    """In a process of its own, which holds no more after them than before: the exit code says so."""
+    for library in ("torch", "onnxruntime", "obstore", "moto"):
+        pytest.importorskip(library)
+    chosen = ["--only", *only] if only else []
+    counts = ["--turns", "3", "--hostile", "40", "--reloads", "2", "--small"]
+    files = ["--out", str(tmp_path / "soak.json"), "--page", str(tmp_path / "soak.md")]
+    done = subprocess.run(
+        [sys.executable, "benchmarks/soak.py", *counts, *files, *chosen],
+        cwd=ROOT, capture_output=True, text=True, timeout=580,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "soak.json").read_text())
+    assert sum(results["turns"].values()) == 3
+    assert results["held"].keys() >= {"the soak", "the server"}
+    assert (results["failures"], results["hostile"]["count"], results["reloads"]["count"]) == ([], 40, 2)
+    page = (tmp_path / "soak.md").read_text()
+    assert "None of 3 turns failed." in page
+    assert "Nothing was left behind when all was closed." in page

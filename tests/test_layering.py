@@ -136,7 +136,7 @@ LIBRARIES = {
     "google_crc32c": {"rooms": ("core.framed",), "leaf": ()},
     "msgspec": {"rooms": ("data.formats.json_text", "serve"), "leaf": ()},
     "starlette": {"rooms": (), "leaf": ("serve.http",)},
-    "uvicorn": {"rooms": (), "leaf": ("serve.server",)},
+    "uvicorn": {"rooms": (), "leaf": ("serve.server", "serve.http.connection")},
     "grpc": {"rooms": (), "leaf": ("serve.grpc",)},
     "google": {"rooms": (), "leaf": ("serve.grpc.messages",)},  # protobuf
     "prometheus_client": {"rooms": (), "leaf": ("serve.metrics",)},

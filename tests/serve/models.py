@@ -52,13 +52,24 @@ def write(folder):
     export(dense(), any_rows(4), file_name=str(folder / "dense"), file_format="ONNX")
     export(nn.ReLU(), Tensor([[1.0, -1.0]]), file_name=str(folder / "fixed"), file_format="MINDIR")
     export(Picky(), any_rows(2, dtype=int32), file_name=str(folder / "picky"), file_format="MINDIR")
+    _write_free(str(folder / "free.onnx"))
     return {
         "pair": str(folder / "pair"),
         "dense": str(folder / "dense.mindir"),
         "onnx": str(folder / "dense.onnx"),
         "fixed": str(folder / "fixed.mindir"),
         "picky": str(folder / "picky.mindir"),
+        "free": str(folder / "free.onnx"),
     }
+
+
+def _write_free(path):
+    """Somebody else's file, with an input of which both lengths are left open; ours leave open the first alone."""
+    from onnx import TensorProto, helper, save
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", "m"]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "free", [x], [y])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
 def config(models, **more):

@@ -16,6 +16,7 @@ from millrace.core.optional import require
 
 from .config import Config
 from .http.app import App, make_app
+from .http.connection import impatient
 
 __all__ = ["Running", "run", "start"]
 
@@ -137,6 +138,7 @@ def _uvicorn(config: Config, app: App) -> Any:
     return Quiet(
         uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
+            http=impatient(config.timeout),
             ssl_certfile=config.certificate, ssl_keyfile=config.key, backlog=1024, log_config=None,
             timeout_graceful_shutdown=max(1, round(config.timeout)), timeout_keep_alive=75,
         )
