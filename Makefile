@@ -1,6 +1,6 @@
 # Millrace: the commands that people and CI share.
 #
-#   make quickstart   set up, run a first pipeline, and train a small net on it
+#   make quickstart   set up, run a first pipeline, train a small net on it, and serve it
 #   make test         set up and run the tests
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make check        format, lint, types, layering
@@ -50,8 +50,8 @@ $(STAMPS)/run: pyproject.toml | $(BIN)/python
 	@$(PIP) install -e .
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/train: pyproject.toml | $(BIN)/python
-	@test -e $(STAMPS)/dev || $(PIP) install -e '.[train]'
+$(STAMPS)/serve: pyproject.toml | $(BIN)/python
+	@test -e $(STAMPS)/dev || $(PIP) install -e '.[serve]'
 	@mkdir -p $(@D) && touch $@ $(STAMPS)/run
 
 $(STAMPS)/dev: pyproject.toml | $(BIN)/python
@@ -64,13 +64,15 @@ $(STAMPS)/docs: pyproject.toml $(STAMPS)/dev
 
 # --- commands -------------------------------------------------------------------------------------------------
 
-# The data part comes first and needs only the core; PyTorch is installed (once) when it has shown its results.
+# The data part comes first and needs only the core; PyTorch and the server are installed (once) when it has shown its
+# results.
 quickstart: $(STAMPS)/run
 	@$(BIN)/millrace quickstart --folder $(VENV)/quickstart $(ARGS)
-	@test -e $(STAMPS)/train || test -e $(STAMPS)/dev || \
-		printf '\ninstalling PyTorch for the training part (once) ...\n'
-	@$(MAKE) -s --no-print-directory $(STAMPS)/train
+	@test -e $(STAMPS)/serve || test -e $(STAMPS)/dev || \
+		printf '\ninstalling PyTorch and the server for training and serving (once) ...\n'
+	@$(MAKE) -s --no-print-directory $(STAMPS)/serve
 	@$(BIN)/millrace quickstart --train --folder $(VENV)/quickstart
+	@$(BIN)/millrace quickstart --serve --folder $(VENV)/quickstart
 
 test: $(STAMPS)/dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)

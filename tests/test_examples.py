@@ -36,6 +36,11 @@ SAYS = {
         "[rank 0] epoch 3: 16 steps, loss 0.",
         "[rank 0] 2 processes have the same weights: True",
     ],
+    "serve_text": [
+        "held-out accuracy 0.9",
+        "The crew and the captain of a small cargo. -> ship",
+        "Every miller and the old wheel by a pond. -> mill",
+    ],
     "run_anywhere": ["epoch 3: 6 batches, loss 0.", "all batches: "],
     "small_gpt": ["3 5 7 goes on with 9 1 3 5 7 9 1"],
 }

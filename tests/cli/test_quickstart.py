@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_runs_without_a_terminal(tmp_path, no_leaks):
 
 def commands(out):
     """What the last section asks to try."""
-    lines = out[out.index("Commands to try next") :].splitlines()[1:]
+    lines = re.split(r"Commands? to try next", out)[1].splitlines()
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
@@ -96,6 +97,17 @@ def test_a_net_learns_is_killed_and_goes_on_to_the_same_bits(tmp_path):
     assert "steps/s" in done.stdout
     assert "SIGKILL after shapes-" in done.stdout
     assert "the same, bit for bit" in done.stdout
+    [then] = commands(done.stdout)
+    served = subprocess.run(["sh", "-c", then], **options)
+    assert served.returncode == 0, served.stderr
+    [right, asked] = map(int, re.search(r"(\d+) of (\d+) pictures were named right", served.stdout).groups())
+    assert asked / 4 < right <= asked  # of eight kinds, after a few epochs
+    assert commands(served.stdout)[0].endswith(f"serve {Path('here', 'shapes.mindir')}")
+
+
+def test_serving_wants_a_net_first(tmp_path, capsys):
+    assert main(["quickstart", "--serve", "--folder", str(tmp_path)]) == 2
+    assert "quickstart --train --folder" in capsys.readouterr().err
 
 
 def test_training_wants_records_first(tmp_path, capsys):

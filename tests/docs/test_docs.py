@@ -91,6 +91,23 @@ def test_every_page_is_in_the_navigation():
     assert [page for page in docs if page not in navigation] == []
 
 
+def test_every_how_to_is_in_its_index():
+    folder = ROOT / "docs/how-to"
+    listed = (folder / "index.md").read_text()
+    assert [page.name for page in sorted(folder.glob("*.md")) if f"({page.name})" not in listed] == [
+        "index.md"
+    ]
+
+
+def test_every_page_of_the_tutorial_is_in_its_index_in_order():
+    listed = re.findall(
+        r"^\d+\. \[.*?\]\((\S+)\)", (ROOT / "docs/tutorial/index.md").read_text(), re.MULTILINE
+    )
+    navigation = re.findall(r"tutorial/(\S+\.md)", (ROOT / "mkdocs.yml").read_text())
+    assert navigation == ["index.md", *listed]
+    assert {page.name for page in (ROOT / "docs/tutorial").glob("*.md")} == set(navigation)
+
+
 def test_the_site_asks_for_no_web_fonts():
     """docs/hooks.py looks for other hosts in what was built; the fonts are switched off by this line alone."""
     assert re.search(r"^  font: false\b", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)

@@ -12,7 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("uvicorn")
 
 from millrace import Tensor, export, float32, nn
-from millrace.serve import Client
+from millrace.dataset.transforms import TypeCast
+from millrace.serve import ArgMax, Client, Labels, Servable
 
 
 def test_one_extra_brings_all_that_a_server_needs():
@@ -27,15 +28,22 @@ def test_a_model_is_served_in_an_environment_with_nothing_set(tmp_path):
     export(
         net, Tensor(shape=[None, 2], dtype=float32), file_name=str(tmp_path / "model"), file_format="MINDIR"
     )
-    command = [sys.executable, "-m", "millrace", "serve", "model.mindir", "--port", "0"]
+    # with transforms around it: the server's process has imported nothing of theirs
+    servable = Servable(
+        net, [Tensor(shape=[None, 2], dtype=float32)], pre=[TypeCast(np.float32)], takes=("INT32", (2,)),
+        post=[ArgMax(), Labels(["yes"])],
+    )  # fmt: skip
+    servable.save(str(tmp_path / "named.mindir"))
+    command = [sys.executable, "-m", "millrace", "serve", "model.mindir", "named.mindir", "--port", "0"]
     with subprocess.Popen(
         command, cwd=tmp_path, env={}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             line = process.stdout.readline()
-            assert line.startswith("serving model at http"), line
+            assert line.startswith("serving model, named at http"), line
             with Client(line.split()[-1]) as client:
                 assert client.infer("model", np.array([[1, 2]], np.float32)).tolist() == [[3.0]]
+                assert client.infer("named", np.array([[1, 2]], np.int32)).tolist() == [b"yes"]
             process.terminate()
             process.communicate(timeout=60)
             assert process.returncode == 0

@@ -15,7 +15,7 @@ __all__ = ["COMMANDS", "main", "parser_of"]
 
 # name -> one line of help; the module of the same name has add_arguments(parser) and run(arguments).
 COMMANDS = {
-    "quickstart": "make a small image set, run a pipeline on it, show what happened",
+    "quickstart": "make images, run a pipeline on them, train a net, serve it",
     "bench": "measure how fast your own data loads, and say what holds it back",
     "run": "start a training script in several processes",
     "serve": "answer requests to trained models, over HTTP and gRPC",
@@ -42,6 +42,7 @@ options:
 examples:
   millrace quickstart           a first pipeline, in less than half a minute
   millrace run -n 4 train.py    a training in four processes
+  millrace serve net.mindir     the trained net, behind HTTP
   python -m millrace.as_mindspore script.py     MindSpore's script, as it is
 """
 

@@ -1,4 +1,4 @@
-"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume; then a net that learns from it."""
+"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume; then training and serving."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ EPILOG = """\
 The folder keeps the images, the record files, pipeline.py and report.html, for
 you to go on with. Run the command again and it starts anew. --train goes on
 from there: train.py learns the records, is killed, and goes on, bit for bit.
+--serve goes on from that: the trained net answers over HTTP, and ask.py asks.
 
 examples:
   millrace quickstart
   millrace quickstart --images 5000 --workers 8
   millrace quickstart --folder /tmp/first
   millrace quickstart --train
+  millrace quickstart --serve
 """
 
 PIPELINE = """\
@@ -77,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train", action="store_true", help="train a net on the records of the last quickstart"
     )
+    parser.add_argument("--serve", action="store_true", help="serve the net that --train has trained")
     parser.add_argument(
         "--folder", type=Path, default=Path("millrace-quickstart"), help="where to work (millrace-quickstart)"
     )
@@ -88,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.folder
     if arguments.train:
         return _learn(console, arguments)
+    if arguments.serve:
+        return _answer(console, folder)
     try:
         _empty(folder)
     except OSError as error:
@@ -116,7 +121,13 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(error, BrokenPipeError):
             raise
         return fail("quickstart", str(error))
-    _next(console, folder)
+    _next(
+        console,
+        (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
+        (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
+        (f"record inspect {folder / RECORD}", "look into the record file"),
+        ("doctor", "what to mend on this machine"),
+    )
     return 0 if same else 1
 
 
@@ -134,7 +145,28 @@ def _learn(console: Console, arguments: argparse.Namespace) -> int:
         return fail("quickstart", str(error))
     from .quickstart_train import learn
 
-    return learn(console, folder, RECORD, arguments.seed)
+    status = learn(console, folder, RECORD, arguments.seed)
+    if status == 0:
+        _next(console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)"))
+    return status
+
+
+def _answer(console: Console, folder: Path) -> int:
+    """The part that serves, in the folder that the second part has left."""
+    from .quickstart_serve import ARCHIVE, answer
+
+    if not (folder / ARCHIVE).is_file():
+        return fail(
+            "quickstart",
+            f"{folder / ARCHIVE} is not there; run {_program()} quickstart --train --folder {folder} first",
+        )
+    status = answer(console, folder)
+    if status == 0:
+        _next(
+            console,
+            (f"serve {folder / ARCHIVE}", "the same as a server that stays, at port 8000; Ctrl-C ends it"),
+        )
+    return status
 
 
 def _empty(folder: Path) -> None:
@@ -225,16 +257,11 @@ def _resume(console: Console, data: ds.Dataset) -> bool:
     return same
 
 
-def _next(console: Console, folder: Path) -> None:
+def _next(console: Console, *commands: tuple[str, str]) -> None:
     """Commands that work when they are copied, wherever the program lies."""
     program = _program()
-    _title(console, "Commands to try next")
-    for command, text in (
-        (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
-        (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
-        (f"record inspect {folder / RECORD}", "look into the record file"),
-        ("doctor", "what to mend on this machine"),
-    ):
+    _title(console, f"Command{'s' if len(commands) > 1 else ''} to try next")
+    for command, text in commands:
         console.print(f"  [dim]# {text}[/dim]")
         console.print(f"  {program} {command}", markup=False)
 

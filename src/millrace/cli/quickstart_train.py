@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -11,8 +12,11 @@ from pathlib import Path
 from rich.console import Console
 
 from .parser import fail
+from .shapes import CLASSES
 
-__all__ = ["learn"]
+__all__ = ["ARCHIVE", "error_of", "learn", "run_script"]
+
+ARCHIVE = "shapes.mindir"
 
 SCRIPT = '''\
 """A small net learns the drawn shapes. Killed at any moment, it goes on with --resume, to the same bits."""
@@ -23,7 +27,7 @@ from pathlib import Path
 import millrace as ms
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace import nn, train
+from millrace import nn, serve, train
 
 EPOCHS, SIZE = 7, 48
 here = Path(__file__).parent
@@ -32,17 +36,11 @@ ms.set_context(mode=ms.GRAPH_MODE)
 
 # four fifths of the records are learned from, one fifth is held out
 learned, held_out = ds.MindDataset(str(here / "{record}"), shuffle=True).split([0.8, 0.2])
-
-
-def pipeline(data, *decode):
-    mean, std = [60, 60, 60], [40, 40, 40]
-    data = data.map([*decode, vision.Normalize(mean, std), vision.HWC2CHW()], "image")
-    return data.batch(32)
-
-
+scaled = [vision.Normalize([60, 60, 60], [40, 40, 40]), vision.HWC2CHW()]
 crop = vision.RandomCropDecodeResize(SIZE, scale=(0.8, 1.0), ratio=(1.2, 1.45))
-learned = pipeline(learned, crop, vision.RandomHorizontalFlip())
-held_out = pipeline(held_out, vision.Decode(), vision.Resize((SIZE, SIZE)))
+whole = [vision.Decode(), vision.Resize((SIZE, SIZE)), *scaled]
+learned = learned.map([crop, vision.RandomHorizontalFlip(), *scaled], "image").batch(32)
+held_out = held_out.map(whole, "image").batch(32)
 
 
 def block(channels, more):
@@ -66,6 +64,12 @@ accuracy = model.eval(held_out)["accuracy"]
 ms.save_checkpoint(net, str(here / f"{{folder.name}}.ckpt"))
 print(f"accuracy on the records held out: {{accuracy:.1%}}\\n")
 print(model.report())
+
+# one file for a server: the net, and before it what the pictures held out went through
+inputs = [ms.Tensor(shape=[None, 3, SIZE, SIZE], dtype=ms.float32)]
+names = {classes}
+after = [serve.ArgMax(), serve.Labels(names)]
+serve.Servable(net, inputs, whole, after).save(str(here / "{archive}"))
 '''
 
 # The checkpoint after which the run is killed.
@@ -75,16 +79,17 @@ KILL_AFTER = 2
 def learn(console: Console, folder: Path, record: str, seed: int) -> int:
     """Train, train again with a kill in the middle, and compare; 0 where all went as it should."""
     script = folder / "train.py"
-    script.write_text(SCRIPT.format(seed=seed, record=record))
+    names = textwrap.fill(json.dumps(CLASSES), 70, subsequent_indent=" " * 4)
+    script.write_text(SCRIPT.format(seed=seed, record=record, classes=names, archive=ARCHIVE))
     console.print(f"\n[bold]Training a small net on the same records ({script})[/bold]\n")
     console.print(
         textwrap.indent(script.read_text().partition("# four fifths")[2].rstrip(), "  "), markup=False
     )
     console.print("\n[bold]Learning[/bold]\n")
     began = time.monotonic()
-    done = _run(script, "whole")
+    done = run_script(script, "whole")
     if done.returncode:
-        return fail("quickstart", f"{script} failed: {_last(done.stderr)}")
+        return fail("quickstart", f"{script} failed: {error_of(done.stderr)}")
     console.print(done.stdout.rstrip(), markup=False, highlight=False)
     console.print(f"\nThat took {time.monotonic() - began:.0f} s.", markup=False)
     console.print("\n[bold]Killed, and resumed from its last checkpoint[/bold]\n")
@@ -92,9 +97,9 @@ def learn(console: Console, folder: Path, record: str, seed: int) -> int:
     if at is None:
         console.print("With so few records the run was over before it could be killed; try more images.")
         return 0
-    done = _run(script, "killed", "--resume")
+    done = run_script(script, "killed", "--resume")
     if done.returncode:
-        return fail("quickstart", f"{script} --resume failed: {_last(done.stderr)}")
+        return fail("quickstart", f"{script} --resume failed: {error_of(done.stderr)}")
     same = _weights(folder / "killed") == _weights(folder / "whole")
     verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
     console.print(
@@ -105,7 +110,8 @@ def learn(console: Console, folder: Path, record: str, seed: int) -> int:
     return 0 if same else 1
 
 
-def _run(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def run_script(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python file as this program runs, and keep what it says."""
     return subprocess.run(_command(script, *options), capture_output=True, text=True, check=False)
 
 
@@ -131,8 +137,11 @@ def _killed(script: Path, saved: Path) -> str | None:
     return None
 
 
-def _last(text: str) -> str:
-    return text.strip().rpartition("\n")[2]
+def error_of(text: str) -> str:
+    """The error that a traceback ends with; the lines that belong to it are indented."""
+    return next(
+        (line for line in reversed(text.splitlines()) if line.strip() and not line.startswith(" ")), ""
+    )
 
 
 def _weights(saved: Path) -> bytes:

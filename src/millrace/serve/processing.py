@@ -13,6 +13,7 @@ from millrace.data.transforms.compose import Compose
 from millrace.data.transforms.operation import Operation
 from millrace.data.transforms.stored import restored
 
+from . import after  # noqa: F401  an archive's transforms are looked up among what is loaded
 from .tensors import DATATYPES, Array, Spec
 
 __all__ = ["Steps", "by_name", "steps_from_json"]

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+from millrace.core.optional import install
+
 from .finding import Finding, Machine
 
 __all__ = ["collectives", "gpus", "interfaces"]
@@ -15,7 +17,7 @@ __all__ = ["collectives", "gpus", "interfaces"]
 # CUDA of PyTorch's build -> the oldest driver that it runs on
 DRIVERS = {11: (450, 80), 12: (525, 60), 13: (580, 65)}
 NCCL = (2, 18)
-INSTALL = "pip install 'millrace[train]'"
+EXTRA = "train"
 
 
 def _facts() -> Any:
@@ -32,7 +34,9 @@ def _facts() -> Any:
 def collectives(machine: Machine) -> Iterator[Finding]:
     facts = _facts()
     if facts is None:
-        yield Finding("ok", f"no PyTorch: pipelines work without it; training wants {INSTALL}")
+        yield Finding(
+            "ok", f"no PyTorch: pipelines work without it; training wants {install(EXTRA, 'torch')}"
+        )
         return
     here = facts.look()
     parts = [f"PyTorch {here.torch}", "gloo" if here.gloo else "no gloo"]
@@ -48,7 +52,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
             "init() fails on the CPU: processes cannot train together",
             'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts, or export GLOO_SOCKET_IFNAME=lo'
             if here.gloo
-            else f"{INSTALL}  (PyTorch's own wheels have gloo)",
+            else f"{install(EXTRA, 'torch')}  (PyTorch's own wheels have gloo)",
         )
     else:
         yield Finding("ok", ", ".join(parts))
