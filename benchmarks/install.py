@@ -24,7 +24,7 @@ sys.path[:1] = [str(HERE.parent)]
 from benchmarks import machine  # noqa: E402
 from tests.smoke import bare, built, run  # noqa: E402
 
-EXTRAS = ("core", "parquet", "crypto", "audio", "text", "video", "s3", "serve", "ray")
+EXTRAS = ("core", "parquet", "crypto", "audio", "text", "video", "s3", "serve", "ray", "rayserve")
 IMPORT = "import time; t = time.perf_counter(); import millrace.dataset; print(time.perf_counter() - t)"
 
 

@@ -110,7 +110,7 @@ LIBRARIES = {
     "torchvision": {"rooms": (), "leaf": ("sink.kernels.jpeg",)},
     "jax": {"rooms": (), "leaf": ("data.fluent.convert", "sink.by_hand")},
     "pynvml": {"rooms": (), "leaf": ("tensor.holders",)},
-    "ray": {"rooms": (), "leaf": ("data.engine.executors.ray",)},
+    "ray": {"rooms": (), "leaf": ("core.ray_cluster", "data.engine.executors.ray", "serve.ray")},
     "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
     "cryptography": {"rooms": (), "leaf": ("core.sealed",)},
     "cv2": {

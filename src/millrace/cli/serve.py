@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.optional import missing
 
 from .parser import count, fail, no_such_path, number, seconds
+
+if TYPE_CHECKING:
+    from millrace.serve.config import Config
+    from millrace.serve.server import Server
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,10 +30,15 @@ it is ready, /metrics has counters for Prometheus. SIGHUP loads the models
 anew without dropping a request; SIGTERM answers what has come, and ends. The
 token is read from MILLRACE_SERVE_TOKEN where --token is not given.
 
+With --ray the models are served by --replicas processes on Ray Serve, on this
+machine or on the cluster at --ray-address, whose nodes open the files. Limits
+and --threads (1) are then those of each replica; there is no gRPC.
+
 examples:
   millrace serve digits.mindir
   millrace serve cats=models/cats dogs=dogs.onnx --port 9000 --grpc-port 9001
   millrace serve m --net nets:LeNet --ckpt a.ckpt --input FP32:-1,1,32,32
+  millrace serve digits.mindir --ray --replicas 2-8 --ray-address auto
 """
 
 
@@ -85,6 +94,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drain", type=_drain, default=0.0, metavar="S",
         help="after SIGTERM, answer for so long while saying 'not ready'",
     )  # fmt: skip
+    parser.add_argument("--ray", action="store_true", help="serve on Ray Serve, in several processes")
+    parser.add_argument(
+        "--replicas", type=_replicas, metavar="N",
+        help="with --ray: how many serve (1); as 2-8, between these, by the requests that wait",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ray-address", metavar="HOST:PORT",
+        help="with --ray: a cluster that this machine is a node of, or auto; without it one is started here",
+    )  # fmt: skip
 
 
 def _port(text: str) -> int:
@@ -97,6 +115,17 @@ def _wait(text: str) -> float:
 
 def _drain(text: str) -> float:
     return number(text, float, lambda n: 0 <= n <= 3_600, "a number of seconds")
+
+
+def _replicas(text: str) -> tuple[int, int]:
+    least, given, most = text.partition("-")
+    wanted = "a number of replicas, or the fewest and the most, as 2-8"
+    found = [
+        number(each, int, lambda n: 0 < n <= 10_000, wanted) for each in ([least, most] if given else [least])
+    ]
+    if found[0] > found[-1]:
+        raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
+    return found[0], found[-1]
 
 
 def _named(word: str) -> tuple[str, str]:
@@ -132,36 +161,12 @@ def _models(arguments: argparse.Namespace) -> dict[str, Any] | str:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     try:
-        from millrace.serve.config import Config
-        from millrace.serve.server import Server
-        from millrace.serve.server import run as serve
-
         models = _models(arguments)
         if isinstance(models, str):
             return fail("serve", models)
-        config = Config(
-            models,
-            host=arguments.host,
-            port=arguments.port,
-            grpc_port=arguments.grpc_port,
-            max_batch=arguments.max_batch,
-            max_wait_ms=arguments.max_wait,
-            max_queue=arguments.max_queue,
-            max_body=arguments.max_body << 20,
-            timeout=arguments.timeout,
-            threads=arguments.threads,
-            workers=arguments.workers,
-            token=arguments.token or os.environ.get("MILLRACE_SERVE_TOKEN") or None,
-            certificate=arguments.certificate,
-            key=arguments.key,
-            drain=arguments.drain,
-        )
-
-        def started(server: Server) -> None:
-            where = [server.url] + ([f"gRPC on port {server.grpc_port}"] if server.grpc_port else [])
-            print(f"serving {', '.join(config.models)} at {', '.join(where)}", flush=True)
-
-        serve(config, started)
+        if not arguments.ray and (arguments.replicas or arguments.ray_address):
+            return fail("serve", "--replicas and --ray-address go with --ray")
+        _serve(_config(arguments, models), arguments)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -170,3 +175,50 @@ def run(arguments: argparse.Namespace) -> int:
         return fail("serve", str(error))
     print("stopped", file=sys.stderr)
     return 0
+
+
+def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
+    from millrace.serve.config import Config
+
+    return Config(
+        models,
+        host=arguments.host,
+        port=arguments.port,
+        grpc_port=arguments.grpc_port,
+        max_batch=arguments.max_batch,
+        max_wait_ms=arguments.max_wait,
+        max_queue=arguments.max_queue,
+        max_body=arguments.max_body << 20,
+        timeout=arguments.timeout,
+        threads=arguments.threads,
+        workers=arguments.workers,
+        token=arguments.token or os.environ.get("MILLRACE_SERVE_TOKEN") or None,
+        certificate=arguments.certificate,
+        key=arguments.key,
+        drain=arguments.drain,
+    )
+
+
+def _serve(config: Config, arguments: argparse.Namespace) -> None:
+    named = ", ".join(config.models)
+    if arguments.ray:
+        from millrace.serve.ray.running import run as serve_on_ray
+
+        least, most = arguments.replicas or (1, 1)
+        count = f"{least} to {most}" if most > least else str(least)
+        serve_on_ray(
+            config,
+            lambda server: print(
+                f"serving {named} at {server.url}, {count} replica{'s' * (most > 1)} on Ray", flush=True
+            ),
+            (least, most),
+            arguments.ray_address,
+        )
+        return
+    from millrace.serve.server import run as serve
+
+    def started(server: Server) -> None:
+        where = [server.url] + ([f"gRPC on port {server.grpc_port}"] if server.grpc_port else [])
+        print(f"serving {named} at {', '.join(where)}", flush=True)
+
+    serve(config, started)

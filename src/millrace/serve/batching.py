@@ -83,6 +83,11 @@ class Batcher:
             for each in self._threads:
                 each.start()
 
+    @property
+    def lives(self) -> bool:
+        """Whether it computes: started, and no thread of it has ended."""
+        return bool(self._threads) and all(each.is_alive() for each in self._threads)
+
     async def submit(
         self,
         key: Hashable,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from millrace.core.errors import ResourceError, ServeError
+from millrace.core.errors import ServeError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
 
 from .config import Config
 from .http.app import App, make_app
 from .http.connection import impatient
+from .listening import bound, url_of
 
 __all__ = ["Running", "run", "start"]
 
@@ -28,7 +28,8 @@ class Server:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.socket = _bound(config.host, config.port)
+        self.socket = bound(config.host, config.port)
+        self.socket.set_inheritable(True)
         try:
             self.app: App = make_app(config)
             self._uvicorn = _uvicorn(config, self.app)
@@ -44,8 +45,7 @@ class Server:
     @property
     def url(self) -> str:
         """Where it is."""
-        host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
-        return f"{'https' if self.config.certificate else 'http'}://{host}:{self.port}"
+        return url_of(self.config, self.port)
 
     async def serve(self, started: Callable[[], None]) -> None:
         """Run until told to stop; `started` is called when requests are welcome."""
@@ -107,22 +107,6 @@ class Server:
                 await self.app.service.reload(name)
             except Exception as error:
                 log.error("model '%s' could not be loaded anew, and serves as it was: %s", name, error)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small packets at once only on a socket that says that it is TCP's
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((host, port))
-    except OSError as error:
-        made.close()
-        raise ResourceError(
-            f"cannot listen on {host}:{port}: {error.strerror}; --port 0 takes any free one"
-        ) from error
-    made.set_inheritable(True)
-    return made
 
 
 def _uvicorn(config: Config, app: App) -> Any:

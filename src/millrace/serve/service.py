@@ -70,6 +70,11 @@ class Service:
         """Whether requests are welcome."""
         return not self.leaving and len(self.models) == len(self.config.models)
 
+    @property
+    def computes(self) -> bool:
+        """Whether the threads that compute live."""
+        return self._batcher.lives
+
     def close(self) -> None:
         """Compute what waits, and end the threads."""
         self.leaving = self.stopping = True

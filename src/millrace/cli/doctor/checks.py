@@ -54,6 +54,7 @@ CHECKS: dict[str, Check] = {
     "GPUs": collectives.gpus,
     "network interfaces": collectives.interfaces,
     "Ray": cluster.cluster,
+    "Ray Serve": cluster.ray_serve,
     "serving": serving.serving,
     "shared cache": cache.shared_cache,
     "leftovers of dead runs": leftovers.leftovers,

@@ -1,7 +1,9 @@
-"""Ray, for pipelines that run on a cluster: installed, new enough, and reachable where an address is set."""
+"""Ray, for pipelines and models on a cluster: installed, new enough, and reachable where an address is set."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
 import socket
 from collections.abc import Iterator
 
@@ -10,9 +12,9 @@ from millrace.core.optional import install
 from .finding import Finding, Machine
 from .libraries import newer_than, version_of
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "ray_serve"]
 
-EXTRA = "ray"
+EXTRA, SERVE_EXTRA = "ray", "rayserve"
 
 
 def cluster(machine: Machine) -> Iterator[Finding]:
@@ -45,6 +47,36 @@ def cluster(machine: Machine) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", f"Ray {version}, RAY_ADDRESS={address} answers")
+
+
+def ray_serve(machine: Machine) -> Iterator[Finding]:
+    """Whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
+    wants = install(SERVE_EXTRA, otherwise="ray[serve]")
+    version = version_of("ray")
+    lacking = _lacking() if version is not None else []
+    if (
+        version is None or len(lacking) > 2
+    ):  # some come with other libraries; a few missing ones are a broken install
+        yield Finding("ok", f"not installed; `millrace serve --ray` wants {wants}")
+    elif lacking:
+        yield Finding(
+            "warning", f"{', '.join(lacking)} missing", "`millrace serve --ray` does not start", wants
+        )
+    elif newer_than("ray", version):
+        yield Finding("ok", f"of Ray {version}; see there")
+    else:
+        yield Finding("ok", f"of Ray {version}, with its libraries")
+
+
+def _lacking() -> list[str]:
+    """The libraries of Ray's extra `serve` that are not installed."""
+    found = set()
+    for line in importlib.metadata.requires("ray") or []:
+        name = re.match(r"[\w.-]+", line)
+        # a line for some Pythons only has a twin for the others
+        if name and re.search(r"extra == ['\"]serve['\"]", line) and "python_version" not in line:
+            found.add(name[0])
+    return sorted(name for name in found if version_of(name) is None)
 
 
 def _unreachable(address: str) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import hmac
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
@@ -46,6 +46,9 @@ class App:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.service = Service(config)
+        # whoever hosts several of these applications as one server puts in what does it for all of them
+        self.reload: Callable[[str], Awaitable[list[int]]] = self.service.reload
+        self.counters: Callable[[], Awaitable[bytes]] = self._counters
         self._router = _router(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,6 +72,9 @@ class App:
         except Exception:
             log.exception("a request to %s failed inside the server", scope["path"])
             await refuse(send, ServeError("the server failed on this request; its log says why", 500))
+
+    async def _counters(self) -> bytes:
+        return await asyncio.to_thread(self.service.metrics.text)
 
     def _admit(self, scope: Scope) -> None:
         token = self.config.token
@@ -158,7 +164,7 @@ def _router(app: App) -> Any:
     async def load(request: Any) -> Any:
         name = request.path_params["name"]
         try:
-            numbers = await service.reload(name)
+            numbers = await app.reload(name)
         except ServeError:
             raise
         except MillraceError as error:
@@ -166,8 +172,7 @@ def _router(app: App) -> Any:
         return said({"name": name, "versions": [str(number) for number in numbers]})
 
     async def counters(request: Any) -> Any:
-        text = await asyncio.to_thread(service.metrics.text)
-        return responses.Response(text, media_type=metrics.CONTENT_TYPE)
+        return responses.Response(await app.counters(), media_type=metrics.CONTENT_TYPE)
 
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
         raise ServeError(f"there is nothing at {unquote(scope['path'])[:80]!r}", 404)

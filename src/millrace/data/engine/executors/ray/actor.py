@@ -17,6 +17,7 @@ import numpy as np
 from millrace.core.errors import DataError, PlanError
 from millrace.core.log import keep_warnings
 from millrace.core.optional import require
+from millrace.core.ray_cluster import look_for
 from millrace.core.rng import unlike_others
 from millrace.data.engine import budget
 from millrace.data.engine.executors import kit
@@ -27,7 +28,7 @@ from millrace.data.engine.transport.pack import pack
 from millrace.data.engine.transport.pieces import pieces_of, unpack_pieces
 from millrace.data.engine.transport.slab import Bytes8
 
-__all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "look_for", "stack_of"]
+__all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "cannot_see", "stack_of"]
 
 RESULT, ERROR = range(2)
 
@@ -100,13 +101,6 @@ def whereabouts() -> dict[str, Any]:
         "pid": os.getpid(),
         "stacks": stacks,
     }
-
-
-def look_for(paths: list[str], folder: str | None) -> list[str]:
-    """Those of the paths that cannot be opened here."""
-    if folder is not None and os.path.isdir(folder):
-        os.chdir(folder)
-    return [path for path in paths if not os.access(path, os.R_OK)]
 
 
 def stack_of(pid: int, stacks: int) -> str:
