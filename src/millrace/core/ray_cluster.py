@@ -37,11 +37,11 @@ _QUIET = {
 }
 
 
-def library(purpose: str) -> Any:
+def library(purpose: str, extra: str = "ray") -> Any:
     """Ray itself."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    return require("ray", extra="ray", purpose=purpose)
+    return require("ray", extra=extra, purpose=purpose)
 
 
 class Cluster:

@@ -46,3 +46,28 @@ def test_an_address_that_does_not(address, why):
     assert said.level == "warning"
     assert why in said.found
     assert "RAY_ADDRESS" in said.remedy
+
+
+def served():
+    [finding] = checks.ray_serve(Machine())
+    return finding
+
+
+def test_ray_serve_is_there_with_its_libraries():
+    assert (served().level, served().found.startswith("of Ray 2.")) == ("ok", True)
+
+
+def test_ray_without_ray_serve(monkeypatch):
+    monkeypatch.setattr(checks, "version_of", lambda name: "2.60.0" if name in ("ray", "requests") else None)
+    said = served()
+    assert said.level == "ok"
+    assert said.found.startswith("not installed; `millrace serve --ray` wants pip install ")
+    assert "'ray[serve]>=2.60'" in said.found
+
+
+def test_a_library_of_ray_serve_that_is_missing_is_named(monkeypatch):
+    there = checks.version_of
+    monkeypatch.setattr(checks, "version_of", lambda name: None if name == "fastapi" else there(name))
+    said = served()
+    assert (said.level, said.found) == ("warning", "fastapi missing")
+    assert "'ray[serve]>=2.60'" in said.remedy

@@ -32,7 +32,7 @@ __all__ = ["RunningOnRay", "application", "run", "start_on_ray"]
 log = get_logger(__name__)
 
 APPLICATION, DEPLOYMENT = "millrace", "models"
-PURPOSE = "serving on Ray"
+PURPOSE, EXTRA = "serving on Ray", "rayserve"
 # Bodies over 100 kB pass through the object store of a node.
 _STORE, _BODIES = 200 << 20, 4
 # A replica that is lost is noticed so soon, in seconds; a request that finds it gone goes to another one at once.
@@ -42,7 +42,7 @@ Replicas = int | tuple[int, int]
 
 
 def _serve() -> Any:
-    return require("ray.serve", extra="rayserve", purpose=PURPOSE)
+    return require("ray.serve", extra=EXTRA, purpose=PURPOSE)
 
 
 def _counts(replicas: Replicas) -> tuple[int, int]:
@@ -96,7 +96,8 @@ class RunningOnRay:
         self.config = config
         self._least, _ = _counts(replicas)
         paths = paths_of(plain_of(config), config)
-        self._serve, ray = _serve(), ray_cluster.library(PURPOSE)
+        ray = ray_cluster.library(PURPOSE, EXTRA)
+        self._serve = _serve()
         self._wants = self._least * _cpus(config)
         self._said = f"replicas times their CPUs, {self._least} x {_cpus(config)}, make {self._wants}"
         if ray_cluster.starts_here(ray, address) and self._wants > available_cores():
