@@ -12,7 +12,7 @@ import pytest
 import millrace.dataset as ds
 from millrace.core import remote
 from millrace.core.errors import DataError, MillraceError
-from millrace.core.object_store import s3_file_system
+from millrace.core.object_store import _first_line, s3_file_system
 from millrace.core.remote import download, read_bytes, remote_exists, remote_glob, upload
 from millrace.data.formats.example_message import encode_example
 from millrace.data.formats.tfrecord import write_record
@@ -232,7 +232,21 @@ def test_worker_processes_read_the_copy_of_their_parent(filled: str, monkeypatch
 def test_a_bucket_that_is_not_there(filled: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     at(filled, monkeypatch)
     (tmp_path / "x").write_bytes(b"abc")
-    with pytest.raises(DataError, match="uploading failed: FileNotFoundError: there is no bucket none"):
+    with pytest.raises(DataError, match="uploading failed: NoSuchBucket: there is no bucket none"):
         upload(tmp_path / "x", "s3://none/x")
-    with pytest.raises(DataError, match="there is no"):
+    with pytest.raises(DataError, match="there is no bucket none"):
         read_bytes("s3://none/x")
+    # at once: a bucket that is missing does not come by being asked for again
+    with pytest.raises(DataError, match="failed: NoSuchBucket: there is no bucket none"):
+        len(ds.TextFileDataset("s3://none/*.txt"))
+    with pytest.raises(DataError, match="failed: NoSuchBucket: there is no bucket none"):
+        remote_exists("s3://none/x")
+
+
+def test_missing_keys_are_said_to_be_missing() -> None:
+    """Where none are given, the driver asks for those of a machine's role, and names only that address."""
+    asked = (
+        "Generic S3 error: Error performing PUT http://169.254.169.254/latest/api/token in 2s - HTTP error"
+    )
+    assert "no keys for the store were found: set AWS_ACCESS_KEY_ID" in _first_line(OSError(asked))
+    assert _first_line(OSError("503 Slow Down")) == "503 Slow Down"

@@ -18,7 +18,7 @@ from typing import Any
 from millrace.core.errors import MissingExtra
 from millrace.core.optional import require
 
-__all__ = ["ObjectChanged", "S3", "s3_file_system"]
+__all__ = ["NoSuchBucket", "ObjectChanged", "S3", "s3_file_system"]
 
 # A larger file goes up in parts of this size, or of more where there would be too many: a store takes 10,000.
 PART = 8 << 20
@@ -29,6 +29,10 @@ PIECE = 64 << 10
 
 class ObjectChanged(OSError):
     """Another object has the name by now: what was read of it does not go on."""
+
+
+class NoSuchBucket(FileNotFoundError):
+    """The whole bucket is missing, which is another mistake than a file that is not in it."""
 
 
 def s3_file_system(options: Mapping[str, Any]) -> S3 | None:
@@ -114,15 +118,14 @@ class S3:
         except (errors.NotFoundError, FileNotFoundError) as error:
             if "NoSuchUpload" in str(error):  # its end was heard of there and not here: it is put once more
                 raise OSError("the answer to the end of an upload was lost") from error
-            what = "bucket" if "NoSuchBucket" in str(error) else "object"
-            raise FileNotFoundError(
-                f"there is no {what} {path.partition('/')[0] if what == 'bucket' else path}"
-            ) from error
+            raise _missing(error, path) from error
         except (errors.PermissionDeniedError, errors.UnauthenticatedError, PermissionError) as error:
             raise PermissionError(f"the store refuses {path}: {_first_line(error)}") from error
         except errors.PreconditionError as error:
             raise ObjectChanged("the object was changed while it was read") from error
         except errors.BaseError as error:
+            if "NoSuchBucket" in str(error):  # a listing has no kind of its own for it
+                raise _missing(error, path) from error
             raise OSError(_first_line(error)) from error
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -140,9 +143,11 @@ class S3:
         return {"name": path, "size": head["size"], "type": "file", "e_tag": head["e_tag"]}
 
     def isfile(self, path: str) -> bool:
-        """Whether there is an object; a store that does not answer is no answer."""
+        """Whether there is an object; a store that does not answer, or has no such bucket, is no answer."""
         try:
             return str(self.info(path)["type"]) == "file"
+        except NoSuchBucket:
+            raise
         except FileNotFoundError:
             return False
 
@@ -216,6 +221,22 @@ class S3:
         return f"s3://{path}"
 
 
+def _missing(error: Exception, path: str) -> FileNotFoundError:
+    if "NoSuchBucket" in str(error):
+        return NoSuchBucket(f"there is no bucket {path.partition('/')[0]}")
+    return FileNotFoundError(f"there is no object {path}")
+
+
+# Where a cloud's machines ask for the keys of their role: the last resort where none were given.
+_ROLES = ("169.254.169.254", "169.254.170.2")
+
+
 def _first_line(error: Exception) -> str:
     """What the store said, without the page of its own words that follows."""
-    return " ".join(str(error).split("Debug source")[0].split())
+    said = " ".join(str(error).split("Debug source")[0].split())
+    if any(address in said for address in _ROLES):
+        return (
+            "no keys for the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (OBSMindDataset takes "
+            f"them as ak and sk); this machine has no role that gives some: {said}"
+        )
+    return said
