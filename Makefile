@@ -5,14 +5,14 @@
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make check        format, lint, types, layering
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
-#   make bench        Millrace beside its peers, each in its own environment
-#   make bench-serving   a served model beside a plain FastAPI server
+#   make bench        data, cache, training and serving beside others, each in its own environment: benchmarks/RESULTS.md
 #   make docs         build the documentation into site/, offline
 #   make floors       test at the oldest releases that pyproject.toml allows
 #   make smoke        build wheel and sdist, install each in a bare environment, run a pipeline and a typed program
 #   make clean        remove everything these commands made
 #
 # One test:        make test ARGS="tests/test_layering.py -k random"
+# A part:          make bench ARGS="--only serving"; the other tables stay. In a hurry: ARGS="--repeat 1 --minutes 30"
 # Another Python:  PYTHON=/usr/bin/python3.12 make test
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -32,7 +32,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench bench-serving docs interop clean floors smoke
+.PHONY: help quickstart test nightly check format bench docs interop clean floors smoke
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -100,7 +100,8 @@ docs: $(STAMPS)/docs
 # when its packages here change. A peer that cannot be installed is left out of the comparison: pip's last words
 # are kept in .failed, and the page says so. PyTorch's default wheel on Linux brings several gigabytes of CUDA with
 # it, and torchvision's wheel fits only that one: point pip at an index of CPU wheels of both to be spared it. It is
-# on disk once: WebDataset, Hugging Face datasets and torchaudio see the packages of PyTorch's folder after their own.
+# on disk once: WebDataset, Hugging Face datasets, torchaudio and Lightning see the packages of PyTorch's folder after
+# their own. Keras comes with TensorFlow.
 mindspore   := $(MINDSPORE) numpy<2 opencv-python-headless<5 pandas
 torch       := torch==2.14.1 torchvision==0.29.1 pillow==13.0.0 numpy==2.4.6 opencv-python-headless==5.0.0.93
 tensorflow  := tensorflow-cpu==2.21.0
@@ -110,10 +111,12 @@ webdataset  := webdataset==1.0.2 numpy==2.4.6
 huggingface := datasets==5.2.0 numpy==2.4.6
 tokenizers  := tokenizers==0.23.3 numpy==2.4.6
 torchaudio  := --no-deps torchaudio==2.11.0 numpy==2.4.6
+lightning   := --no-deps pytorch-lightning==2.6.6 torchmetrics==1.9.0 lightning-utilities==0.15.3 tqdm==4.70.1 \
+	PyYAML==6.0.3 packaging==26.3
 fastapi     := fastapi==0.162.4 uvicorn==0.54.0 httptools==0.9.0 onnxruntime==1.31.1 numpy==2.4.6
 
 PACKAGES = $(PEERS)/$(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
-RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface tokenizers torchaudio fastapi
+RIVALS  := mindspore torch tensorflow grain dali webdataset huggingface tokenizers torchaudio lightning fastapi
 .PHONY: peers $(RIVALS:%=peer-%)
 
 peers: $(RIVALS:%=peer-%)
@@ -127,10 +130,10 @@ $(RIVALS:%=peer-%): peer-%:
 		then echo '$($*)' >$(PEERS)/$*/.stamp; \
 		else grep . $(PEERS)/$*/.log | tail -1 >$(PEERS)/$*/.failed; \
 			echo "peer left out: $*: $$(cat $(PEERS)/$*/.failed)" >&2; fi; \
-		case $* in webdataset|huggingface|torchaudio) \
+		case $* in webdataset|huggingface|torchaudio|lightning) \
 			$(call PACKAGES,torch) >"$$($(call PACKAGES,$*))/torch.pth"; esac; }
 
-peer-webdataset peer-huggingface peer-torchaudio: peer-torch
+peer-webdataset peer-huggingface peer-torchaudio peer-lightning: peer-torch
 
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
 interop: $(STAMPS)/dev peer-mindspore
@@ -142,13 +145,8 @@ interop: $(STAMPS)/dev peer-mindspore
 		$(BIN)/python tests/interop/random_pipelines.py $(PEERS)/mindspore/bin/python --count $(PIPELINES); \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 
-bench: $(STAMPS)/run peers
+bench: $(STAMPS)/dev peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
-
-# A served model beside a plain server of FastAPI and onnxruntime.
-bench-serving: $(STAMPS)/dev peer-fastapi
-	@$(BIN)/python -m benchmarks.serving --peers $(PEERS) $(ARGS)
-
 
 # The oldest releases of everything that pyproject.toml allows, in an environment of their own.
 FLOORS ?= .venv-floors

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 __all__ = ["NAMES", "PEERS", "Peer", "find"]
@@ -18,6 +19,8 @@ class Peer:
     name: str
     module: str
     packages: tuple[str, ...]
+    # the peer in whose environment it lives, where that is not its own
+    home: str | None = None
 
 
 # In the order of the tables.
@@ -32,22 +35,27 @@ PEERS = {
     "huggingface": Peer("HF datasets", "datasets", ("datasets", "pyarrow", "torch", "torchvision")),
     "tokenizers": Peer("HF tokenizers", "tokenizers", ("tokenizers",)),
     "torchaudio": Peer("torchaudio", "torchaudio", ("torchaudio", "torch")),
+    "lightning": Peer("Lightning", "pytorch_lightning", ("pytorch-lightning", "torch")),
+    "keras": Peer("Keras", "keras", ("keras", "tensorflow-cpu", "tensorflow"), home="tensorflow"),
+    "fastapi": Peer("FastAPI + onnxruntime", "fastapi", ("fastapi", "uvicorn", "onnxruntime")),
 }
 NAMES = {key: peer.name for key, peer in PEERS.items()}
 
 
-def find(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+def find(folder: Path, wanted: Collection[str] = tuple(PEERS)) -> tuple[dict[str, str], dict[str, str]]:
     """Interpreters in which their peer can be imported, and for the others the reason why they are left out.
 
-    ``folder``/<peer>/bin/python, or what the environment variable BENCH_PYTHON_<PEER> says.
+    ``folder``/<peer>/bin/python, or what the environment variable BENCH_PYTHON_<PEER> says; <peer> is the one in whose
+    environment it lives.
     """
     found, left_out = {"millrace": sys.executable}, {}
     for key, peer in PEERS.items():
-        if key == "millrace":
+        if key == "millrace" or key not in wanted:
             continue
         # not resolved: a link is what tells an interpreter to which environment it belongs
-        home = folder.absolute() / key
-        python = os.environ.get(f"BENCH_PYTHON_{key.upper()}") or str(home / "bin" / "python")
+        lives = peer.home or key
+        home = folder.absolute() / lives
+        python = os.environ.get(f"BENCH_PYTHON_{lives.upper()}") or str(home / "bin" / "python")
         if not os.access(python, os.X_OK):
             left_out[key] = "its environment was not made (see `make bench`)"
         elif (home / ".failed").exists():

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import svg
 
-__all__ = ["load", "plots", "section", "verdicts"]
+__all__ = ["load", "plots", "section", "sentence", "verdicts"]
 
 FILE = "scaling.json"
 LINEAR = 0.85
@@ -45,6 +45,18 @@ def verdicts(scaled: dict[str, Any] | None) -> list[tuple[str, str, bool | None]
             part = share(rates, "16")
             made.append((bar, f"{100 * part:.0f} % of linear", part >= LINEAR))
     return made
+
+
+def sentence(scaled: dict[str, Any]) -> str:
+    """What the most workers reach, in a line."""
+    said = []
+    for key, title in TITLES.items():
+        rates = scaled["pipelines"].get(key, {}).get("millrace", {})
+        if rates:
+            most = max(rates, key=int)
+            part = f"{100 * share(rates, most):.0f} % of {most} times one worker"
+            said.append(f"{title} {rates[most]['rows_per_s']:,.0f} rows/s, {part}")
+    return f"On {scaled['machine']['cores']} cores ({scaled['when'][:10]}): {'; '.join(said)}."
 
 
 def section(scaled: dict[str, Any]) -> list[str]:

@@ -1,23 +1,25 @@
 """A served model: Millrace beside a plain FastAPI + onnxruntime server, on the same two cores as who asks.
 
-python -m benchmarks.serving --peers .peers              # both models, all servers; from the root of the repository
-python -m benchmarks.serving --only bert --seconds 2     # one model, shorter
+make bench ARGS="--only serving"                         # both models, all servers, onto the page
+python -m benchmarks.serving --only bert --seconds 2     # only shown: one model, shorter; from the repository
 python -m benchmarks.serving --quick                     # does it run? a moment each
 
 Both serve the same ONNX file. The plain server is what its documentation shows: a body that pydantic checks, a session
 of onnxruntime with its own settings, lists in and lists out ("JSON"); and, as somebody in a hurry would write it next,
 raw bytes in and out ("bytes"). Who asks keeps a fixed number of requests on the way, over sockets of its own, each
-request ready-made: it takes few of the cores' time. Servers run in turns, each in a fresh process, and the best of the
-rounds counts. "At the same p99" is the most requests per second of a server with no more than the p99 that the other
-has at its most.
+request ready-made: it takes few of the cores' time. Servers run in turns, each in a fresh process; here the best of the
+rounds counts, on the page the median. "At the same p99" is the most requests per second of a server with no more than
+the p99 that the other has at its most.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -29,11 +31,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import machine
+from benchmarks import data, machine
+from benchmarks import measure as measuring
+from benchmarks.workloads import Bar, Metric, Variants
 
 HERE = Path(__file__).resolve().parent
 AT_ONCE = (1, 4, 16, 32)
+SECONDS = 3.0
 BAR = 1.5
+
+METRICS = (
+    Metric("requests_per_s", "requests/s", higher=True),
+    Metric("p50_ms", "p50", "ms"),
+    Metric("p99_ms", "p99", "ms"),
+    Metric("cpu_ms", "CPU time of a request", "ms"),
+)
+NOTE = (
+    "All serve the same ONNX file, and Millrace its own archive too, one row to a request. The plain server is what "
+    "its documentation shows: a body that pydantic checks, a session of onnxruntime with its own settings, lists in "
+    "and out (JSON); and, as somebody in a hurry would write it next, raw bytes in and out (bytes). Millrace is asked "
+    "by the Open Inference Protocol, in JSON or with its binary extension, with everything as `millrace serve` sets "
+    "it. Who asks keeps 1, 4, 16 or 32 requests on the way, over sockets of its own on the same two cores. The numbers "
+    "here are those with the most requests/s. A ratio is taken at the same p99: the most requests/s that Millrace "
+    "reaches with no more than the p99 that the other has at its most."
+)
+BARS = (
+    Bar(
+        f"at least {BAR} times FastAPI + onnxruntime, at its p99", "requests_per_s", ratio=BAR, peer="fastapi"
+    ),
+)
+# How a workload calls the servers.
+VARIANTS = {
+    "millrace": {
+        "JSON": "Millrace, ONNX, JSON",
+        "bytes": "Millrace, ONNX, bytes",
+        "bytes, archive": "Millrace, archive, bytes",
+    },
+    "fastapi": {"JSON": "FastAPI + onnxruntime, JSON", "bytes": "FastAPI + onnxruntime, bytes"},
+}
+
+# requests at once -> (requests/s, p50 ms, p99 ms, CPU ms of a request)
+Curve = dict[int, tuple[float, float, float, float]]
 
 PLAIN = """
 import sys
@@ -222,8 +260,8 @@ class Running:
 # --- the comparison -----------------------------------------------------------------------------------------------
 
 
-def write(model: str, folder: Path) -> tuple[Path, Any]:
-    """The model's files, and a batch for it."""
+def write(model: str, folder: Path) -> None:
+    """The model's files."""
     import millrace as ms
     from benchmarks.nets import NETS, numbers
 
@@ -232,37 +270,75 @@ def write(model: str, folder: Path) -> tuple[Path, Any]:
         parameter.set_data(ms.Tensor(numbers(place, parameter.shape)))
     batch = NETS[model].batch()[0]
     given = ms.Tensor(shape=[None, *batch.shape[1:]], dtype=ms.Tensor(batch).dtype)
+    folder.mkdir(exist_ok=True)
     for kind in ("ONNX", "MINDIR"):
         ms.export(net, given, file_name=str(folder / model), file_format=kind)
-    return folder / f"{model}.onnx", batch
+
+
+def curve(case: Case, seconds: float, at_once: tuple[int, ...]) -> Curve:
+    """One server, from its start to its end."""
+    found: Curve = {}
+    server = Running(case)
+    try:
+        load(server.port, server.request, max(at_once), min(1.0, seconds))  # warm
+        for count in at_once:
+            spent = server.cpu()
+            rate, times = load(server.port, server.request, count, seconds)
+            spent = (server.cpu() - spent) / max(1, len(times)) * 1000
+            half, late = np.percentile(times, [50, 99]) * 1000 if times else (0.0, 0.0)
+            found[count] = (rate, float(half), float(late), spent)
+    finally:
+        server.end()
+    return found
+
+
+def variants(model: str) -> Variants:
+    """The servers of one model as variants of a workload."""
+    return {
+        peer: {name: functools.partial(_measured, model, case) for name, case in named.items()}
+        for peer, named in VARIANTS.items()
+    }
+
+
+def _measured(model: str, name: str, quick: bool) -> dict[str, Any]:
+    from benchmarks.nets import NETS
+
+    folder = data.folder() / f"serving-{model}"
+    if measuring.only_prepare:
+        shutil.rmtree(folder, ignore_errors=True)
+    data.kept(folder, lambda half: write(model, half))
+    measuring.ready()
+    everyone = cases(model, folder / f"{model}.onnx", NETS[model].batch()[0], sys.executable)
+    case = next(case for case in everyone if case.name == name)
+    found = curve(case, *((0.2, (1, 4)) if quick else (SECONDS, AT_ONCE)))
+    most = max(found.values())
+    return dict(zip((m.key for m in METRICS), most, strict=True)) | {"at_once": found}
+
+
+def ratio(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
+    """Of two measurements of a workload."""
+    return same_p99(ours["at_once"], theirs["at_once"])[1]
 
 
 def measure(
     model: str, python: str | None, rounds: int, seconds: float, at_once: tuple[int, ...]
-) -> dict[str, Any]:
-    """{server: {requests at once: (requests/s, p50 ms, p99 ms, CPU ms of a request)}}, of the round with the most."""
-    found: dict[str, dict[int, tuple[float, float, float, float]]] = {}
+) -> dict[str, Curve]:
+    """The curves of all servers of a model; at each number of requests that of the round with the most."""
+    from benchmarks.nets import NETS
+
+    found: dict[str, Curve] = {}
     with tempfile.TemporaryDirectory() as name:
-        file, batch = write(model, Path(name))
-        everyone = list(cases(model, file, batch, python))
+        write(model, Path(name))
+        everyone = list(cases(model, Path(name, f"{model}.onnx"), NETS[model].batch()[0], python))
         for number in range(rounds):
             for case in everyone[number % 2 :: 1] + everyone[: number % 2]:
-                server = Running(case)
-                try:
-                    load(server.port, server.request, max(at_once), min(1.0, seconds))  # warm
-                    for count in at_once:
-                        spent = server.cpu()
-                        rate, times = load(server.port, server.request, count, seconds)
-                        spent = (server.cpu() - spent) / max(1, len(times)) * 1000
-                        half, late = np.percentile(times, [50, 99]) * 1000 if times else (0.0, 0.0)
-                        before = found.setdefault(case.name, {}).get(count, (0.0, 0.0, 0.0, 0.0))
-                        found[case.name][count] = max(before, (rate, float(half), float(late), spent))
-                finally:
-                    server.end()
+                best = found.setdefault(case.name, {})
+                for count, now in curve(case, seconds, at_once).items():
+                    best[count] = max(best.get(count, now), now)
     return found
 
 
-def same_p99(ours: dict[int, Any], theirs: dict[int, Any]) -> tuple[float, float]:
+def same_p99(ours: dict[Any, Any], theirs: dict[Any, Any]) -> tuple[float, float]:
     """Our most requests/s with no more than the p99 that they have at their most; and how many times theirs."""
     rate, _, late, _ = max(theirs.values())
     fitting = [each[0] for each in ours.values() if each[2] <= late]

@@ -10,9 +10,13 @@ from typing import Any
 from benchmarks.peers import NAMES
 from benchmarks.workloads import Bar, Metric
 
-__all__ = ["Comparison", "Spread", "Verdict", "best_variant", "comparisons", "errors", "spread", "verdicts"]
+__all__ = [
+    "Comparison", "Spread", "Verdict", "best_variant", "between", "comparisons", "errors", "extent", "number", "rounds",
+    "spread", "verdicts",
+]  # fmt: skip
 
 Entry = dict[str, Any]
+LEVEL = 0.03
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,12 +39,15 @@ class Comparison:
     theirs: str
     metric: Metric
     ratio: Spread
+    rounds: int
 
     @property
     def word(self) -> str:
-        if self.ratio.low > 1:
+        # one round has no spread: what another one would give is not known closer than this
+        apart = LEVEL if self.rounds == 1 else 0
+        if self.ratio.low > 1 + apart:
             return "ahead"
-        if self.ratio.high < 1:
+        if self.ratio.high < 1 - apart:
             return "behind"
         return "level"
 
@@ -84,26 +91,39 @@ def comparisons(module: ModuleType, entry: Entry) -> list[Comparison]:
     for peer in entry["peers"]:
         if peer == "millrace":
             continue
-        if getattr(module, "PAIRED", False):
-            pairs = [(name, name) for name in entry["peers"][peer] if name in entry["peers"]["millrace"]]
-        else:
-            pairs = [(best_variant(entry, "millrace", metric), best_variant(entry, peer, metric))]
-        for ours, theirs in pairs:
+        for ours, theirs in _pairs(module, entry, peer, metric):
             if ours is None or theirs is None:
                 continue
-            ratio = Spread.of(_ratios(entry, metric, ours, peer, theirs))
+            ratios = _ratios(module, entry, ours, peer, theirs)
+            ratio = Spread.of(ratios)
             if ratio is not None:
-                made.append(Comparison(peer, ours, theirs, metric, ratio))
+                made.append(Comparison(peer, ours, theirs, metric, ratio, len(ratios)))
     return made
 
 
-def _ratios(entry: Entry, metric: Metric, ours: str, peer: str, theirs: str) -> list[float]:
+def _pairs(
+    module: ModuleType, entry: Entry, peer: str, metric: Metric
+) -> list[tuple[str | None, str | None]]:
+    if not getattr(module, "PAIRED", False):
+        return [(best_variant(entry, "millrace", metric), best_variant(entry, peer, metric))]
+    named = [(name, name) for name in entry["peers"][peer] if name in entry["peers"].get("millrace", {})]
+    return [
+        *named,
+        *[(ours, theirs) for ours, other, theirs in getattr(module, "PAIRS", ()) if other == peer],
+    ]
+
+
+def _ratios(module: ModuleType, entry: Entry, ours: str, peer: str, theirs: str) -> list[float]:
     """One ratio per round in which both were measured: what disturbed a round disturbed both."""
-    made = []
-    for a, b in zip(rounds(entry, "millrace", ours), rounds(entry, peer, theirs), strict=False):
-        if a.get(metric.key) and b.get(metric.key):
-            made.append(a[metric.key] / b[metric.key] if metric.higher else b[metric.key] / a[metric.key])
-    return made
+    metric = module.METRICS[0]
+
+    def quotient(a: dict[str, Any], b: dict[str, Any]) -> float:
+        a, b = (a, b) if metric.higher else (b, a)
+        return float(a[metric.key] / b[metric.key])
+
+    ratio = getattr(module, "RATIO", quotient)
+    both = zip(rounds(entry, "millrace", ours), rounds(entry, peer, theirs), strict=False)
+    return [ratio(a, b) for a, b in both if a.get(metric.key) and b.get(metric.key)]
 
 
 def verdicts(module: ModuleType, entry: Entry) -> list[Verdict]:
@@ -117,16 +137,31 @@ def verdicts(module: ModuleType, entry: Entry) -> list[Verdict]:
                 c for c in comparisons(module, entry) if c.peer == bar.peer and bar.variant in (None, c.ours)
             ]
             if not against:
-                made.append(Verdict(bar, "", f"{bar.peer} was not measured", None))
+                made.append(Verdict(bar, "", f"{NAMES[bar.peer]} was not measured", None))
             for c in against:
-                text = f"{c.ratio.median:.2f} times ({c.ratio.low:.2f} .. {c.ratio.high:.2f})"
-                made.append(Verdict(bar, c.ours, text, c.ratio.median >= bar.ratio))
+                made.append(Verdict(bar, c.ours, _against(c, bar.ratio), c.ratio.median >= bar.ratio))
         elif bar.below is not None:
-            for variant in entry["peers"].get("millrace", {}):
-                have = spread(entry, "millrace", variant, metric)
-                if have is not None and bar.variant in (None, variant):
-                    text = f"{number(have.median, metric)} {metric.unit} {extent(have, metric)}"
-                    made.append(Verdict(bar, variant, text, have.median <= bar.below))
+            found = _below(bar, bar.below, metric, entry)
+            made += found or [Verdict(bar, bar.variant or "", "Millrace was not measured", None)]
+    return made
+
+
+def _against(c: Comparison, asked: float) -> str:
+    """A ratio in the sense of the bar: times as many, or times as long; with one more digit where it is that close."""
+    digits = 3 if abs(c.ratio.median - asked) < 0.005 else 2
+    if c.metric.higher:
+        return f"{c.ratio.median:.{digits}f} times{between(c.ratio)}"
+    longer = Spread(1 / c.ratio.median, 1 / c.ratio.high, 1 / c.ratio.low)
+    return f"{longer.median:.{digits}f} times as long{between(longer)}"
+
+
+def _below(bar: Bar, limit: float, metric: Metric, entry: Entry) -> list[Verdict]:
+    made = []
+    for variant in entry["peers"].get("millrace", {}):
+        have = spread(entry, "millrace", variant, metric)
+        if have is not None and bar.variant in (None, variant):
+            text = f"{number(have.median, metric)} {metric.unit}".rstrip() + extent(have, metric)
+            made.append(Verdict(bar, variant, text, have.median <= limit))
     return made
 
 
@@ -154,4 +189,12 @@ def number(value: float, metric: Metric) -> str:
 
 
 def extent(have: Spread, metric: Metric) -> str:
-    return f"({number(have.low, metric)} .. {number(have.high, metric)})"
+    """The lowest and the highest round, where they differ."""
+    low, high = number(have.low, metric), number(have.high, metric)
+    return f" ({low} .. {high})" if low != high else ""
+
+
+def between(ratio: Spread) -> str:
+    """The same of a ratio."""
+    low, high = f"{ratio.low:.2f}", f"{ratio.high:.2f}"
+    return f" ({low} .. {high})" if low != high else ""

@@ -17,6 +17,9 @@ COLOURS = {
     "dali": "#74b816",
     "webdataset": "#be4bdb",
     "huggingface": "#e64980",
+    "lightning": "#7048e8",
+    "keras": "#c92a2a",
+    "fastapi": "#2b8a3e",
 }
 LABELS, WIDTH, RIGHT = 300, 900, 150
 ROW, GAP, TOP = 22, 8, 44

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,9 @@ from benchmarks.measure import ready
 from benchmarks.nets import NETS, numbers
 from benchmarks.workloads import Bar, Metric, Variants
 
-__all__ = ["EAGER", "METRICS", "NOTE", "bars", "step_of", "torch_train", "train_cell", "variants"]
+__all__ = [
+    "EAGER", "METRICS", "NOTE", "PAIRS", "WHY", "bars", "step_of", "torch_train", "train_cell", "variants",
+]  # fmt: skip
 
 EAGER = Metric("of_eager_percent", "takes of plain PyTorch's CPU time", "%")
 METRICS = (
@@ -32,13 +35,26 @@ NOTE = (
     "has `torch.optim.SGD`). The best of several blocks of "
     "steps counts. Millrace and MindSpore run the same lines with the same weights, and give the same loss. Millrace "
     "beside plain PyTorch is taken in one process, in turns, with the same release of PyTorch, in CPU time of all "
-    "threads: without what other programs took from the cores. For all of them waiting threads stay awake for "
-    "microseconds (GOMP_SPINCOUNT=1000, which is Millrace's default)."
+    "threads: without what other programs took from the cores. PyTorch alone, eager and with `torch.compile(net)`, "
+    "runs in an environment of its own. For all of them waiting threads stay awake for microseconds "
+    "(GOMP_SPINCOUNT=1000, which is Millrace's default)."
 )
+WHY = {
+    "torch": (
+        "in PyNative mode both run the same kernels, and what differs is Python; torch.compile makes C++ of the "
+        "forward and the backward pass, which its first step waits for, where Graph mode replays PyTorch's own kernels."
+    ),
+}
 RATE, MOMENTUM = 0.001, 0.9
 MODES = {"Graph": "GRAPH_MODE", "PyNative": "PYNATIVE_MODE"}
 THREADS = {"2 threads": 2, "1 thread": 1}
-BLOCKS, FEWEST = 40, 3
+COMPILED = "compile, 2 threads"
+PAIRS = (
+    *((f"{mode}, {text}", "torch", f"eager, {text}") for mode in MODES for text in THREADS),
+    ("Graph, 2 threads", "torch", COMPILED),
+)
+# Blocks of steps, and how long all of them take.
+BLOCKS, FEWEST, SECONDS = 40, 3, 5.0
 
 # (wall seconds, CPU seconds) of a step
 Times = tuple[float, float]
@@ -47,7 +63,7 @@ Step = Callable[[], Any]
 
 
 def variants(net: str) -> Variants:
-    """Both modes of Millrace and MindSpore, and PyTorch, with two threads and with one."""
+    """Both modes of Millrace and MindSpore, and PyTorch, with two threads and with one; compiled, with two."""
     ours = {f"{mode}, {text}": (mode, count) for text, count in THREADS.items() for mode in MODES}
     made: Variants = {
         peer: {name: functools.partial(_measured, net, peer, *ask) for name, ask in ours.items()}
@@ -57,7 +73,15 @@ def variants(net: str) -> Variants:
         f"eager, {text}": functools.partial(_measured, net, "torch", "", count)
         for text, count in THREADS.items()
     }
+    made["torch"][COMPILED] = functools.partial(_compiled, net)
     return made
+
+
+def _compiled(net: str, quick: bool) -> dict[str, Any]:
+    """With a cache of its own: what an earlier run has compiled must not shorten the first step."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        return _measured(net, "torch", "compile", THREADS["2 threads"], quick)
 
 
 def bars(graph: float, first_step: float | None = None) -> tuple[Bar, ...]:
@@ -92,7 +116,8 @@ def _measured(net: str, peer: str, mode: str, threads: int, quick: bool) -> dict
         "GOMP_SPINCOUNT": "1000",
         "MKL_NUM_THREADS": str(threads),
     }
-    step = _torch_step(net, threads) if peer == "torch" else step_of(net, peer, mode, threads)
+    plain = peer == "torch"
+    step = _torch_step(net, threads, bool(mode)) if plain else step_of(net, peer, mode, threads)
     began = time.perf_counter()
     loss = step()
     measured: dict[str, Any] = {
@@ -104,7 +129,7 @@ def _measured(net: str, peer: str, mode: str, threads: int, quick: bool) -> dict
     if peer == "millrace":
         steps["eager"] = _torch_step(net, threads)
         _agree(loss, steps["eager"]())
-    best = _best(steps, 0.2 if quick else 8.0, 1 if quick else BLOCKS)
+    best = _best(steps, 0.2 if quick else SECONDS, 1 if quick else BLOCKS)
     measured |= {"steps_per_s": 1 / best["ours"][0], "cpu_ms": 1000 * best["ours"][1]}
     if "eager" in best:
         measured |= {
@@ -179,12 +204,13 @@ def train_cell(ms: Any, model: Any, draw: Callable[[int, tuple[int, ...]], Any] 
     return Train()
 
 
-def _torch_step(net: str, threads: int) -> Step:
+def _torch_step(net: str, threads: int, compiled: bool = False) -> Step:
     import torch
 
     torch.set_num_threads(threads)
     x, y = (torch.from_numpy(part) for part in NETS[net].batch())
-    step = torch_train(NETS[net].torch(), x, y.long())
+    model = NETS[net].torch()
+    step = torch_train(torch.compile(model) if compiled else model, x, y.long())
     return lambda: float(step())
 
 

@@ -18,7 +18,7 @@ from millrace.dataset import config
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = "<!-- every setting -->"  # in docs/reference/config.md
-OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/RESULTS.md")
+OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/RESULTS.md", "benchmarks/DETAILS.md")
 
 LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<target>[^()\s#]+)(?P<anchor>#[^()\s]*)?\)")
 FROM_ELSEWHERE = re.compile(

@@ -35,6 +35,8 @@ NOTE = (
     "until the file is written: the writer takes memory and cores that the steps had."
 )
 BARS = (Bar("stands still for less than 5 % of the writing time", STALL.key, below=5),)
+# several questions, not several ways to do one
+PAIRED = True
 SAVES, QUIET = 5, 3
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.training import METRICS, NOTE, bars, variants
+from benchmarks.training import METRICS, NOTE, PAIRS, WHY, bars, variants
 
 TITLE = "Training: LeNet-5"
 QUESTION = "whole steps of LeNet-5, batch 32"
@@ -10,4 +10,4 @@ BARS = bars(graph=1.25)
 PAIRED = True
 VARIANTS = variants("lenet")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "METRICS", "NOTE", "PAIRS", "VARIANTS", "WHY"]

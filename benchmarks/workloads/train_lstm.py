@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.training import METRICS, NOTE, bars, variants
+from benchmarks.training import METRICS, NOTE, PAIRS, WHY, bars, variants
 
 TITLE = "Training: an LSTM"
 QUESTION = "whole steps of an LSTM of 128 over 32 steps of 64 features, batch 16"
@@ -10,4 +10,4 @@ BARS = bars(graph=1.0)
 PAIRED = True
 VARIANTS = variants("lstm")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "METRICS", "NOTE", "PAIRS", "VARIANTS", "WHY"]

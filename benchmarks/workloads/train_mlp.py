@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.training import METRICS, NOTE, bars, variants
+from benchmarks.training import METRICS, NOTE, PAIRS, WHY, bars, variants
 
 TITLE = "Training: an MLP"
 QUESTION = "whole steps of 24 Dense layers of 64, batch 16"
@@ -10,4 +10,4 @@ BARS = bars(graph=1.2)
 PAIRED = True
 VARIANTS = variants("mlp")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "METRICS", "NOTE", "PAIRS", "VARIANTS", "WHY"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.training import METRICS, NOTE, bars, variants
+from benchmarks.training import METRICS, NOTE, PAIRS, WHY, bars, variants
 
 TITLE = "Training: ResNet-18"
 QUESTION = "whole steps of ResNet-18 for 32 x 32 pictures, batch 32"
@@ -10,4 +10,4 @@ BARS = bars(graph=1.5)
 PAIRED = True
 VARIANTS = variants("resnet18")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "METRICS", "NOTE", "PAIRS", "VARIANTS", "WHY"]
