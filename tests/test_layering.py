@@ -141,6 +141,7 @@ LIBRARIES = {
     "google": {"rooms": (), "leaf": ("serve.grpc.messages",)},  # protobuf
     "prometheus_client": {"rooms": (), "leaf": ("serve.metrics",)},
     "onnxruntime": {"rooms": (), "leaf": ("serve.runners",)},
+    "MNN": {"rooms": (), "leaf": ("serve.mnn",)},
     "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
     "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
     "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.optional import missing
+from millrace.serve.config import RUNTIMES
 
 from .parser import count, fail, no_such_path, number, seconds
 
@@ -87,6 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=count, default=1, metavar="N", help="batches computed at once, sharing the cores"
     )
+    parser.add_argument(
+        "--runtime", choices=RUNTIMES, default="auto",
+        help="what computes ONNX files; auto takes MNN where it is installed and faster",
+    )  # fmt: skip
     parser.add_argument("--token", metavar="TEXT", help="what clients must send: Authorization: Bearer TEXT")
     parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
     parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
@@ -192,6 +197,7 @@ def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
         timeout=arguments.timeout,
         threads=arguments.threads,
         workers=arguments.workers,
+        runtime=arguments.runtime,
         token=arguments.token or os.environ.get("MILLRACE_SERVE_TOKEN") or None,
         certificate=arguments.certificate,
         key=arguments.key,

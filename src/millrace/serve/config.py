@@ -8,7 +8,9 @@ from typing import Any
 
 from millrace.core.errors import ArgumentValueError
 
-__all__ = ["Config"]
+__all__ = ["RUNTIMES", "Config"]
+
+RUNTIMES = ("auto", "onnxruntime")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Config:
     `models` are names with what stands behind them: a file (``.mindir`` or ``.onnx``), a folder with one numbered
     folder for each version, or a ``Servable``. Rows of requests that come within `max_wait_ms` of each other are
     computed together, up to `max_batch`. A request waits and computes for `timeout` seconds at most; more than
-    `max_queue` that wait are refused, and so is a body over `max_body` bytes, before it is read.
+    `max_queue` that wait are refused, and so is a body over `max_body` bytes, before it is read. `runtime` is what
+    computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same answers sooner.
 
     >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
     16
@@ -36,6 +39,7 @@ class Config:
     timeout: float = 30.0
     # threads that one batch is computed with; 0: as many as there are cores for each worker
     threads: int = 0
+    runtime: str = "auto"
     # batches that are computed at the same time: more of them do more in all, and each takes longer
     workers: int = 1
     token: str | None = None
@@ -65,6 +69,8 @@ class Config:
         for field, smallest in least.items():
             if not getattr(self, field) >= smallest:
                 raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
+        if self.runtime not in RUNTIMES:
+            raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
         if not self.timeout > 0:
             raise ArgumentValueError(f"timeout is a number of seconds above 0, but got {self.timeout}")
         if (self.certificate is None) != (self.key is None):

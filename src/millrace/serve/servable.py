@@ -14,8 +14,9 @@ from millrace.graph.stored import StoredGraph
 from millrace.nn.cell import Cell
 from millrace.train.exporting import load, recorded, write_archive
 
+from .mnn import onnx_runner
 from .processing import Steps, Taken, by_name, gathered, stacked, steps_from_json
-from .runners import GraphRunner, OnnxRunner, Runner, zeros
+from .runners import GraphRunner, Runner, zeros
 from .tensors import DATATYPES, Array, Spec, word_of
 
 __all__ = ["Loaded", "Servable", "read"]
@@ -69,16 +70,17 @@ class Servable:
         self.inputs, self.outputs = list(inputs or ()), tuple(outputs)
         self.pre, self.post, self.taken = pre, post, takes
         self._graph: tuple[dict[str, Any], list[Any]] | None = None
-        self.load()  # what is wrong is said here, and not by the server
+        # what is wrong is said here, and not by the server; which runtime is the fastest is the server's question
+        self.load(runtime="onnxruntime")
 
-    def load(self, threads: int = 0) -> Loaded:
-        """The model, ready to compute."""
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+        """The model, ready to compute; `runtime` as ``Config`` has it."""
         if isinstance(self.model, Cell):
             described, tensors = self._recorded()
             plain = json.loads(json.dumps(described))
             runner: Runner = GraphRunner(StoredGraph(plain, tensors), self.outputs)
             return Loaded(runner, self.pre, self.post, self.taken)
-        found = _opened(self.model, threads, self.outputs)
+        found = _opened(self.model, threads, runtime, self.outputs)
         if found.about is not None and (self.pre is None and self.post is None):
             return _loaded(found)
         return Loaded(found.runner, self.pre, self.post, self.taken)
@@ -95,7 +97,7 @@ class Servable:
         """Write the model and its transforms into one archive, ``.mindir``; an ONNX file goes into it as it is."""
         if not path.endswith(".mindir"):
             raise ArgumentValueError(f"an archive's name ends with .mindir, but got {path!r}")
-        ready = self.load()
+        ready = self.load(runtime="onnxruntime")
         about = {
             "format": FORMAT,
             "version": VERSION,
@@ -218,10 +220,10 @@ class _Opened:
         self.runner, self.about = runner, about
 
 
-def read(path: str, threads: int = 0) -> Loaded:
+def read(path: str, threads: int = 0, runtime: str = "auto") -> Loaded:
     """The model of a file, ready to compute."""
     try:
-        return _loaded(_opened(path, threads, ()))
+        return _loaded(_opened(path, threads, runtime, ()))
     except FormatError as error:
         if "file" in error.context:
             raise
@@ -243,12 +245,12 @@ def _loaded(found: _Opened) -> Loaded:
     )
 
 
-def _opened(path: str, threads: int, outputs: Sequence[str]) -> _Opened:
+def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _Opened:
     threads = threads or available_cores()
     if path.endswith(".onnx"):
         if not os.path.isfile(path):
             raise FormatError("there is no such file", file=path)
-        return _Opened(OnnxRunner(path, threads), None)
+        return _Opened(onnx_runner(path, threads, runtime), None)
     if not path.endswith(".mindir"):
         raise FormatError("a model is an archive, .mindir, or an ONNX file, .onnx", file=path)
     try:
@@ -266,7 +268,7 @@ def _opened(path: str, threads: int, outputs: Sequence[str]) -> _Opened:
                 ):
                     raise FormatError(f"its {ABOUT} is none of this Millrace's", file=path)
             if ONNX in names:
-                return _Opened(OnnxRunner(archive.read(ONNX), threads), about)
+                return _Opened(onnx_runner(archive.read(ONNX), threads, runtime), about)
     except FileNotFoundError:
         raise FormatError("there is no such file", file=path) from None
     except (zipfile.BadZipFile, ValueError, OSError, RecursionError) as error:

@@ -103,10 +103,11 @@ class Service:
         return sorted(made)
 
     def _load(self, name: str) -> dict[int, Version]:
-        return {
-            number: Version(name, number, found.load(self._threads), self.metrics.batch(name, str(number)))
-            for number, found in versions_of(self.config.models[name]).items()
-        }
+        made = {}
+        for number, found in versions_of(self.config.models[name]).items():
+            loaded = found.load(self._threads, self.config.runtime)
+            made[number] = Version(name, number, loaded, self.metrics.batch(name, str(number)))
+        return made
 
     def find(self, name: str, version: str | int = "") -> Version:
         """A version of a model, the highest where none is named."""

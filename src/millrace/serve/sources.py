@@ -29,7 +29,7 @@ class Net:
     def __init__(self, factory: str, checkpoint: str | None, inputs: list[Any]) -> None:
         self.factory, self.checkpoint, self.inputs = factory, checkpoint, inputs
 
-    def load(self, threads: int = 0) -> Loaded:
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
         """The net with its weights, ready to compute."""
         net = _made(self.factory)
         if self.checkpoint is not None:
@@ -39,7 +39,7 @@ class Net:
                     f"the checkpoint has no values for {len(left)} parameters of the net, the first {left[0]!r}",
                     file=self.checkpoint,
                 )
-        return Servable(net, self.inputs).load(threads)
+        return Servable(net, self.inputs).load(threads, runtime)
 
 
 def _made(factory: str) -> Cell:
@@ -73,7 +73,7 @@ def input_of(text: str) -> Tensor:
 
 
 def versions_of(source: Any) -> dict[int, Any]:
-    """The versions that are there now, by number, each something with ``load(threads)``."""
+    """The versions that are there now, by number, each something with ``load(threads, runtime)``."""
     if not isinstance(source, (str, os.PathLike)):
         return {1: source}
     path = os.fspath(source)
@@ -98,5 +98,5 @@ class _File:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def load(self, threads: int = 0) -> Loaded:
-        return read(self.path, threads)
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+        return read(self.path, threads, runtime)

@@ -25,11 +25,12 @@ NEEDED = {
 GRPC = {"grpcio": "grpc", "protobuf": "google.protobuf"}
 QUICK = {"httptools": "httptools"}
 ONNX = {"onnxruntime": "onnxruntime"}
+MNN = {"MNN": "MNN"}
 
 
 def serving(machine: Machine) -> Iterator[Finding]:
     """Whether ``millrace serve`` can start, and what it would lack."""
-    there = [name for name in (NEEDED | GRPC | QUICK | ONNX) if version_of(name) is not None]
+    there = [name for name in (NEEDED | GRPC | QUICK | ONNX | MNN) if version_of(name) is not None]
     lacking = _absent(NEEDED)
     if "starlette" in lacking and "uvicorn" in lacking:
         yield Finding(

@@ -1,4 +1,4 @@
-"""The messages of both gRPC services, built from a table: names, numbers and types are the protocols' own.
+"""The messages of both gRPC services and of ONNX files, built from a table: names, numbers, types are their own.
 
 The pool is ours alone, so that another library may have its own description of the same protocol.
 """
@@ -10,10 +10,10 @@ from typing import Any
 
 from millrace.core.optional import require
 
-__all__ = ["INFERENCE", "SERVING", "messages"]
+__all__ = ["INFERENCE", "ONNX", "SERVING", "messages"]
 
-INFERENCE, SERVING = "inference", "mindspore.serving.proto"
-_PURPOSE = "serving over gRPC"
+INFERENCE, SERVING, ONNX = "inference", "mindspore.serving.proto", "onnx"
+_PURPOSE = "serving a model"
 
 # message -> its fields, "name number type": before the type "*" is many and "|" one of several; "key>value" is a map
 _TABLE: dict[str, dict[str, list[str]]] = {
@@ -69,6 +69,13 @@ _TABLE: dict[str, dict[str, list[str]]] = {
         "ErrorMsg": ["error_code 1 int64", "error_msg 2 bytes"],
         "PredictRequest": ["servable_spec 1 ServableSpec", "instances 2 *Instance"],
         "PredictReply": ["servable_spec 1 ServableSpec", "instances 3 *Instance", "error_msg 4 *ErrorMsg"],
+    },
+    # what a file's operations are; weights are passed over
+    ONNX: {
+        "ModelProto": ["graph 7 GraphProto"],
+        "GraphProto": ["node 1 *NodeProto"],
+        "NodeProto": ["op_type 4 string", "attribute 5 *AttributeProto", "domain 7 string"],
+        "AttributeProto": ["name 1 string", "i 3 int64", "ints 8 *int64"],
     },
 }  # fmt: skip
 
