@@ -191,8 +191,8 @@ def test_flags(name, text):
             RuntimeError,
             "Invalid file: settings file:/no/such/file is not exist, check input path of config 'load' API.",
         ),
-        (lambda: config.set_seed(), TypeError, "missing a required argument: 'seed'"),
-        (lambda: config.set_seed(1, 2), TypeError, "too many positional arguments"),
+        (lambda: config.set_seed(), TypeError, "set_seed(): missing a required argument: 'seed'"),
+        (lambda: config.set_seed(1, 2), TypeError, "set_seed(): too many positional arguments"),
     ],
 )  # fmt: skip
 def test_wording(call, kind, text):

@@ -35,6 +35,8 @@ def numbers() -> ds.Dataset:
         (lambda: ds.MnistDataset("x", usge="train"), r"MnistDataset\(\) .*did you mean 'usage'\?"),
         (lambda: vision.Resize(siz=3), r"Resize\(\) .*'siz'; did you mean 'size'\?"),
         (lambda: numbers().take(count=1, colour="red"), r"take\(\) .*'colour'; it takes count"),
+        (lambda: ds.zip(dataset=(numbers(), numbers())), r"zip\(\) .*did you mean 'datasets'\?"),
+        (lambda: ds.config.set_seed(sed=1), r"set_seed\(\) .*did you mean 'seed'\?"),
         (lambda: numbers().batch(), r"batch\(\): missing a required argument: 'batch_size'"),
         (lambda: numbers().take(1, 2), r"take\(\): too many positional arguments"),
     ],
@@ -98,8 +100,16 @@ def test_a_method_of_text_on_an_array_says_how(processes: bool, no_leaks: None) 
 
 def test_several_texts_say_how_too() -> None:
     data = ds.GeneratorDataset(words, ["t"]).map(lambda t: t.upper(), ["t"])
-    with pytest.raises(RuntimeError, match=r"\[text\.upper\(\.\.\.\) for text in value\.tolist\(\)\]"):
+    with pytest.raises(RuntimeError, match=r"\[each\.upper\(\.\.\.\) for each in value\.tolist\(\)\]"):
         next(iter(data.create_dict_iterator(num_epochs=1)))
+
+
+def test_a_method_of_bytes_says_how() -> None:
+    data = ds.GeneratorDataset(lambda: iter([(b"a b",)]), ["t"])
+    with pytest.raises(RuntimeError, match=r"Bytes arrive .* use value\.item\(\)\.decode\(\.\.\.\)\."):
+        next(iter(data.map(lambda t: t.decode(), ["t"]).create_dict_iterator(num_epochs=1)))
+    good = data.map(lambda t: t.item().decode(), ["t"])
+    assert next(iter(good.create_dict_iterator(num_epochs=1, output_numpy=True)))["t"].item() == "a b"
 
 
 def test_other_mistakes_get_no_hint() -> None:

@@ -217,7 +217,7 @@ class Checker:
     """The checks of one function; annotations are resolved on the first call, not at import.
 
     A function whose parameters are put together from several declarations gives its signature, and the parameters
-    that are declared elsewhere as ``others``.
+    that are declared elsewhere as ``others``; one that users know by another name is ``called`` so.
     """
 
     def __init__(
@@ -225,10 +225,11 @@ class Checker:
         function: Callable[..., Any],
         signature: inspect.Signature | None = None,
         others: type | None = None,
+        called: str | None = None,
     ) -> None:
         self.function = typing.cast(types.FunctionType, function)
         self.signature = signature or inspect.signature(function)
-        self.others = others
+        self.others, self.called = others, called
         self.parameters: dict[str, _Parameter] | None = None
 
     def _resolve(self) -> dict[str, _Parameter]:
@@ -268,7 +269,8 @@ class Checker:
     def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
         """Which call does not take these arguments, and which of its own a misspelt one may be."""
         # a constructor may be inherited: the class is the one that was called
-        called = type(args[0]).__name__ if self.function.__name__ == "__init__" else self.function.__name__
+        name = self.called or self.function.__name__
+        called = type(args[0]).__name__ if name == "__init__" else name
         names = [name for name in self.signature.parameters if name != "self"]
         for given in kwargs:
             if given not in names:
@@ -315,7 +317,7 @@ def resolve_now(*functions: Callable[..., Any]) -> None:
         _checkers[function].resolve()
 
 
-def named(function: F) -> F:
+def named(function: F, called: str | None = None) -> F:
     """Only the names of arguments are checked, for a function that checks their values in its own words.
 
     >>> @named
@@ -326,7 +328,7 @@ def named(function: F) -> F:
     ...
     millrace.core.errors.ArgumentTypeError: take() got an unexpected keyword argument 'cuont'; did you mean 'count'?
     """
-    checker = Checker(function)
+    checker = Checker(function, called=called)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

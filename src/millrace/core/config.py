@@ -15,7 +15,7 @@ from typing import Any
 
 from . import config_checks as checks
 from . import settings
-from .args import INT32_MAX, check_type
+from .args import INT32_MAX, Checker, check_type
 from .config_checks import Check, ErrorSamplesMode
 from .cores import available_cores
 from .errors import ArgumentTypeError, PlanError
@@ -123,14 +123,15 @@ def _pair(row: Row) -> tuple[Callable[..., None], Callable[[], Any]]:
     signature = inspect.Signature([parameter])
 
     def setter(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        value = row.check(bound.arguments[row.parameter])
+        given = checker.bind(args, kwargs).get(row.parameter, row.default)
+        value = row.check(given)
         settings.update(**{row.key: value})
         if row.unused and value != row.anyway:
             _say_unused(f"set_{row.name}({value!r})", row.unused)
         if row.then is not None:
-            row.then(bound.arguments[row.parameter])
+            row.then(given)
+
+    checker = Checker(setter, signature)
 
     def getter() -> Any:
         return row.show(getattr(settings.current(), row.key))

@@ -20,6 +20,9 @@ from millrace.data.formats.mindrecord.convert import (
     TFRecordToMR,
 )
 
+# as in MindSpore they can be had from here, too, and are in no `import *`
+from millrace.data.formats.mindrecord.exceptions import *  # noqa: F403
+
 __all__ = [
     "Cifar100ToMR",
     "Cifar10ToMR",

@@ -86,6 +86,13 @@ def test_reset_after_each_epoch_and_each_pass_of_a_repeat(no_leaks):
     assert told == [1, "reset", 2, "reset", 3, "reset", 4, "reset"]
 
 
+def test_one_without_a_length_is_not_asked_again_at_the_end(no_leaks):
+    data = ds.GeneratorDataset(Rows(), "x", sampler=Turning())
+    epochs(data, 2)
+    assert told == [1, "reset", 2, "reset"]
+    assert (data.get_dataset_size(), told) == (4, [1, "reset", 2, "reset"])
+
+
 def test_counting_asks_a_copy_or_nobody():
     data = ds.GeneratorDataset(Rows(), "x", sampler=Counted())
     assert (data.get_dataset_size(), told) == (4, [])

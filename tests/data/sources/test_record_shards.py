@@ -39,3 +39,26 @@ def test_shards_by_block(tmp_path, monkeypatch):
     assert sorted({n for shard in shards(3) for n in shard}) == list(range(10))
     monkeypatch.setenv("MS_DEV_MINDRECORD_SHARD_BY_BLOCK", "1")
     assert shards(2, shuffle=False) == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+
+
+# What MindSpore 2.7.0 gives for DistributedSampler(4, k, shuffle=False, offset=1) over so many rows of one file.
+WITH_OFFSET = {
+    1: [[], [0], [], []],
+    3: [[], [0], [1], [2]],
+    9: [[0, 1], [2, 3, 4], [5, 6], [7, 8]],
+}
+
+
+def test_shards_with_an_offset_are_runs_of_neighbours(tmp_path):
+    for rows, wanted in WITH_OFFSET.items():
+        file = str(tmp_path / f"{rows}.mindrecord")
+        writer = FileWriter(file)
+        writer.add_schema({"n": {"type": "int32"}})
+        writer.write_raw_data([{"n": k} for k in range(rows)])
+        writer.commit()
+        made = [
+            MindDataset(file, sampler=ds.DistributedSampler(4, k, shuffle=False, offset=1)) for k in range(4)
+        ]
+        got = [[row["n"].item() for row in data.create_dict_iterator(1, output_numpy=True)] for data in made]
+        assert got == wanted
+        assert [data.get_dataset_size() for data in made] == [len(shard) for shard in wanted]

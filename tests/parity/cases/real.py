@@ -20,6 +20,17 @@ def schema(name: str, values: str, column: str, **rest: object) -> Case:
     return Case(f"schema file: {name}", SCHEMA.format(values=values, column=column), **rest)  # type: ignore[arg-type]
 
 
+# Several values of bytes: joined where the column is named, filled with spaces where it is not.
+BYTES = """
+from tests.parity.sources.tf_bytes import example, records
+(folder / "t.tf").write_bytes(records([example({{"a": [b"x", b"abc"], "n": [1]}})]))
+result = rows(ds.TFRecordDataset(str(folder / "t.tf"), columns_list={columns}, shuffle=False))
+"""
+NAMED = [
+    Case(f"bytes of unequal length: columns_list={columns}", BYTES.format(columns=columns))
+    for columns in (None, ["a"], ["n", "a"], ["n"])
+]
+
 LOOSE = "[[1, 2], [3], []]"
 SCHEMAS = [
     schema("rank 1, rows of any length", LOOSE, '{"type": "int64", "rank": 1}'),
@@ -147,4 +158,4 @@ for kind, maker in (("function", "lambda: iter({})"), ("iterable", "Stream({})")
         code = f"rows(gen({maker.format(rows)}, column_types={types}))"
         TYPED.append(Case(f"column_types: {kind}, {name}", code))
 
-CASES = [*SCHEMAS, *CASTS, *HOT, *EAGERS, *TYPED]
+CASES = [*SCHEMAS, *NAMED, *CASTS, *HOT, *EAGERS, *TYPED]

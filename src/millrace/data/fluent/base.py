@@ -144,7 +144,8 @@ class DatasetBase:
 
     def _remember_size(self, rows: int) -> None:
         """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
-        if self._known_size() != rows:
+        # a user's sampler is not asked once more only to hear the same
+        if any(_asks(node, "is_counted") for node in walk(self._node)) or self._known_size() != rows:
             self._session.seen["size"] = rows
 
     def _renew(self, node: Node) -> None:

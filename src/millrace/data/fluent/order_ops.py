@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from millrace.core import settings
-from millrace.core.args import INT32_MAX, Range, check_type, checked
+from millrace.core.args import INT32_MAX, Range, check_type, checked, named
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.rng import mix
 from millrace.data.plan import ops
@@ -159,6 +160,7 @@ class OrderOps(DatasetBase):
         return zip_datasets((self, *others))
 
 
+@partial(named, called="zip")
 def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     """Columns of several datasets side by side; what ``ds.zip((a, b))`` calls.
 

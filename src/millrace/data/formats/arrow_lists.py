@@ -54,7 +54,9 @@ class _Lists:
             inside = self.values(inner)
         lengths = stops - starts
         if isinstance(inside, np.ndarray):
-            if len(lengths) and bool((lengths == lengths[0]).all()):
+            # views may lie anywhere, in any order, and share elements
+            in_turn = bool((starts[1:] == stops[:-1]).all())
+            if len(lengths) and in_turn and bool((lengths == lengths[0]).all()):
                 shape = (len(lengths), int(lengths[0]), *inside.shape[1:])
                 return inside[int(starts[0]) : int(stops[-1])].reshape(shape)
             return [inside[a:b].copy() for a, b in zip(starts.tolist(), stops.tolist())]

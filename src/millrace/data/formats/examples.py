@@ -31,12 +31,13 @@ MAKERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
 class Wanted:
     """What a column must be: its type (None: as it is stored) and shape (None: flat, -1: as many as there are).
 
-    ``scalar``: a row with exactly one value has no axis; others are flat.
+    ``scalar``: a row with exactly one value has no axis; others are flat. ``named``: the user asked for it by name.
     """
 
     dtype: np.dtype[Any] | None = None
     shape: tuple[int, ...] | None = None
     scalar: bool = False
+    named: bool = False
 
 
 class ExampleRows:
@@ -180,7 +181,7 @@ def _as_wanted(name: str, wanted: Wanted, kind: int, values: Column, block: Bloc
     if kind == BYTES:
         wanted = replace(wanted, scalar=False)  # bytes as numbers always have their axis
         if isinstance(values, list):
-            join = _padded if wanted.dtype is None else _joined
+            join = _padded if wanted.dtype is None and not wanted.named else _joined
             values = [join(value) if isinstance(value, list) else value for value in values]
     if isinstance(values, np.ndarray):
         values = values if wanted.dtype is None else cast_numbers(values, wanted.dtype)
@@ -195,13 +196,15 @@ def _as_wanted(name: str, wanted: Wanted, kind: int, values: Column, block: Bloc
 
 
 def _padded(parts: list[bytes]) -> Any:
-    """Several values of bytes as one array: each is filled with spaces to the longest, as MindSpore does."""
+    """Several values of bytes as one array: each is filled with spaces to the longest, as MindSpore does where neither
+    a schema nor ``columns_list`` names the column.
+    """
     width = max(map(len, parts), default=0)
     return _joined([part.ljust(width) for part in parts])
 
 
 def _joined(parts: list[bytes]) -> Any:
-    """Several values of bytes one after the other: what MindSpore gives where a schema asks for uint8."""
+    """Several values of bytes one after the other: what MindSpore gives where the column is named."""
     return np.frombuffer(b"".join(parts), np.uint8).copy()
 
 

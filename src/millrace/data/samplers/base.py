@@ -243,6 +243,15 @@ class BuiltinSampler:
         """
         raise NotImplementedError("Sampler must implement is_sharded.")
 
+    def is_counted(self) -> bool:
+        """Whether only walking through it tells how many rows there are.
+
+        >>> from millrace.data.samplers import IterSampler, SequentialSampler
+        >>> IterSampler(iter([1, 2])).is_counted(), SequentialSampler().is_counted()
+        (True, False)
+        """
+        return self._child_says("is_counted")
+
     def _child_says(self, question: str) -> bool:
         return self.child_sampler is not None and bool(getattr(self.child_sampler, question)())
 
@@ -379,6 +388,9 @@ class Sampler(BuiltinSampler, ours=True):
 
     def is_sharded(self) -> bool:
         return self._child_says("is_sharded")
+
+    def is_counted(self) -> bool:
+        return self._promised() is None or super().is_counted()
 
     def add_child(self, sampler: BuiltinSampler | None) -> None:
         """Let another sampler run first, in the place of an earlier child.

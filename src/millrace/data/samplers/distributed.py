@@ -104,8 +104,8 @@ class DistributedSampler(BuiltinSampler, ours=True):
         if self.offset < -1:  # MindSpore loses rows here without a word
             raise PlanError(f"{say}offset must be -1 or in range [0, {shards}], but got: {self.offset}")
 
-    def _reach(self, size: int, shard: int) -> tuple[int, int]:
-        """First position and number of rows of a shard, before num_samples."""
+    def _reach(self, size: int, shard: int, lent: bool = True) -> tuple[int, int]:
+        """First position and number of rows of a shard, before num_samples; ``lent``: one without any is lent one."""
         if size <= 0:
             return 0, 0
         shards = self.num_shards
@@ -114,7 +114,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         start = shard if self.offset == -1 else (shard - self.offset) % shards
         count = max(0, -(-(size - start) // shards))
         # a shard without a row would leave its device waiting for the others: it gets the first row
-        return (start, count) if count or not self.even_dist else (0, 1)
+        return (start, count) if count or not self.even_dist or not lent else (0, 1)
 
     def _count(self, size: int, labels: Labels | None) -> int:
         self._check()
@@ -129,7 +129,8 @@ class DistributedSampler(BuiltinSampler, ours=True):
         return Composed(mine, Permutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
 
     def in_one_run(self) -> BuiltinSampler:
-        """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation.
+        """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation, and where
+        there is an offset.
 
         >>> [
         ...     DistributedSampler(3, k, False, offset=1).in_one_run().order(7, 0).at(0, 9).tolist()
@@ -175,10 +176,15 @@ class _Run(BuiltinSampler):
         self.dealt = dealt
 
     def _count(self, size: int, labels: Labels | None) -> int:
-        return self.dealt._count(size, labels)
+        self.dealt._check()
+        own = self._own(size, self.dealt.shard_id)
+        return min(own, self.dealt.num_samples or own)
+
+    def _own(self, size: int, shard: int) -> int:
+        return self.dealt._reach(size, shard, lent=False)[1]
 
     def _order(self, size: int, key: int, labels: Labels | None) -> Order:
-        start = sum(self.dealt._reach(size, shard)[1] for shard in range(self.dealt.shard_id))
+        start = sum(self._own(size, shard) for shard in range(self.dealt.shard_id))
         return RangeOrder(self._count(size, labels), start=start)
 
     def is_shuffled(self) -> bool:

@@ -326,6 +326,9 @@ def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
         number = sampler.num_samples, sampler.num_shards, sampler.shard_id
         return RecordSampler(mode, source.sizes, source.row_bytes, *number, by_block=True)
     if mode not in _MODES or sampler.get_child() is not None:
+        alone = mode is Shuffle.FALSE and sampler.get_child() is None
+        if isinstance(sampler, DistributedSampler) and sampler.offset >= 0 and alone:
+            return sampler.in_one_run()  # with an offset MindSpore gives each shard neighbours
         return sampler
     made = RecordSampler(mode, source.sizes, source.row_bytes, sampler.num_samples)
     if isinstance(sampler, DistributedSampler):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ class ExampleSource(FilesSource):
                         f"Invalid columns_list, tfrecord file failed to find column name: {name}; there are "
                         f"{list(columns)} in {self.parts[0][0][0]}"
                     )
-            form.columns = {name: columns[name] for name in self.wanted or columns}
+            named = self.wanted is not None
+            form.columns = {name: replace(columns[name], named=named) for name in self.wanted or columns}
             self._known = PlanSchema({name: _type(wanted) for name, wanted in form.columns.items()})
         return self._known
 

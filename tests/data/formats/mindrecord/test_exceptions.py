@@ -42,6 +42,7 @@ def test_all_of_them_can_be_imported_as_mindspores():
         kind = getattr(exceptions, name)
         assert issubclass(kind, exceptions.MindRecordException)
         assert issubclass(kind, (ValueError, TypeError, RuntimeError))
+        assert getattr(millrace.mindrecord, name) is kind
     code = (
         "import millrace.as_mindspore\n"
         "from mindspore.mindrecord.common.exceptions import MRMOpenError, ParamValueError\n"

@@ -258,6 +258,16 @@ def test_lists_of_any_length(tmp_path):
     assert found[0].dtype == np.uint8
 
 
+def test_views_may_lie_in_any_order(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    starts, sizes = pa.array([4, 0, 2, 1], pa.int32()), pa.array([2, 2, 2, 2], pa.int32())
+    views = pa.ListViewArray.from_arrays(starts, sizes, pa.array(range(6), pa.int8()))
+    path = write(pa.table({"x": views}), tmp_path / "views.arrow", "arrow")
+    found = [row["x"] for row in rows(ParquetDataset(path, shuffle=False))]
+    assert [row.tolist() for row in found] == [[4, 5], [0, 1], [2, 3], [1, 2]]
+    assert {row.dtype.name for row in found} == {"int8"}
+
+
 def test_lists_that_make_no_array_are_told(tmp_path):
     pa = pytest.importorskip("pyarrow")
     with pytest.raises(FormatError, match=r"'x' has a row whose lists differ in length[\s\S]*lists\.parquet"):

@@ -142,15 +142,20 @@ def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[
 
 
 def _hint(error: Exception) -> str:
-    """Text arrives as an array, as MindSpore hands it out; who calls a method of str on it is told how."""
-    if not isinstance(error, AttributeError) or not hasattr(str, error.name or ""):
-        return ""
-    value, called = error.obj, f"{error.name}(...)"
+    """Text and bytes arrive as arrays, as MindSpore hands them out; who calls a method of theirs is told how."""
+    value = error.obj if isinstance(error, AttributeError) else None
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "US":
         return ""
+    text = value.dtype.kind == "U"
+    if not hasattr(str if text else bytes, getattr(error, "name", None) or ""):
+        return ""
+    called, arrives = f"{error.name}(...)", "Text arrives" if text else "Bytes arrive"  # type: ignore[attr-defined]
     if value.ndim:
-        return f". Text arrives as an array of shape {value.shape}: use [text.{called} for text in value.tolist()]."
-    return f". Text arrives as an array of no dimensions: use str(value).{called}, or value.item()."
+        return (
+            f". {arrives} as an array of shape {value.shape}: use [each.{called} for each in value.tolist()]."
+        )
+    ways = f"str(value).{called}, or value.item()" if text else f"value.item().{called}"
+    return f". {arrives} as an array of no dimensions: use {ways}."
 
 
 def user_traceback(error: BaseException) -> str | None:

@@ -91,10 +91,11 @@ def _table(
 def _check_flat(folder: str) -> None:
     """A folder with images but without classes: the likeliest slip, so it is told by its name."""
     loose = [name for name in files_in(folder) if name.lower().endswith(_ENDINGS)]
+    more = f" and {len(loose) - 1} more" if len(loose) > 1 else ""
     if loose:
         raise PlanError(
             "Invalid data, ImageFolderDataset API can't read the data file (interface mismatch or no data found): "
-            f"{folder} holds images itself ({os.fsdecode(loose[0])} and {len(loose) - 1} more), but class sub-folders "
+            f"{folder} holds images itself ({os.fsdecode(loose[0])}{more}), but class sub-folders "
             f"are wanted, one for each label, as {os.path.join(folder, 'cat', os.fsdecode(loose[0]))}. Move the images "
             "into such folders, or read them without labels through GeneratorDataset"
         )
