@@ -354,3 +354,4 @@ def test_a_model_that_does_not_load_is_named_and_nothing_is_left(tmp_path):
     done = run(str(tmp_path / "torn.mindir"), "--ray")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no replica could start: no archive of Millrace, or a damaged one" in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr

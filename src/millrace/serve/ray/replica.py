@@ -50,7 +50,8 @@ class Replica:
             self._app = await self._loaded()
         except Exception as error:
             text = str(error) if isinstance(error, MillraceError) else f"{type(error).__name__}: {error}"
-            raise RuntimeError(f"{_MARK}{json.dumps(text)}") from error
+            log.debug("no start", exc_info=True)
+            raise RuntimeError(f"{_MARK}{json.dumps(text)}") from None
         self._app.reload, self._app.counters = self._reload, self._counters
         return self._app
 

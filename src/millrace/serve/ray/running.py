@@ -11,8 +11,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core import ray_cluster
@@ -87,7 +86,7 @@ def _cpus(config: Config) -> int:
 class RunningOnRay:
     """A server on Ray Serve; as a context it is stopped at the end. ``start_on_ray(Config(...))`` gives one."""
 
-    def __init__(self, config: Config, replicas: Replicas, address: str | None) -> None:
+    def __init__(self, config: Config, replicas: Replicas, address: str | None, quiet: bool = False) -> None:
         if config.grpc_port is not None:
             raise ArgumentValueError(
                 "Ray Serve's gRPC has no TLS, listens on every address of its machine and sets no limit to a message: "
@@ -109,11 +108,12 @@ class RunningOnRay:
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self._lock = threading.Lock()
         self._began = self._over = False
+        self._quiet = quiet
         self._cluster = ray_cluster.hold(ray, address, max(_STORE, _BODIES * config.max_body))
         try:
             self._check(self._cluster, paths)
             self.port, keeper = self._port()
-            with keeper:
+            with keeper, self._silenced():
                 self._began = True
                 self._start()
                 self._handle = self._deploy(replicas)
@@ -186,8 +186,13 @@ class RunningOnRay:
         try:
             return self._serve.run(application(self.config, replicas), name=APPLICATION, route_prefix="/")
         except Exception as error:
-            why = why_not(str(error))
+            why = why_not(self._told())
             raise ServeError(f"no replica could start: {why or error}", 500) from (None if why else error)
+
+    def _told(self) -> str:
+        """All that Ray Serve says about our replicas; the error of a start says little."""
+        there = self._serve.status().applications.get(APPLICATION)
+        return "" if there is None else "\n".join(each.message for each in there.deployments.values())
 
     # --- while it runs -----------------------------------------------------------------------------------
 
@@ -217,16 +222,27 @@ class RunningOnRay:
         if self._over:
             return
         self._over = True
-        try:
-            if self._began and self._cluster.ray.is_initialized():
-                try:
-                    self._serve.delete(APPLICATION)
-                finally:
-                    self._serve.shutdown()
-        except Exception as error:
-            log.warning("Ray Serve did not end as it should: %s: %s", type(error).__name__, error)
-        finally:
-            self._cluster.release()
+        with self._silenced():
+            try:
+                if self._began and self._cluster.ray.is_initialized():
+                    try:
+                        self._serve.delete(APPLICATION)
+                    finally:
+                        self._serve.shutdown()
+            except Exception as error:
+                log.warning("Ray Serve did not end as it should: %s: %s", type(error).__name__, error)
+            finally:
+                self._cluster.release()
+
+    @contextlib.contextmanager
+    def _silenced(self) -> Iterator[None]:
+        """For the command: Ray writes a page of a model that does not load, and of its own end as of a failure."""
+        if not self._quiet:
+            yield
+            return
+        away, errors = contextlib.redirect_stdout, contextlib.redirect_stderr
+        with open(os.devnull, "w") as nowhere, away(nowhere), errors(nowhere):
+            yield
 
     def __enter__(self) -> RunningOnRay:
         return self
@@ -270,17 +286,12 @@ def run(
         # until it serves a signal ends the start; then each is answered in its turn
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, interrupted)
-        server = start_on_ray(config, replicas, address)
-        try:
+        with RunningOnRay(config, replicas, address, quiet=True) as server:
             for number in before:
                 signal.signal(number, lambda number, _: asked.put(number))
             started(server)
             while asked.get() == signal.SIGHUP:
                 _reload_all(server)
-        finally:
-            # Ray writes of its own end as of a failure; what we log has the stream that it began with
-            with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-                server.stop()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
