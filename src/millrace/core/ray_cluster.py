@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,12 +23,13 @@ from .errors import ArgumentValueError, ResourceError
 from .log import get_logger
 from .optional import require
 
-__all__ = ["Cluster", "hold", "library", "look_for", "starts_here"]
+__all__ = ["Cluster", "hold", "library", "look_for", "no_answer", "starts_here"]
 
 log = get_logger(__name__)
 
 # Seconds to wait until every node has looked for the files.
 _LOOK = 120.0
+_CONNECT = 5.0
 
 # Nothing of a run is reported to anybody, and Ray does not start a cluster of its own because a call came too late.
 _QUIET = {
@@ -156,6 +158,13 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             f"address={address!r}: work goes through this machine's own Ray node, which a Ray client has not. Make "
             "this machine a node (`ray start --address=HOST:PORT`) and give HOST:PORT or 'auto'"
         )
+    if address not in (None, "auto", "local"):
+        why = no_answer(address)  # Ray itself would try for minutes
+        if why:
+            raise ResourceError(
+                f"cannot connect to the Ray cluster at {address}: {why}. `ray start --head` starts one there; the "
+                "address is that of its GCS, port 6379 unless another was given"
+            )
     folder = None
     with _own_signals():
         try:
@@ -185,6 +194,22 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             )
             raise ResourceError(f"cannot {what}: {type(error).__name__}: {error}") from error
     return Cluster(ray, folder, connected=True)
+
+
+def no_answer(address: str) -> str:
+    """Why nobody answers at HOST:PORT; "" when somebody does.
+
+    >>> no_answer("nonsense")
+    'not of the form HOST:PORT'
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return "not of the form HOST:PORT"
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        return f"no answer ({error})"
+    return ""
 
 
 @contextlib.contextmanager

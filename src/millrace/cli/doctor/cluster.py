@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import socket
 from collections.abc import Iterator
 
 from millrace.core.optional import install
+from millrace.core.ray_cluster import no_answer
 
 from .finding import Finding, Machine
 from .libraries import newer_than, version_of
@@ -85,11 +85,4 @@ def _unreachable(address: str) -> str:
         return ""
     if "://" in address:
         return "a client address; pipelines want HOST:PORT of a cluster that this machine is a node of"
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        return "not of the form HOST:PORT"
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=3).close()
-    except (OSError, OverflowError) as error:
-        return f"no answer ({error})"
-    return ""
+    return no_answer(address)
