@@ -100,6 +100,7 @@ def test_import_instead_of_command(tmp_path):
 
 
 NAMES = [
+    "from mindspore.train.callback import RunContext, _InternalCallbackParam as P; RunContext(P(a=1)).original_args()",
     "import mindspore.dataset.engine",
     "import mindspore.dataset.engine.iterators",
     "import mindspore.dataset.core.config as config; config.set_seed(1)",

@@ -23,3 +23,12 @@ def opt_init_args_register(fn: F) -> F:
 def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
     """Written above the constructor of a Cell of one's own: nothing has to be noted here."""
     return (lambda given: given) if fn is None else fn
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded only for those who ask: the parameters that a loop of one's own hands to callbacks."""
+    if name == "_InternalCallbackParam":
+        from millrace.train.callbacks.base import CallbackParams
+
+        return CallbackParams
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

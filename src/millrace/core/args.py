@@ -15,6 +15,7 @@ import collections.abc
 import difflib
 import functools
 import inspect
+import reprlib
 import types
 import typing
 import weakref
@@ -47,6 +48,9 @@ INT64_MAX = 2**63 - 1
 UINT32_MAX = 2**32 - 1
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SHORT = reprlib.Repr()
+_SHORT.maxother = _SHORT.maxstring = 60
 
 
 class Range:
@@ -266,11 +270,25 @@ class Checker:
             if parameter is not None:
                 parameter.check(value)
 
-    def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
-        """Which call does not take these arguments, and which of its own a misspelt one may be."""
+    def tell(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note on an error with which arguments the call was made: its words are MindSpore's, which seldom say so."""
+        if hasattr(error, "__notes__"):
+            return  # of a call inside this one, which is the one to look at
+        try:
+            given = self.signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return  # the error is about their names
+        parts = [f"{name}={_SHORT.repr(value)}" for name, value in given.items() if name != "self"]
+        error.add_note(f"  got: {self._called(args)}({', '.join(parts)})")
+
+    def _called(self, args: tuple[Any, ...]) -> str:
         # a constructor may be inherited: the class is the one that was called
         name = self.called or self.function.__name__
-        called = type(args[0]).__name__ if name == "__init__" else name
+        return type(args[0]).__name__ if name == "__init__" and args else name
+
+    def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
+        """Which call does not take these arguments, and which of its own a misspelt one may be."""
+        called = self._called(args)
         names = [name for name in self.signature.parameters if name != "self"]
         for given in kwargs:
             if given not in names:
@@ -293,13 +311,18 @@ def checked(function: F) -> F:
     ...
     millrace.core.errors.ArgumentTypeError: Argument count with value True is not of type (<class 'int'>,), \
 but got <class 'bool'>.
+      got: take(count=True)
     """
     checker = Checker(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        checker.check(args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            checker.check(args, kwargs)
+            return function(*args, **kwargs)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            checker.tell(error, args, kwargs)
+            raise
 
     _checkers[wrapper] = checker
     return typing.cast(F, wrapper)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 import sys
@@ -33,7 +34,9 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         place = places.get(name)
         if place is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}{_nearby(module, name, places)}"
+            )
         try:
             found = importlib.import_module(place)
         except ModuleNotFoundError as error:
@@ -45,6 +48,15 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return find
+
+
+def _nearby(module: str, name: str, places: Iterable[str]) -> str:
+    """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
+    if name.startswith("_"):  # libraries ask for these, and expect no answer
+        return ""
+    known = {*places, *vars(sys.modules.get(module, object))}
+    close = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1, 0.75)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def import_all(package: str, path: Iterable[str]) -> None:

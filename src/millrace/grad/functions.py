@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.tensor import Tensor
+from millrace.tensor.failures import describe
 
 from .core import Differentiated, differentiate
 from .steps import as_step
@@ -99,7 +100,10 @@ def weight_list(weights: Any) -> list[Tensor]:
     several = [weights] if isinstance(weights, Tensor) else list(weights)
     for each in several:
         if not isinstance(each, Tensor):
-            raise ArgumentTypeError(f"For 'grad', 'weights' must be Parameters, but got {each!r}.")
+            raise ArgumentTypeError(
+                f"For 'grad', 'weights' must be Parameters, but got {describe(each)}. Those of a net are "
+                "net.trainable_params()."
+            )
     return several
 
 

@@ -69,7 +69,8 @@ class Cell(CellState, CellSettings):
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the Cell computes; every Cell writes its own."""
-        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.")
+        named = " It has a 'forward': call that 'construct'." if hasattr(type(self), "forward") else ""
+        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.{named}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:  # costs nothing unless an error passes

@@ -55,6 +55,12 @@ class WithLossCell(Cell):
     def construct(self, data: Any, label: Any) -> Any:
         return self._loss_fn(self._backbone(data), label)
 
+    # told to whoever trains on another number of columns
+    construct.what_helps = (  # type: ignore[attr-defined]
+        ": a Model with a loss wants two columns, which dataset.project([...]) chooses; for others write the cell of "
+        "net and loss yourself, and give it to Model without a loss"
+    )
+
     @property
     def backbone_network(self) -> Any:
         """The net."""

@@ -17,6 +17,7 @@ from .table import op
 from .windows import (
     Sides,
     channels_first,
+    channels_first_advice,
     channels_last,
     each,
     modes,
@@ -93,11 +94,17 @@ def _planned(
     if len(shape) != len(weight):
         raise ArgumentValueError(
             f"For '{name}', the input must have {count + 2} axes like the weight, but its shape is {list(shape)}."
+            + (
+                " Is it one row without a batch? dataset.batch(n), or x.expand_dims(0)."
+                if len(shape) == count + 1
+                else ""
+            )
         )
     if shape[1] != weight[1] * groups:
         raise OperationError(
             f"For '{name}', the channels of the input divided by 'group' must be those of the weight: "
-            f"{weight[1]}, but got {shape[1]} channels and group {groups}."
+            f"{weight[1]}, but got {shape[1]} channels and group {groups}. The input's shape is {list(shape)}."
+            + (channels_first_advice(count) if shape[-1] == weight[1] * groups else "")
         )
     steps, dilated = each(name, "stride", stride, count), each(name, "dilation", dilation, count)
     pads = sides(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)

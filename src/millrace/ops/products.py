@@ -25,6 +25,11 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             raise ArgumentValueError(
                 f"For 'dense', the last axis of the input must be as long as that of the weight, but the shapes are "
                 f"{list(input.shape)} and {list(weight.shape)}."
+                + (
+                    f" Dense({input.shape[-1]}, {len(weight)}) would take it."
+                    if input.ndim and weight.ndim == 2
+                    else ""
+                )
             ) from None
         same_type("dense", input, weight)
         raise

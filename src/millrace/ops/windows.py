@@ -10,9 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.tensor.storage import FROM_TORCH
 
 __all__ = [
     "channels_first",
+    "channels_first_advice",
     "channels_last",
     "each",
     "modes",
@@ -139,6 +141,13 @@ def same_type(name: str, x: Tensor, weight: Tensor) -> None:
     """Refuse a weight of another type than the input's."""
     if x.dtype is not weight.dtype:
         raise ArgumentTypeError(
-            f"For '{name}', the input and the weight must have the same type, but got {x.dtype} and {weight.dtype}; "
-            f"convert one with x.astype(...)."
+            f"For '{name}', the input and the weight must have the same type, but got {FROM_TORCH[x.dtype]} and "
+            f"{FROM_TORCH[weight.dtype]}; convert one with x.astype(...)."
         )
+
+
+def channels_first_advice(count: int) -> str:
+    """What to do with images whose channels are last, as files have them."""
+    turn = f"x.transpose{(0, count + 1, *range(1, count + 1))}"
+    in_pipeline = "vision.HWC2CHW() in the pipeline, or " if count == 2 else ""
+    return f" Are its channels last? {in_pipeline}{turn} brings them to the front."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import reprlib
 import ssl
 import threading
 from collections.abc import Mapping, Sequence
@@ -180,7 +181,10 @@ def _sent(value: Any, datatype: str | None) -> tuple[Array, Any]:
         return array, join_bytes(array.reshape(-1))
     array = np.asarray(value)
     if not isinstance(value, np.ndarray) and datatype in DATATYPES:
-        array = array.astype(DATATYPES[datatype])  # a list of numbers has no type of its own
+        try:
+            array = array.astype(DATATYPES[datatype])  # a list of numbers has no type of its own
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(f"the model takes {datatype}, but got {reprlib.repr(value)}") from None
     return array, np.ascontiguousarray(array).tobytes()
 
 

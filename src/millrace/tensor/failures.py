@@ -19,6 +19,21 @@ __all__ = ["describe", "explain", "in_cell", "of_cell", "user_line"]
 # (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
 _KINDS: list[tuple[str, type[MillraceError], str]] = [
     (
+        r"^Target -?\d+ is out of bounds",
+        ArgumentValueError,
+        "labels count from 0 to the number of classes less 1, and the classes are the second axis of the scores",
+    ),
+    (
+        r"[Ee]xpected target dtype",
+        ArgumentTypeError,
+        "labels are whole numbers: transforms.TypeCast(mindspore.int32) in the pipeline, or y.astype(mindspore.int32)",
+    ),
+    (
+        r"multi-target not supported|to match target batch_size",
+        ArgumentValueError,
+        "each row of scores has one label: y.reshape(-1) where they are [[1], [2]], y.argmax(1) where they are one-hot",
+    ),
+    (
         r"index -?\d+ is out of bounds|index out of range|indices? .*out of range",
         OperationError,
         "indices count from 0 to the length of the axis less 1",
@@ -141,7 +156,8 @@ def of_cell(error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, 
     lines = [f"For '{name}', {words}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
     if where := line_of(error):
         lines.append(f"  called at: {where}")
-    lines.append(f"  what helps: call it as {name}({takes})" + ("" if unbound else ", with tensors"))
+    more = getattr(construct, "what_helps", "") if unbound else ", with tensors"
+    lines.append(f"  what helps: call it as {name}({takes}){more}")
     return kind("\n".join(lines))
 
 

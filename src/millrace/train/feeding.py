@@ -84,8 +84,17 @@ def batches_in(dataset: Any, name: str = "train_dataset") -> int:
     if not size:
         raise ArgumentValueError(
             f"There is no valid data in '{name}', please check the dataset: an epoch of it has no batch."
+            f"{_dropped(dataset)}"
         )
     return size
+
+
+def _dropped(dataset: Any) -> str:
+    """Why an epoch is empty though there are rows."""
+    if not getattr(dataset, "drop_remainder", False):
+        return ""
+    rows = dataset.children[0].get_dataset_size()
+    return f" Its {rows} rows are fewer than batch_size={dataset.batch_size}, and drop_remainder=True drops them."
 
 
 class Feed:

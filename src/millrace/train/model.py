@@ -85,7 +85,8 @@ class Model:
             if name not in KNOWN_OPTIONS:
                 raise ArgumentValueError(
                     "The argument in 'kwargs' should be 'loss_scale_manager' or 'keep_batchnorm_fp32' or "
-                    f"'boost_config_dict' or 'acc_level', but got '{name}'."
+                    f"'boost_config_dict' or 'acc_level', but got '{name}'. The others are network, loss_fn, "
+                    "optimizer, metrics, eval_network, eval_indexes, amp_level and boost_level."
                 )
         _check_parts(loss_fn, optimizer)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
@@ -204,6 +205,8 @@ class Model:
         never stopped; a folder without any begins anew.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "train", "argument")
+        if self._loss_fn is not None and self._optimizer is None:
+            log.warning("a loss and no optimizer: no weight will change; write Model(..., optimizer=...)")
         self._go_on_from(resume)
         self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, ForwardRef, TypedDict, TypeVar, cast
 
 from millrace.core.args import Checker
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .files import Mode
 from .images import Cache, NumSamples, NumWorkers
@@ -105,10 +106,14 @@ def takes(group: type, *, without: tuple[str, ...] = (), **defaults: Any) -> Cal
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> None:
-            checker.check(args, kwargs)
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            function(**given.arguments)
+            try:
+                checker.check(args, kwargs)
+                given = signature.bind(*args, **kwargs)
+                given.apply_defaults()
+                function(**given.arguments)
+            except (ArgumentTypeError, ArgumentValueError) as error:
+                checker.tell(error, args, kwargs)
+                raise
 
         wrapper.__signature__ = signature  # type: ignore[attr-defined]
         return cast(F, wrapper)

@@ -116,7 +116,8 @@ class Adam(_Corrected):
         if set(kwargs) - {"use_lazy", "use_offload"}:
             raise WrongKey(
                 "For 'Adam', invalid keys are passed as kwargs, supported keys are 'use_lazy' and'use_offload', "
-                f"but got {kwargs.keys()}."
+                f"but got {kwargs.keys()}. The others are learning_rate, beta1, beta2, eps, use_locking, use_nesterov, "
+                "weight_decay, loss_scale and use_amsgrad."
             )
         use_lazy, use_offload = kwargs.get("use_lazy", False), kwargs.get("use_offload", False)
         self._take(beta1, beta2, eps)

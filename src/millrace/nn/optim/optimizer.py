@@ -68,6 +68,11 @@ class Optimizer(Cell):
     ) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
+        if isinstance(parameters, Cell):
+            raise ArgumentTypeError(
+                f"For '{owner}', the parameters must be a list of Parameters, but got the net itself: give it "
+                "net.trainable_params()."
+            )
         given = listed(parameters, "parameters")
         grouped = all(isinstance(each, dict) for each in given)
         if not grouped and not all(isinstance(each, Parameter) for each in given):

@@ -71,7 +71,13 @@ def read_rate(rate: Any, owner: str) -> Any:
             )
         made = Tensor(rate.asnumpy().astype(np.float32))
     elif isinstance(rate, Iterable):
-        made = Tensor(np.array(list(rate)).astype(np.float32))
+        try:
+            made = Tensor(np.array(list(rate)).astype(np.float32))
+        except ValueError:
+            raise ArgumentValueError(
+                f"For 'Optimizer', the argument 'learning_rate' must be a number, or one for each step, "
+                f"but got {rate!r}."
+            ) from None
     else:
         raise ArgumentTypeError(
             "For 'Optimizer', the argument 'learning_rate' must be int, float, Tensor, Iterable or "

@@ -49,15 +49,22 @@ class LossMonitor(Callback):
         if not due and _waits(params.net_outputs):
             return
         loss = loss_of(params.net_outputs)
+        epoch = params.get("cur_epoch_num", 1)  # an evaluation has one
         step = (params.cur_step_num - 1) % params.batch_num + 1
         if loss is not None and not np.all(np.isfinite(loss)):
             raise ArgumentValueError(
-                f"In epoch: {params.cur_epoch_num} step: {step}, loss is NAN or INF, training process cannot continue, "
-                "terminating training."
+                f"In epoch: {epoch} step: {step}, loss is NAN or INF, training process cannot continue, "
+                "terminating training. What may help: a smaller learning rate, clipped gradients "
+                "(ops.clip_by_global_norm), and a look at the batch, whose numbers may not be finite themselves."
             )
         if due:
             self._last_print_time = params.cur_step_num
-            print(f"epoch: {params.cur_epoch_num} step: {step}, loss is {loss}", flush=True)  # noqa: T201
+            print(f"epoch: {epoch} step: {step}, loss is {loss}", flush=True)  # noqa: T201
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        """Print the loss of an evaluation that stands alone; ``fit`` shows what its evaluations found, and no steps."""
+        if "cur_epoch_num" not in run_context.original_args():
+            self.step_end(run_context)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Print the metrics of the evaluation that went before, if one did."""

@@ -34,6 +34,9 @@ def name_to_save(name: Any, format: str) -> str:
     return name if name.endswith(format) else f"{name}.{format}"
 
 
+_TORCH = (".pth", ".pt", ".bin")
+
+
 def name_to_load(name: Any, format: str) -> str:
     """The full name of a file to read, which is there."""
     if not isinstance(name, str):
@@ -49,6 +52,11 @@ def name_to_load(name: Any, format: str) -> str:
         raise ArgumentValueError(
             "For 'load_checkpoint', the checkpoint file format must same with 'format', but got "
             f"file_name:'{name}', format:'{format}'"
+            + (
+                ". Weights of PyTorch come in with train.load_torch(file, net)"
+                if name.endswith(_TORCH)
+                else ""
+            )
         )
     if is_remote(name):
         there = remote_exists(name)

@@ -137,6 +137,7 @@ class HuggingFaceTokenizer(TextOperation):
         Traceback (most recent call last):
         ...
         millrace.core.errors.ArgumentValueError: The file none.json does not exist or permission denied!
+          got: HuggingFaceTokenizer(tokenizer_file='none.json')
         """
         fields = json.loads(json_string)
         if not isinstance(fields, dict) or set(fields) - set(_ARGUMENTS):
