@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import re
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,13 +150,22 @@ def _descriptors() -> dict[int, str]:
 
 def _mapped_by_others(names: frozenset[str], family: set[int]) -> set[str]:
     """Return those blocks that a process outside the family holds: another run on this machine owns them."""
-    held = set()
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit() or int(entry) in family:
-            continue
+    others = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - family
+    return set(names) & mapped(others)
+
+
+def mapped(processes: Iterable[int]) -> set[str]:
+    """Return the names in /dev/shm that these processes have in memory."""
+    found: set[str] = set()
+    for process in processes:
         try:
-            maps = Path("/proc", entry, "maps").read_text(errors="replace")
+            maps = Path(f"/proc/{process}/maps").read_text(errors="replace")
         except OSError:
             continue
-        held |= {name for name in names if f"{SHM}/{name}" in maps}
-    return held
+        found.update(re.findall(rf"{SHM}/(\S+)$", maps, re.M))
+    return found
+
+
+def family() -> set[int]:
+    """This process and all that come of it."""
+    return {os.getpid(), *_family()}

@@ -13,6 +13,7 @@ import pytest
 from millrace.data.cache import admin
 from tests.cache_server import CacheHome
 from tests.ending import has_ended, kill, wait_for_end
+from tests.leaks import mapped
 
 # Keeps rows of 1 MB in memory (or on disk), says so, and goes on reading until it is told to end.
 CLIENT = """
@@ -76,7 +77,7 @@ class Client:
 
 def held(home: CacheHome, process: int) -> list[str]:
     """Names on disk and in shared memory that a process made: its files have none."""
-    shared = {entry.name for entry in Path("/dev/shm").iterdir() if "millrace" in entry.name}
+    shared = {name for name in mapped([process]) if "millrace" in name}
     links = []
     for link in Path(f"/proc/{process}/fd").iterdir():
         try:

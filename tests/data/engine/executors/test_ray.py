@@ -257,33 +257,35 @@ def test_another_cluster_than_the_one_that_is_connected(ray_instance):
 
 ALONE = textwrap.dedent(
     """
-    import glob, os, sys
+    import glob, os, re
     import numpy as np
     import millrace.dataset as ds
 
+    def commands():
+        for p in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                parent = int(open(f"/proc/{p}/stat").read().rpartition(")")[2].split()[1])
+                yield parent, open(f"/proc/{p}/cmdline").read()
+            except OSError:
+                pass
+
     if __name__ == "__main__":
-        before = set(glob.glob("/tmp/mray-*")) | set(glob.glob("/tmp/ray/*")) | set(glob.glob("/dev/shm/*"))
+        before = set(glob.glob("/dev/shm/plasma*"))
         data = ds.NumpySlicesDataset(np.zeros((40, 100_000), np.float32), "x", shuffle=False)
         data = data.map(lambda x: x + 1, "x").batch(4).run_on("ray", object_store_memory="200MB")
         iterator = data.create_dict_iterator(num_epochs=1, output_numpy=True)
         kept = [next(iterator)["x"] for _ in range(2)]
-        here = [p for p in os.listdir("/proc") if p.isdigit()]
-        mine = [open(f"/proc/{p}/cmdline").read() for p in here if os.path.exists(f"/proc/{p}/cmdline")]
-        print("raylet runs:", any("raylet" in line and "mray-" in line for line in mine))
-        folders = set(glob.glob("/tmp/mray-*")) - before
+        # our own, and not of another run on this machine
+        mine = [line for parent, line in commands() if parent == os.getpid()]
+        folders = {name for line in mine for name in re.findall(r"/tmp/mray-\\w+", line)}
+        print("raylet runs:", any("raylet" in line for line in mine), "in", len(folders), "folder")
         kept += [row["x"] for row in iterator]
         import ray
         print("connected:", ray.is_initialized())
         print("rows:", sum(len(x) for x in kept), {float(x.min()) for x in kept}, {float(x.max()) for x in kept})
-        now = set(glob.glob("/tmp/mray-*")) | set(glob.glob("/tmp/ray/*")) | set(glob.glob("/dev/shm/*"))
-        print("left:", [path for path in now - before if path in folders or path.startswith("/dev/shm/plasma")])
-        lines = []
-        for p in os.listdir("/proc"):
-            try:
-                lines.append(open(f"/proc/{p}/cmdline").read() if p.isdigit() else "")
-            except OSError:
-                pass
-        print("processes:", [line for line in lines if any(folder in line for folder in folders)])
+        now = set(glob.glob("/tmp/mray-*")) & folders | set(glob.glob("/dev/shm/plasma*")) - before
+        print("left:", sorted(now))
+        print("processes:", [line for _, line in commands() if any(folder in line for folder in folders)])
     """
 )
 
@@ -296,7 +298,7 @@ def test_an_instance_of_our_own_starts_with_the_iterator_and_leaves_nothing(tmp_
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "raylet runs: True",
+        "raylet runs: True in 1 folder",
         "connected: False",
         "rows: 40 {1.0} {1.0}",
         "left: []",

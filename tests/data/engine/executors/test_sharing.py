@@ -9,6 +9,7 @@ import pytest
 
 from millrace.data.engine.executors import kit
 from millrace.data.engine.executors.processes import ProcessExecutor
+from tests.leaks import family, mapped
 
 from .runners import Double, Echo, Facts, Keeps, Prints, Table, chunk_of, result_of
 
@@ -106,9 +107,10 @@ def test_a_full_shm_does_not_matter(make_forked, monkeypatch):
 
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=0, f_frsize=4096))
     executor = make_forked(Echo())
-    before = set(os.listdir("/dev/shm"))
-    result_of(executor.submit(chunk_of(64, width=3000)))
-    assert set(os.listdir("/dev/shm")) == before
+    before = mapped(family())
+    held = result_of(executor.submit(chunk_of(64, width=3000)))
+    assert mapped(family()) <= before
+    del held
 
 
 def test_no_shared_memory_at_all_is_the_tasks_error(make_forked, monkeypatch):
