@@ -15,7 +15,7 @@ from tests.parity.cases import load
 from tests.parity.encode import encode, encode_error, same, same_names
 
 # MindSpore logs where Millrace may warn; what is said there is tested elsewhere.
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(30)]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 GOLDENS = {path.stem: json.loads(path.read_text()) for path in Path(__file__).parent.glob("goldens/*.json")}
 CASES = [

@@ -148,12 +148,26 @@ def test_too_many_are_refused():
     assert run(steps, max_queue=2) == 429
 
 
-def test_too_late_is_said():
+def test_too_late_is_said(monkeypatch):
     model = Model()
 
     async def steps(batcher):
+        loop = asyncio.get_running_loop()
+        later, limits = loop.call_later, []
+
+        def noted(
+            seconds, *call
+        ):  # the limits pass when both are where they should be, however long that took
+            limits.append((seconds, call))
+            return later(3600, *call)
+
+        monkeypatch.setattr(loop, "call_later", noted)
         first = await busy(batcher, model)
         second = asked(batcher, model, rows(1.0))
+        await asyncio.sleep(0)
+        for seconds, (call, *given) in limits:
+            assert seconds == 0.2
+            call(*given)
         ended = await asyncio.gather(first, second, return_exceptions=True)
         model.go.set()
         return [(each.status, str(each)) for each in ended]

@@ -20,7 +20,7 @@ from tests.parity.cache.play import Play, lines_of
 from tests.parity.encode import encode, encode_error
 from tests.parity.test_parity import compare
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 GOLDENS = Path(__file__).parent / "goldens"
 COMMANDS = json.loads((GOLDENS / "commands.json").read_text())
