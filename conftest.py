@@ -1,6 +1,7 @@
 """What holds for every test, the docstring examples of src/ included."""
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,16 +36,30 @@ def pytest_ignore_collect(collection_path):
 
 @pytest.fixture(autouse=True)
 def isolated_settings():
-    """Put back whatever a test changes in the settings and the log, and let warnings that come once come again."""
+    """Put back whatever a test changes in settings, seed, log and context, and let what is said once be said again."""
     settings = importlib.import_module("millrace.core.settings")
     log = importlib.import_module("millrace.core.log_settings")
-    saved, logged = settings.snapshot(), log.current()
+    seeds = importlib.import_module("millrace.core.seeds")
+    saved, logged, seeded = settings.snapshot(), log.current(), list(seeds._seed)
+    before = _context()
     # what is said once is said once in a process: a test must not depend on what others heard
     importlib.import_module("millrace.core.log").say_again()
     yield
     settings.restore(saved)
+    seeds._seed[:] = seeded
     if log.current() != logged:
         log.install(logged)
+    after = _context()
+    if after != before:
+        context = sys.modules["millrace.tensor.context"]
+        was = {**context._DEFAULTS, **before}
+        context.set_context(**{name: was[name] for name in after if after[name] != was[name]})
+
+
+def _context():
+    """What set_context says of the training wing; nothing where that is not loaded."""
+    context = sys.modules.get("millrace.tensor.context")
+    return {} if context is None else dict(context._context.values)
 
 
 @pytest.fixture(autouse=True)
