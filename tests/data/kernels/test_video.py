@@ -7,6 +7,7 @@ import sys
 import textwrap
 from fractions import Fraction
 
+import av
 import numpy as np
 import pytest
 
@@ -107,9 +108,28 @@ def test_packed_channels_are_taken_apart(tmp_path):
     np.testing.assert_array_equal(audio, np.stack([ramp, -ramp]))
 
 
+def test_a_title_that_is_no_utf_8_keeps_nobody_from_the_frames(tmp_path):
+    path = tmp_path / "titled.mkv"
+    with av.open(str(path), "w") as out:
+        out.metadata["title"] = "here stands the title"
+        stream = out.add_stream("ffv1", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 48, 32, "bgr0"
+        for packet in (
+            stream.encode(av.VideoFrame.from_ndarray(picture(0, 32, 48), "rgb24")),
+            stream.encode(),
+        ):
+            out.mux(packet)
+    written = path.read_bytes()
+    assert b"here stands" in written
+    path.write_bytes(written.replace(b"here stands", b"h\xe9re st\xff\xfes"))
+    assert shown(vision.read_video(str(path))[0]) == [0]
+
+
 def test_sound_alone_and_nothing_at_all(tmp_path):
     video, audio, rates = vision.read_video(str(FILES / "sound.mp4"))
-    assert (video.shape, audio.shape, rates) == ((0, 1, 1, 3), (2, 8192), {"audio_fps": 16000})
+    # 8000 samples in packets of 1024; from FFmpeg 9 on, what fills up the last packet is left out
+    samples = 8000 if av.library_versions["libavcodec"] >= (63,) else 8192
+    assert (video.shape, audio.shape, rates) == ((0, 1, 1, 3), (2, samples), {"audio_fps": 16000})
     assert vision.read_video_timestamps(str(FILES / "sound.mp4")) == ([], None)
     with pytest.raises(DataError, match=r"sound\.mp4 has no video"):
         vision.VideoDecoder(str(FILES / "sound.mp4"))

@@ -43,10 +43,15 @@ def opened(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
     with file:
         try:
             rules = {"format_whitelist": _CONTAINERS, "protocol_whitelist": "none"}
-            with av.open(file, container_options=rules, metadata_errors="replace") as container:
+            with av.open(file, container_options=rules, **_titles(av)) as container:
                 yield container
         except (av.error.FFmpegError, OSError) as error:
             raise DataError(f"{op}: Failed to read {name}: {_words(error)}; {_ADVICE}") from error
+
+
+def _titles(av: Any) -> dict[str, str]:
+    """What has titles that are no UTF-8 read all the same: PyAV 19 does so by itself, and has no argument for it."""
+    return {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
 _ADVICE = "it is not a video of a known format, or damaged, or cut short."

@@ -41,7 +41,8 @@ def read_video(
     Needs PyAV: ``pip install av``. Frames, times and sound are MindSpore's. Pixels differ by up to 3 and
     sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another way. A file that is cut
     short is an error, where MindSpore gives the frames before the cut; sound of several channels stored in turn (PCM)
-    is taken apart, where MindSpore mixes it up. ``config.set_max_video_bytes`` bounds the result.
+    is taken apart, where MindSpore mixes it up. From PyAV 19 on, the sound ends where the file says, where MindSpore
+    gives the silence, too, that fills up the last packet. ``config.set_max_video_bytes`` bounds the result.
 
     >>> import cv2
     >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))

@@ -19,7 +19,8 @@ class DecodeVideo(Operation):
 
     Takes a 1-D array of uint8. Needs PyAV: ``pip install av``. Frames and sound are MindSpore's; pixels
     differ by up to 3 and sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another
-    way. A video that is cut short is an error, where MindSpore gives the frames before the cut.
+    way. A video that is cut short is an error, where MindSpore gives the frames before the cut. From PyAV 19 on, the
+    sound ends where the file says, where MindSpore gives the silence, too, that fills up the last packet.
 
     >>> import cv2
     >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
