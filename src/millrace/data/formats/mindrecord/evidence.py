@@ -89,3 +89,7 @@ class IndexEvidence:
             return self._connection.execute(query, (first, last, last - first + 1)).fetchall()
         except _ERRORS:
             return None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()

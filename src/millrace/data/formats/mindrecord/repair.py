@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import os
@@ -117,21 +118,27 @@ def _save(
         done.problems.append(Problem(error.message, str(path), number))
         done.total_known = False
         return
-    if salvage.header.schema.fields != template.schema.fields or salvage.header.version != template.version:
-        done.problems.append(Problem("it belongs to another set", str(path), number))
-        done.total_known = False
-        return
-    if salvage.header_lost:
-        done.problems.append(Problem("its header is lost; that of another file is used", str(path), number))
-    if salvage.sums_problem:
-        done.problems.append(Problem(salvage.sums_problem, f"{path}.crc", number))
-    for block in salvage.blocks():
-        draft.shards[number].check_sizes(block.raw)
-        draft.shards[number].check_sizes(block.blob)
-        draft.shards[number].write(block.raw, block.blob)
-        done.saved += len(block.raw)
-        done.lost += len(block.problems)
-        room = max(0, _MOST_PROBLEMS - len(done.problems))
-        done.problems += ranges(block.problems, str(path), number)[:room]
-        progress(block.rows)
-    done.total_known &= salvage.total_known
+    with contextlib.closing(salvage):
+        if (
+            salvage.header.schema.fields != template.schema.fields
+            or salvage.header.version != template.version
+        ):
+            done.problems.append(Problem("it belongs to another set", str(path), number))
+            done.total_known = False
+            return
+        if salvage.header_lost:
+            done.problems.append(
+                Problem("its header is lost; that of another file is used", str(path), number)
+            )
+        if salvage.sums_problem:
+            done.problems.append(Problem(salvage.sums_problem, f"{path}.crc", number))
+        for block in salvage.blocks():
+            draft.shards[number].check_sizes(block.raw)
+            draft.shards[number].check_sizes(block.blob)
+            draft.shards[number].write(block.raw, block.blob)
+            done.saved += len(block.raw)
+            done.lost += len(block.problems)
+            room = max(0, _MOST_PROBLEMS - len(done.problems))
+            done.problems += ranges(block.problems, str(path), number)[:room]
+            progress(block.rows)
+        done.total_known &= salvage.total_known

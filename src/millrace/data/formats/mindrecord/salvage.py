@@ -114,6 +114,11 @@ class Salvage:
             header, lost = dataclasses.replace(template, pages=[]), True
         return cls(str(path), header, data, path if cipher.key is None else None, header_lost=lost)
 
+    def close(self) -> None:
+        """Let go of the index; rows that were given stay."""
+        if self.index is not None:
+            self.index.close()
+
     @staticmethod
     def header_of(path: Any, cipher: crypto.Cipher) -> Header:
         """The header of a file, whatever the pages are like."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
@@ -164,12 +165,12 @@ def _walk(salvage: Salvage, number: int, verdict: Verdict, progress: Callable[[i
 def _check(
     shard: Shard, number: int, cipher: crypto.Cipher, verdict: Verdict, progress: Callable[[int], object]
 ) -> None:
-    salvage = Salvage.of_shard(shard)
     before = len(verdict.problems)
-    if salvage.header_damaged:
-        text = "the header is not the one that the checksums were taken with"
-        verdict.problems.append(Problem(text, str(shard.path), number))
-    _walk(salvage, number, verdict, progress)
+    with contextlib.closing(Salvage.of_shard(shard)) as salvage:
+        if salvage.header_damaged:
+            text = "the header is not the one that the checksums were taken with"
+            verdict.problems.append(Problem(text, str(shard.path), number))
+        _walk(salvage, number, verdict, progress)
     if len(verdict.problems) > before or not shard.is_local:
         return
     text_ = shard.index_problem(cipher)
@@ -192,7 +193,8 @@ def _what_is_left(
     except FormatError:
         verdict.total_known = False
         return
-    _walk(salvage, number, verdict, progress)
+    with contextlib.closing(salvage):
+        _walk(salvage, number, verdict, progress)
 
 
 def _check_set(files: Any, cipher: crypto.Cipher, verdict: Verdict) -> None:
