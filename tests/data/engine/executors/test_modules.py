@@ -1,7 +1,13 @@
 """What a script has made of its own modules by the time it iterates is what its worker processes find."""
 
+import importlib
+import pickle
+import sys
+import warnings
+
 import pytest
 
+from millrace.data.engine.executors import modules
 from millrace.data.engine.executors.launch import METHODS
 
 from .test_scripts import ran
@@ -142,3 +148,19 @@ def test_what_is_too_large_stays_behind_and_that_is_said(tmp_path):
     done = ran([str(script)], tmp_path)
     assert len(done.stdout.splitlines()) == 4
     assert done.stderr.count("mine.config.big takes more than") == 1
+
+
+def test_a_counter_of_a_module_stays_behind_without_a_word(tmp_path, monkeypatch):
+    """Python 3.12 and 3.13 warn of a pickle that the user has not asked for; 3.14 can make none."""
+    (tmp_path / "counts_rows.py").write_text("import itertools\nnumbers = itertools.count()\nsize = [1]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("counts_rows")
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            world = pickle.loads(modules.collect(pickle.dumps(None)))
+    finally:
+        del sys.modules["counts_rows"]
+    assert [str(each.message) for each in said if each.category is DeprecationWarning] == []
+    assert list(world.modules["counts_rows"].objects) == ["size"]
+    assert next(module.numbers) == 0

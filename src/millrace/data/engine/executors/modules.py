@@ -104,6 +104,8 @@ class _Carried:
         held = _Held(file, None if search is None else [str(entry) for entry in search], {}, {})
         named: set[str] = set()
         for key, value in _data_of(module):
+            if type(value).__module__ == "itertools":
+                continue  # Python 3.14 pickles none of them, and those before it give notice of that
             if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
                 held.atoms[key] = value
                 continue
