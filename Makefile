@@ -148,14 +148,19 @@ interop: $(STAMPS)/dev peer-mindspore
 bench: $(STAMPS)/dev peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
 
-# The oldest releases of everything that pyproject.toml allows, in an environment of their own.
+# The oldest releases of what pyproject.toml allows, in an environment of their own. `train` pins its PyTorch, so that the
+# oldest that takes batches (extra `torch`) is not among them.
 FLOORS ?= .venv-floors
+FLOOR_EXTRAS := parquet,crypto,audio,text,video,s3,jax,ray,onnx,serve,mnn
+FLOOR_TESTS  := tests/core tests/data/fluent tests/data/kernels tests/data/formats tests/data/sources \
+	tests/data/engine/executors tests/serve tests/train/test_export.py tests/train/checkpoint
+FLOOR_TOOLS  := pytest pytest-timeout pytest-xdist hypothesis 'moto[s3,server]'
 
 floors:
 	@test -x $(FLOORS)/bin/python || "$(PYTHON)" -m venv $(FLOORS)
 	@$(FLOORS)/bin/python -m pip --disable-pip-version-check -qq install -c constraints-floors.txt \
-		-e '.[parquet,crypto,audio,text,video,s3]' pytest pytest-timeout hypothesis
-	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(or $(ARGS),tests/core tests/data/fluent tests/data/kernels)
+		-e '.[$(FLOOR_EXTRAS)]' $(FLOOR_TOOLS)
+	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider -n $(JOBS) --dist worksteal $(or $(ARGS),$(FLOOR_TESTS))
 
 # Everything happens in a temporary folder; nothing of this one's environments is seen.
 smoke:

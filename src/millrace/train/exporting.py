@@ -128,7 +128,7 @@ def _closed(inputs: Sequence[Any], rows: int) -> list[Any]:
 
 
 def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
-    require("onnx", extra="train", purpose="writing an ONNX file")
+    require("onnx", extra="onnx", purpose="writing an ONNX file")
     names = [f"x{place}" for place in range(len(inputs))] if len(inputs) > 1 else ["x"]
     axes = {name: {0: "rows"} for name, each in zip(names, inputs, strict=True) if _is_open(each)}
     inputs = tuple(_closed(inputs, ROWS[0]))
