@@ -25,7 +25,11 @@ class Peer:
 
 # In the order of the tables.
 PEERS = {
-    "millrace": Peer("Millrace", "millrace.dataset", ("millrace", "opencv-python-headless", "simplejpeg")),
+    "millrace": Peer(
+        "Millrace",
+        "millrace.dataset",
+        ("millrace", "opencv-python-headless", "simplejpeg", "torch", "onnxruntime", "MNN"),
+    ),
     "mindspore": Peer("MindSpore", "mindspore.dataset", ("mindspore",)),
     "torch": Peer("PyTorch", "torchvision", ("torch", "torchvision", "pillow", "opencv-python-headless")),
     "tensorflow": Peer("tf.data", "tensorflow", ("tensorflow-cpu", "tensorflow")),

@@ -51,7 +51,9 @@ NOTE = (
     "its documentation shows: a body that pydantic checks, a session of onnxruntime with its own settings, lists in "
     "and out (JSON); and, as somebody in a hurry would write it next, raw bytes in and out (bytes). Millrace is asked "
     "by the Open Inference Protocol, in JSON or with its binary extension, with everything as `millrace serve` sets "
-    "it. Who asks keeps 1, 4, 16 or 32 requests on the way, over sockets of its own on the same two cores. The numbers "
+    "it: where MNN is installed (extra `mnn`), as its version under Millrace's shows, an ONNX file with convolutions "
+    "may be computed by that instead of onnxruntime. Who asks keeps 1, 4, 16 or 32 requests on the way, over sockets "
+    "of its own on the same two cores. The numbers "
     "here are those with the most requests/s. A ratio is taken at the same p99: the most requests/s that Millrace "
     "reaches with no more than the p99 that the other has at its most."
 )
