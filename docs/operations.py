@@ -15,7 +15,7 @@ from typing import Any
 MARK = re.compile(r"<!-- names of (?P<module>[\w.]+)(?P<whole> with examples)? -->")
 
 # Modules that load what they list when it is asked for.
-LAZY = ("millrace", "millrace.amp", "millrace.serve", "millrace.train")
+LAZY = ("millrace", "millrace.amp", "millrace.profiler", "millrace.serve", "millrace.train")
 
 
 def filled(markdown: str, fenced: Callable[[str], str]) -> str:
