@@ -104,7 +104,8 @@ def _hostile(results: dict[str, Any]) -> str:
     return f"""
 ## {found["count"]:,} hostile requests
 
-To the same server, after all that. What is refused is refused with a reason; "cut" is a connection that just ends.
+To a server that had answered {found["answered before"]:,} requests. What is refused is refused with a reason; "cut"
+is a connection that just ends.
 {found["slow"]} slow clients (a third each: no byte, half a head, half a body) were connected meanwhile, and let go by
 the server. It computed right answers afterwards.
 

@@ -189,6 +189,7 @@ class Serving(Family):
         more = [name for name in after if after[name] - before[name] > room.get(name, 0)]
         return {
             "count": count,
+            "answered before": self.did["requests answered"],
             "failed": [f"more {name} than before" for name in more],
             "slow": len(slow.said),
             "outcomes": {name: dict(found) for name, found in outcomes.items()},

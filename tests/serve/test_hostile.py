@@ -1,5 +1,6 @@
 """Requests that mean harm, or make no sense: each is answered with a reason, and the server is as it was."""
 
+import asyncio
 import json
 import os
 import random
@@ -8,7 +9,9 @@ import socket
 import numpy as np
 import pytest
 
+from millrace.core.errors import ServeError
 from millrace.serve import Client, start
+from millrace.serve.http.body import read
 from tests.leaks import Footprint
 from tests.serve.hostile import ATTACKS, BROKEN, INFER, Slow, answer, good, raw, send, target, whole_of
 from tests.serve.models import config
@@ -76,6 +79,17 @@ def test_each_thing_that_is_no_http_ends_the_connection_and_nothing_else(fragile
 
     assert {ATTACKS["no_http"](Each(one), at) for one in BROKEN} >= {"400", "431"}
     works(fragile)
+
+
+def test_a_body_that_has_ended_is_not_waited_for():
+    """What is too large only with its last piece is refused at once: nothing more can come."""
+    parts = [{"type": "http.request", "body": b"xx", "more_body": more} for more in (True, False)]
+
+    async def receive():
+        return parts.pop(0)  # an error where it is asked for more
+
+    with pytest.raises(ServeError, match="the server's limit is 3"):
+        asyncio.run(read({"headers": []}, receive, 3, 60.0))
 
 
 def test_a_compressed_body_is_refused(at):

@@ -54,7 +54,8 @@ async def read(scope: Scope, receive: Receive, most: int, seconds: float) -> byt
                 data = message.get("body", b"")
                 total += len(data)
                 if total > most:
-                    await _left(scope, receive)
+                    if message.get("more_body"):
+                        await _left(scope, receive)
                     raise _large(total, most)
                 parts.append(data)
     except TimeoutError:
