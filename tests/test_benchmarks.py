@@ -29,6 +29,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.timeout(450)  # a program of its own, on a machine that may be busy
 @pytest.mark.parametrize(("name", "variant"), CELLS)
 def test_every_variant_measures_what_it_names(name, variant):
     measured = run.measure(sys.executable, name, "millrace", variant, quick=True)
