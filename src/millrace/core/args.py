@@ -299,18 +299,18 @@ class Checker:
 
 
 def checked(function: F) -> F:
-    """Check arguments against the annotations before the function runs.
+    r"""Check arguments against the annotations before the function runs.
 
     >>> @checked
     ... def take(count: Annotated[int, Range(1, 9)] = 1):
     ...     return count
     >>> take(3)
     3
-    >>> take(True)
-    Traceback (most recent call last):
-    ...
-    millrace.core.errors.ArgumentTypeError: Argument count with value True is not of type (<class 'int'>,), \
-but got <class 'bool'>.
+    >>> try:
+    ...     take(True)
+    ... except TypeError as error:
+    ...     print(error, *error.__notes__, sep="\n")
+    Argument count with value True is not of type (<class 'int'>,), but got <class 'bool'>.
       got: take(count=True)
     """
     checker = Checker(function)
