@@ -60,7 +60,7 @@ def speeds(results: Results, others: Others) -> list[str]:
         "[benchmarks/RESULTS.md](benchmarks/RESULTS.md) has all of it, with the method, the bars that were missed and "
         "why Millrace is not first where it is not. `make bench` measures again and writes this table."
     )
-    intro += "".join(f" {note}" for note in notes(results))
+    intro += "".join(f" {', '.join(titles)}: {note}" for note, titles in notes(results).items())
     heads = ["", "Millrace", *[f"to {peers.NAMES[p]}{_version(results, p)}" for p in PEERS]]
     lines = [*_wrapped(intro), "", f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(PEERS) + 1)]
     lines += [

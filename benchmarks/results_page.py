@@ -54,11 +54,11 @@ def head(results: Results, folder: str = "") -> list[str]:
 
 
 def notes(results: Results) -> dict[str, list[str]]:
-    """What must be known of how numbers came here, and for which parts; it goes when they are measured again."""
+    """What must be known of how numbers came here, and for which workloads; it goes when they are measured again."""
     made: dict[str, list[str]] = {}
-    for key, part in workloads.PARTS.items():
-        for note in dict.fromkeys(entry["note"] for _, _, entry in entries(results, key) if "note" in entry):
-            made.setdefault(note, []).append(part.title.lower())
+    for _, module, entry in entries(results):
+        if "note" in entry:
+            made.setdefault(entry["note"], []).append(module.TITLE)
     return made
 
 

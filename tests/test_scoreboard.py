@@ -79,7 +79,7 @@ def test_what_should_be_small_is_compared_in_times_as_long():
 def test_a_note_on_where_numbers_come_from_is_on_every_page_until_they_are_measured_again():
     results = _results([2.0], {"default": [1.0]})
     results["workloads"]["arrays"]["note"] = "Read from a log."
-    assert "- **Not a whole run**: data: Read from a log." in _page(results)
+    assert "- **Not a whole run**: Arrays in memory: Read from a log." in _page(results)
     assert "commit abc, 1 round. Read from a log." in details_page.page(results, Others())
     assert "Read from a log." in " ".join(readme_page.speeds(results, Others()))
     again = run.merged(results, _results([2.0], {"default": [1.0]}))

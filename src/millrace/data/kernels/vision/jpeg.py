@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -75,11 +74,13 @@ def library() -> _Library | None:
 
 def _candidates() -> list[str]:
     """The system's first: that one is kept up to date."""
+    from importlib import metadata  # late: it takes a twentieth of the whole import
+
     found = ["libturbojpeg.so.0", "libturbojpeg.0.dylib"]
     try:
-        files = importlib.metadata.files("turbojpeg") or []
+        files = metadata.files("turbojpeg") or []
         found += [str(file.locate()) for file in files if file.name.startswith("libturbojpeg")]
-    except importlib.metadata.PackageNotFoundError:
+    except metadata.PackageNotFoundError:
         pass
     return found
 
