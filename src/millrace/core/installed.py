@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import site
-import sysconfig
 
 __all__ = ["is_installed"]
 
@@ -24,15 +22,13 @@ def is_installed(file: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _holds_installed(folder: str) -> bool:
     folder = os.path.realpath(folder) + os.sep
-    # those of another environment, too
+    # packages of any environment lie in folders of these names
     parts = folder.split(os.sep)
     return folder.startswith(_folders()) or "site-packages" in parts or "dist-packages" in parts
 
 
 @functools.lru_cache(maxsize=1)
 def _folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += [*site.getsitepackages(), site.getusersitepackages()]
-    found.append(os.path.join(os.path.dirname(__file__), os.pardir))  # our own package
-    return tuple(os.path.realpath(path) + os.sep for path in found)
+    # Not from `sysconfig`: its tables take two milliseconds to load, and a first batch waits for this.
+    pythons, ours = os.path.dirname(os.__file__), os.path.join(os.path.dirname(__file__), os.pardir)
+    return tuple(os.path.realpath(path) + os.sep for path in (pythons, ours))
