@@ -67,32 +67,30 @@ def section(found: dict[str, Found]) -> list[str]:
         feed = found["gpu_feed"]
         files, size = feed["files"]
         what = f"ResNet-50 in bfloat16, batches of 256 from {files:,} JPEG files of {size / 1000:.0f} KB"
-        lines += [
-            f"{what}: {feed['on']}, PyTorch {feed['torch']}, **{feed['made']}** (`{feed['by']}`).",
-            "",
-            "| fed by | images/s | of a resident batch |",
-            "|---|---:|---:|",
-        ]
+        rows = []
         for name, label in FED.items():
             made = feed["results"].get(name, {})
             if "images_per_s" in made:
-                share = f"{made['of_resident_percent']:.1f} %"
-                lines.append(f"| {label} | {made['images_per_s']:,.0f} | {share} |")
-        lines.append("")
+                rows.append([label, f"{made['images_per_s']:,.0f}", f"{made['of_resident_percent']:.1f} %"])
+        on = f"{feed['on']}, PyTorch {feed['torch']}"
+        lines += _table(f"{what}: {on}", feed, ["fed by", "images/s", "of a resident batch"], rows)
     if "gpu_steps" in found:
         steps = found["gpu_steps"]
         what = "Whole training steps on a batch that stays on the card, steps/s"
-        lines += [
-            f"{what}: {steps['on']}, **{steps['made']}** (`{steps['by']}`).",
-            "",
-            "| net | PyTorch, eager | Millrace, PyNative | to PyTorch | Millrace, Graph | to PyTorch |",
-            "|---|---:|---:|---:|---:|---:|",
+        head = ["net", "PyTorch, eager", "Millrace, PyNative", "to PyTorch", "Millrace, Graph", "to PyTorch"]
+        rows = [
+            [label, *_steps(steps["results"], net)] for net, label in NETS.items() if net in steps["results"]
         ]
-        for net, label in NETS.items():
-            if net in steps["results"]:
-                lines.append(f"| {label} | " + " | ".join(_steps(steps["results"], net)) + " |")
-        lines.append("")
+        lines += _table(f"{what}: {steps['on']}", steps, head, rows)
     return lines
+
+
+def _table(what: str, found: Found, head: list[str], rows: list[list[str]]) -> list[str]:
+    """What was measured, when and by which command, over the numbers."""
+    lines = [f"{what}, **{found['made']}** (`{found['by']}`).", ""]
+    lines += ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    lines.insert(3, "|---|" + "---:|" * (len(head) - 1))
+    return [*lines, ""]
 
 
 def _results(found: dict[str, Found], name: str) -> Found:

@@ -322,6 +322,10 @@ def ratio(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
     return same_p99(ours["at_once"], theirs["at_once"])[1]
 
 
+# What the workloads of all models say of themselves.
+FILES, FRESH, PAIRED, RATIO = ("millrace",), True, True, ratio
+
+
 def measure(
     model: str, python: str | None, rounds: int, seconds: float, at_once: tuple[int, ...]
 ) -> dict[str, Curve]:

@@ -35,21 +35,14 @@ class Faults:
         in_a_row: int = 3,
         kinds: Sequence[str] = KINDS,
     ) -> None:
-        self.plan(seed, rate, most, in_a_row, kinds)
-
-    def plan(
-        self,
-        seed: int = 0,
-        rate: float = 0.0,
-        most: int = 10**9,
-        in_a_row: int = 3,
-        kinds: Sequence[str] = KINDS,
-    ) -> None:
-        """Begin anew."""
         self.rate, self.most, self.in_a_row, self.kinds = rate, most, in_a_row, kinds
         self.done: list[str] = []
         self.requests: list[tuple[str, str, str]] = []  # method, path, range
         self._rng, self._row, self._lock = Random(seed), 0, threading.Lock()
+
+    def plan(self, **plan: Any) -> None:
+        """Begin anew."""
+        vars(self).update(vars(Faults(**plan)))
 
     def next(self, method: str, path: str, part: str) -> str:
         """The fault of this request; "" for none."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.serving import BARS, METRICS, NOTE, ratio, variants
+from benchmarks.serving import BARS, FILES, FRESH, METRICS, NOTE, PAIRED, RATIO, variants
 
 TITLE = "A served BERT"
 QUESTION = "a small BERT behind HTTP, 64 words to a request, two cores for the server and who asks"
-FILES = ("millrace",)
-FRESH = True
-PAIRED = True
-RATIO = ratio
 VARIANTS = variants("bert")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "FILES", "FRESH", "METRICS", "NOTE", "PAIRED", "RATIO", "VARIANTS"]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.serving import BARS, METRICS, NOTE, ratio, variants
+from benchmarks.serving import BARS, FILES, FRESH, METRICS, NOTE, PAIRED, RATIO, variants
 
 TITLE = "A served ResNet-18"
 QUESTION = "ResNet-18 for 32 x 32 pictures behind HTTP, one picture to a request, two cores for the server and who asks"
-FILES = ("millrace",)
-FRESH = True
-PAIRED = True
-RATIO = ratio
 VARIANTS = variants("resnet18")
 
-__all__ = ["BARS", "METRICS", "NOTE", "VARIANTS"]
+__all__ = ["BARS", "FILES", "FRESH", "METRICS", "NOTE", "PAIRED", "RATIO", "VARIANTS"]

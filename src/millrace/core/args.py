@@ -281,6 +281,20 @@ class Checker:
         parts = [f"{name}={_SHORT.repr(value)}" for name, value in given.items() if name != "self"]
         error.add_note(f"  got: {self._called(args)}({', '.join(parts)})")
 
+    def around(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """``run`` in the function's place: arguments checked before it, and told of in what it says of them."""
+
+        @functools.wraps(self.function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            try:
+                self.check(args, kwargs)
+                return run(*args, **kwargs)
+            except (ArgumentTypeError, ArgumentValueError) as error:
+                self.tell(error, args, kwargs)
+                raise
+
+        return wrapper
+
     def _called(self, args: tuple[Any, ...]) -> str:
         # a constructor may be inherited: the class is the one that was called
         name = self.called or self.function.__name__
@@ -314,16 +328,7 @@ def checked(function: F) -> F:
       got: take(count=True)
     """
     checker = Checker(function)
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            checker.check(args, kwargs)
-            return function(*args, **kwargs)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            checker.tell(error, args, kwargs)
-            raise
-
+    wrapper = checker.around(function)
     _checkers[wrapper] = checker
     return typing.cast(F, wrapper)
 

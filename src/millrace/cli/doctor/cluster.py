@@ -54,9 +54,8 @@ def ray_serve(machine: Machine) -> Iterator[Finding]:
     wants = install(SERVE_EXTRA, otherwise="ray[serve]")
     version = version_of("ray")
     lacking = _lacking() if version is not None else []
-    if (
-        version is None or len(lacking) > 2
-    ):  # some come with other libraries; a few missing ones are a broken install
+    # Some come with other libraries: where only a few are missing, the installation is broken.
+    if version is None or len(lacking) > 2:
         yield Finding("ok", f"not installed; `millrace serve --ray` wants {wants}")
     elif lacking:
         yield Finding(

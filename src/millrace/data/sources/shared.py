@@ -13,13 +13,11 @@ arguments goes by position or by name, and all are checked in its order. Type ch
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, ForwardRef, TypedDict, TypeVar, cast
 
 from millrace.core.args import Checker
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .files import Mode
 from .images import Cache, NumSamples, NumWorkers
@@ -102,19 +100,13 @@ def takes(group: type, *, without: tuple[str, ...] = (), **defaults: Any) -> Cal
 
     def decorate(function: F) -> F:
         signature = _joined(function, group, without, defaults)
-        checker = Checker(function, signature, group)
 
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> None:
-            try:
-                checker.check(args, kwargs)
-                given = signature.bind(*args, **kwargs)
-                given.apply_defaults()
-                function(**given.arguments)
-            except (ArgumentTypeError, ArgumentValueError) as error:
-                checker.tell(error, args, kwargs)
-                raise
+        def run(*args: Any, **kwargs: Any) -> None:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            function(**given.arguments)
 
+        wrapper = Checker(function, signature, group).around(run)
         wrapper.__signature__ = signature  # type: ignore[attr-defined]
         return cast(F, wrapper)
 
