@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from millrace.core.errors import ServeError
+from millrace.serve import batching
 from millrace.serve.batching import Batcher
 
 
@@ -116,6 +117,55 @@ def test_a_lone_request_waits_for_others_and_no_longer_than_told():
 
     run(steps)
     assert model.batches == [2, 1]
+
+
+async def together(batcher, model, most):
+    """Two requests that were there at once, and are answered."""
+    await busy(batcher, model)
+    pair = [asked(batcher, model, rows(1.0), most=most, wait=None) for _ in range(2)]
+    model.go.set()
+    await asyncio.gather(*pair)
+
+
+def test_who_asks_alone_does_not_wait(monkeypatch):
+    monkeypatch.setattr(batching, "LITTLE", 1e6)
+    model = Model()
+    model.go.set()
+
+    async def steps(batcher):
+        for _ in range(3):
+            await asked(batcher, model, rows(1.0), wait=None)
+
+    run(steps)
+    assert model.batches == [1, 1, 1]
+
+
+def test_who_was_there_beside_others_is_waited_for(monkeypatch):
+    monkeypatch.setattr(batching, "LITTLE", 1e6)
+    model = Model()
+
+    async def steps(batcher):
+        await together(batcher, model, most=2)
+        one = asked(batcher, model, rows(1.0), most=2, wait=None)
+        await asyncio.sleep(0)  # it is in the line
+        await asyncio.gather(one, asked(batcher, model, rows(1.0), most=2, wait=None))
+
+    run(steps)
+    assert model.batches == [1, 2, 2]
+
+
+def test_who_did_not_come_in_time_is_not_waited_for_again(monkeypatch):
+    model = Model()
+
+    async def steps(batcher):
+        await together(batcher, model, most=2)
+        monkeypatch.setattr(batching, "LITTLE", 0.01)
+        await asked(batcher, model, rows(1.0), wait=None)
+        monkeypatch.setattr(batching, "LITTLE", 1e6)
+        await asked(batcher, model, rows(1.0), wait=None)
+
+    run(steps)
+    assert model.batches == [1, 2, 1, 1]
 
 
 def test_workers_compute_at_the_same_time():

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-batch", type=count, default=32, metavar="ROWS", help="most rows computed together"
     )
     parser.add_argument(
-        "--max-wait", type=_wait, default=1.0, metavar="MS", help="how long a row waits for others"
+        "--max-wait", type=_wait, metavar="MS", help="how long a row waits for others (1 at most)"
     )
     parser.add_argument(
         "--max-queue", type=count, default=1000, metavar="N", help="most requests that wait; more are refused"

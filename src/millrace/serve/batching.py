@@ -1,7 +1,8 @@
 """Requests that wait become batches: one thread takes what has come together, computes it, and hands the rows back.
 
 While a batch is computed, what arrives waits, and goes into the next one: under load batches fill by themselves. Only
-when the thread is idle does a lone request wait for others, and no longer than `max_wait` seconds.
+when the thread is idle does a request wait for others: as long as it was told, or, where it was told nothing, until as
+many wait as were lately there at once, and for `LITTLE` at most. Who asks alone does not wait.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ log = get_logger(__name__)
 
 Run = Callable[[list[Array]], list[Array]]
 
+# Seconds that a request waits, at most, for those who asked beside others a moment ago.
+LITTLE = 0.001
+
 
 class Waiting:
     """One request on its way: its arrays, and where its answer goes."""
@@ -42,15 +46,23 @@ class Waiting:
 class _Line:
     """Requests that may be computed together: the same model, the same shapes and types."""
 
-    __slots__ = ("most", "rows", "run", "seen", "wait", "waiting")
+    __slots__ = ("eager", "most", "rows", "run", "seen", "wait", "waiting")
 
-    def __init__(self, run: Run, most: int, wait: float, seen: Callable[[int, int, float], None]) -> None:
-        self.run, self.most, self.wait, self.seen = run, most, wait, seen
+    def __init__(
+        self, run: Run, most: int, wait: float | None, seen: Callable[[int, int, float], None]
+    ) -> None:
+        self.run, self.most, self.seen = run, most, seen
+        self.eager, self.wait = wait is None, LITTLE if wait is None else wait
         self.waiting: deque[Waiting] = deque()
         self.rows = 0
 
-    def ripe(self, now: float) -> bool:
-        return self.rows >= self.most or now - self.waiting[0].came >= self.wait
+    @property
+    def full(self) -> bool:
+        return self.rows >= self.most
+
+    def late(self, now: float) -> bool:
+        """Whether its first request has waited for others as long as it should."""
+        return now - self.waiting[0].came >= self.wait
 
     def take(self) -> list[Waiting]:
         taken: list[Waiting] = []
@@ -73,6 +85,8 @@ class Batcher:
         self._changed = threading.Condition()
         self._closing = False
         self.waiting = 0
+        # requests that were lately there at once: so many may come again
+        self._expected = 1
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -95,10 +109,13 @@ class Batcher:
         arrays: list[Array],
         rows: int,
         most: int,
-        wait: float,
+        wait: float | None,
         seen: Callable[[int, int, float], None],
     ) -> list[Array]:
-        """The results for these arrays. `key` says what they may be computed together with."""
+        """The results for these arrays. `key` says what they may be computed together with.
+
+        They wait for others for `wait` seconds; None: as long as it pays.
+        """
         if self.waiting >= self.max_queue:
             raise ServeError(f"{self.waiting} requests wait already, the limit; try again later", 429)
         loop = asyncio.get_running_loop()
@@ -135,8 +152,12 @@ class Batcher:
             while True:
                 now = time.perf_counter()
                 lines = sorted(self._lines.items(), key=lambda item: item[1].waiting[0].came)
+                queued = sum(len(line.waiting) for _, line in lines)
                 for key, line in lines:
-                    if self._closing or line.ripe(now):
+                    late = line.late(now)
+                    if self._closing or line.full or late or (line.eager and queued >= self._expected):
+                        # who did not come in time is not waited for again; who is here may be here together again
+                        self._expected = max(queued if late else self._expected, self.waiting)
                         taken = line.take()
                         if not line.waiting:
                             del self._lines[key]  # nothing is kept of a shape or a model that nobody asks for

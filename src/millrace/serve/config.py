@@ -18,10 +18,12 @@ class Config:
     """Everything that a server is made from; ``make_app(Config(...))`` gives its ASGI application.
 
     `models` are names with what stands behind them: a file (``.mindir`` or ``.onnx``), a folder with one numbered
-    folder for each version, or a ``Servable``. Rows of requests that come within `max_wait_ms` of each other are
-    computed together, up to `max_batch`. A request waits and computes for `timeout` seconds at most; more than
-    `max_queue` that wait are refused, and so is a body over `max_body` bytes, before it is read. `runtime` is what
-    computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same answers sooner.
+    folder for each version, or a ``Servable``. Requests that come while others are computed
+    are computed together, up to `max_batch` rows; on an idle server a row waits `max_wait_ms` for others, and without
+    that number a millisecond at most, and only when others were there a moment ago. A request waits and computes for
+    `timeout` seconds at most; more than `max_queue` that wait are refused, and so is a body over `max_body` bytes,
+    before it is read. `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same
+    answers sooner.
 
     >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
     16
@@ -33,7 +35,7 @@ class Config:
     # 0: any free one; None: no gRPC
     grpc_port: int | None = None
     max_batch: int = 32
-    max_wait_ms: float = 1.0
+    max_wait_ms: float | None = None
     max_queue: int = 1000
     max_body: int = 64 << 20
     timeout: float = 30.0
@@ -67,8 +69,9 @@ class Config:
             "drain": 0,
         }
         for field, smallest in least.items():
-            if not getattr(self, field) >= smallest:
-                raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
+            given = getattr(self, field)
+            if given is not None and not given >= smallest:
+                raise ArgumentValueError(f"{field} is at least {smallest}, but got {given}")
         if self.runtime not in RUNTIMES:
             raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
         if not self.timeout > 0:

@@ -49,7 +49,7 @@ class Service:
         # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
         self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
-        self._wait = config.max_wait_ms / 1000
+        self._wait = None if config.max_wait_ms is None else config.max_wait_ms / 1000
         shared = available_cores() // config.workers if config.workers > 1 else 0
         self._threads = config.threads or (max(1, shared) if config.workers > 1 else 0)
 
