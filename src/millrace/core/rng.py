@@ -202,6 +202,9 @@ def rng_place(function: Any) -> int | None:
     """
     if isinstance(function, functools.partial) and "rng" in function.keywords:
         return None
+    code = getattr(function, "__code__", None)
+    if code is not None and "rng" not in code.co_varnames and not hasattr(function, "__wrapped__"):
+        return None  # what a signature would say, and a first batch waits for
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -70,6 +70,54 @@ def test_copies_that_share_the_bus_become_one(monkeypatch: pytest.MonkeyPatch) -
     assert play(monkeypatch, seconds_all=0.0004, seconds_one=0.0003, cpu=0.0003, chunks=1000) == [1, 2, 1]
 
 
+def let_in(monkeypatch: pytest.MonkeyPatch, busy: float) -> tuple[Clock, Concurrency, list[int]]:
+    """All workers, because the interpreter was free, and their first chunks: each takes so long."""
+    clock = Clock(monkeypatch)
+    used: list[int] = []
+    controller = Concurrency(2, used.append, looks=True)
+    for late in (0.0, 0.0, 0.004, 0.0, 0.0):  # one may be late: other programs run, too
+        assert controller.looks
+        controller.looked(late)
+    assert used == [1]
+    controller.looked(0.0)
+    assert used == [1, 2]
+    for _ in range(2 + concurrency.CHUNKS):
+        assert not controller.decided
+        controller.finished(rows=8, busy=busy, cpu=0.004, waited=True)
+    return clock, controller, used
+
+
+def test_an_interpreter_that_is_free_while_one_works_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, controller, used = let_in(monkeypatch, busy=0.0045)
+    assert controller.decided
+    assert used == [1, 2]
+    # later it is measured, as ever: the interpreter may be free, and the bus full
+    for _ in range(2000):
+        clock.now += 0.006 if used[-1] == 2 else 0.004
+        controller.finished(rows=8, busy=0.004, cpu=0.004, waited=True)
+        assert not controller.looks
+    assert used[:5] == [1, 2, 1, 2, 1]
+
+
+def test_who_is_free_at_times_and_then_takes_turns_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, controller, used = let_in(monkeypatch, busy=0.009)
+    assert used == [1, 2, 1]
+    assert not controller.decided
+    assert not controller.looks
+
+
+def test_an_interpreter_that_is_held_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch)
+    used: list[int] = []
+    controller = Concurrency(2, used.append, looks=True)
+    for _ in range(2):
+        assert controller.looks
+        controller.looked(0.005)
+    assert not controller.looks
+    assert used == [1]
+    assert not controller.decided  # it is measured
+
+
 def test_who_won_is_tested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     used = play(monkeypatch, seconds_all=0.006, seconds_one=0.004, cpu=0.004, chunks=2000)
     assert used == [1, 2, 1, 2, 1]  # once more after five seconds, then after ten

@@ -7,6 +7,11 @@ had to wait for a number of its chunks, all work for as long, and stay if they d
 worker waits, for a disk or for another worker, all are called at once. A consumer that is about as fast as one worker
 waits now and then only; then the rate of both together is compared, over a longer time. A busy machine can deceive, so
 whatever was decided is put to the test again later, at longer and longer intervals.
+
+A measurement takes time at half the speed where all would have helped. Of a user's function it can often be seen sooner
+whether it holds the GIL: who waits for its chunk looks up a few times, and if the interpreter is free each time, other
+workers may be able to use it. They are let in, and stay if their chunks hardly take longer than the processor works on
+them: who waits for the interpreter does not work.
 """
 
 from __future__ import annotations
@@ -31,6 +36,12 @@ FAR_WORSE = 0.75
 WAITS = 3
 # All workers were called for so often that they stay.
 CALLS = 2
+# Times that who waits looks up, how many of them must find the interpreter free, and how late one may be to count so.
+LOOKS = 6
+FREE = 5
+ON_TIME = 0.0005
+# The time of a chunk may be so many times that of the processor; with two workers that take turns it is twice as long.
+HARDLY = 1.2
 # Chunks that a consumer waited for while it never waited for enough of them in a row: it is about as fast as one
 # worker, and a measurement takes so many times as long.
 MOST_WAITS = 64
@@ -42,12 +53,18 @@ AGAIN = 5.0
 class Concurrency:
     """Fed with every finished chunk; calls ``use(n)`` when the number of working threads should change."""
 
-    def __init__(self, workers: int, use: Callable[[int], None], bound: bool = False) -> None:
-        """``bound``: it is known that one thread at a time can work."""
+    def __init__(
+        self, workers: int, use: Callable[[int], None], bound: bool = False, looks: bool = False
+    ) -> None:
+        """``bound``: it is known that one thread at a time can work; ``looks``: it may be seen that all can."""
         self.workers, self.use = workers, use
         self.decided = workers < 2 or bound
         # the others rest
         self.one = False
+        # times that somebody looked up, and found the interpreter free
+        self._looks, self._free = (0, 0) if looks else (LOOKS, 0)
+        # all were let in because of that
+        self._let_in = False
         # rows per second, with one worker and with all
         self._rates: dict[bool, float] = {}
         self._measures = False
@@ -70,6 +87,9 @@ class Concurrency:
         if self.decided:
             if now >= self._again:
                 self._retry(now)
+            return
+        if self._let_in:
+            self._compare(now, busy, cpu)
             return
         self._waited += waited
         if self._began is None or not (waited or self._level):
@@ -108,9 +128,38 @@ class Concurrency:
         if self._calls >= CALLS:
             self._decide(now)
 
+    @property
+    def looks(self) -> bool:
+        """Who waits for a chunk may look up."""
+        return self.one and not self.decided and self._looks - self._free <= LOOKS - FREE
+
+    def looked(self, late: float) -> None:
+        """Who waited looked up, and had the interpreter so many seconds later than it asked for it."""
+        self._looks += 1
+        self._free += late < ON_TIME
+        if self._free >= FREE:
+            self._looks, self._free = LOOKS, 0  # once is enough
+            self._begin(self.workers, time.perf_counter())
+            self._let_in = True
+
+    def _compare(self, now: float, busy: float, cpu: float) -> None:
+        """A chunk while all were let in: what they had under way before is not theirs."""
+        self._chunks += 1
+        if self._chunks <= self.workers:
+            return
+        self._busy += busy
+        self._cpu += cpu
+        if self._chunks < self.workers + CHUNKS:
+            return
+        self._let_in = False
+        if self._busy <= HARDLY * self._cpu:
+            self._decide(now)
+        else:
+            self._begin(1, now)  # it is measured, as ever
+
     def leave_it(self) -> None:
         """Somebody else decides from here on."""
-        self.workers, self.one = 1, False
+        self.workers, self.one, self._let_in = 1, False, False
 
     def _step(self, now: float, elapsed: float) -> None:
         if not self._measures:
@@ -136,6 +185,8 @@ class Concurrency:
 
     def _decide(self, now: float) -> None:
         self.decided = True
+        self._looks, self._free = LOOKS, 0  # what comes later is measured
+        self._let_in = False
         self._again, self._interval = now + self._interval, self._interval * 2
 
     def _retry(self, now: float) -> None:

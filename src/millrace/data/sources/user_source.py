@@ -88,6 +88,8 @@ class UserReader:
         self.passing = Passing()
         # whether it wants random numbers of the row
         self.asks = source.asks
+        # a row is what `getitem` gives, and nothing more is to be looked at
+        self.plain = not self.asks and not source.maker.types
 
     def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
         maker = self.maker

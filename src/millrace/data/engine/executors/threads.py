@@ -34,14 +34,19 @@ class ThreadExecutor(Executor):
         self._threads: list[threading.Thread] = []
 
     def submit(self, chunk: Chunk) -> Task:
-        if len(self._threads) < self.slots and not self._closed:
-            # one for the first chunk, all for the second: a first batch waits for no thread that it does not need
-            self._start(self.slots if self._threads else 1)
+        # one for the first chunk, all that may work for the second: nobody waits for a thread that is not needed yet
+        self._start(self._wanted if self._threads else 1)
         task = Task(chunk)
         self._queue.put(task)
         return task
 
+    @property
+    def _wanted(self) -> int:
+        return min(self.slots, self._gate.open)
+
     def _start(self, wanted: int) -> None:
+        if wanted <= len(self._threads) or self._closed:
+            return
         try:
             for i in range(len(self._threads), wanted):
                 # the loop holds the queue and the runner, never the executor: dropping it can end the threads
@@ -67,6 +72,8 @@ class ThreadExecutor(Executor):
     def use(self, workers: int) -> None:
         """Let only so many workers take tasks; the others rest. Results do not depend on it."""
         self._gate.open_for(workers)
+        if self._threads:  # what is under way may wait for somebody to take what comes after it
+            self._start(self._wanted)
 
     def resize(self, workers: int) -> int:
         """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
@@ -141,14 +148,15 @@ class _Gate:
 def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
     """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
 
-    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
+    The first task, which may be a first batch, does not wait for them; the first two, a row to learn its size and the
+    rest of the batch, not for the long look.
     """
     try:
-        if tasks == 0:
+        if tasks == 1:
             stack.enter_context(budget.capped_libraries())
         elif tasks == 2:
             budget.cap_loaded()
-        else:
+        elif tasks:
             budget.cap_again()
     except Exception as error:
         log.warning("the threads of libraries inside workers could not be limited: %s", error)

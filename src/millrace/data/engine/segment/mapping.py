@@ -45,6 +45,8 @@ class MapStep:
         self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.wholesale = op.operations[0].batch is not None and not hooks
         self.slots = Slots(op.gather, lender) if op.gather else None
+        # whether rows are large enough for it: the first one tells
+        self.unsure = True
         self.passing = Passing()
         whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
@@ -54,7 +56,16 @@ class MapStep:
             with contextlib.suppress(ImportError):  # the transform itself says which extra brings it
                 importlib.import_module(library)
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    @property
+    def plain_function(self) -> Callable[[Any], Any] | None:
+        """The user's function, where there is nothing else to it."""
+        first = self.op.operations[0]
+        if len(self.op.operations) > 1 or not isinstance(first, PyFunc) or self.asks[0] or self.hooks:
+            return None
+        return first.function
+
+    def __call__(self, chunk: Chunk, failures: Failures, head: tuple[Any, ...] = ()) -> Chunk:
+        """``head`` is what was made of the first row already, where something was."""
         names = list(chunk.columns)
         inputs = self.op.inputs_of(names)
         outputs = self.op.outputs_of(names)
@@ -70,6 +81,8 @@ class MapStep:
                 done, given = 0, [chunk.columns[name] for name in inputs]
         columns = [row_values(column) for column in given]
         calls = self._calls(chunk)[done:]
+        if head:
+            calls[0] = (False, _Once(head[0], calls[0][1]))
         slots = self.slots if chunk.start >= 0 else None
         if slots is not None:
             self._place(slots, chunk, outputs, calls)
@@ -79,17 +92,23 @@ class MapStep:
         kept = Kept(n, len(outputs), self.passing) if self.foreign else None
         whole = chunk
         before = name_rows(lambda: failures.place(whole, len(results)))
+        # the first row ever alone, where there are slots
+        end = 1 if slots is not None and self.unsure else n
         while i < n:
             try:
                 if len(columns) == 1:
-                    self._one_column(columns[0], i, calls, kept, results)
+                    self._one_column(columns[0], i, end, calls, kept, results)
                 else:
-                    self._many_columns(columns, i, calls, kept, results)
-                i = n
+                    self._many_columns(columns, i, end, calls, kept, results)
+                i = end
+                if end < n and not _lies_in_place(results[0]):
+                    self.slots = slots = None
+                    calls = self._calls(chunk)[done:]
+                end, self.unsure = n, False
             except Exception as error:
+                end = n
                 i = len(results)
-                what = f"map operation: [{self._failing(error)}]"
-                if not failures.row(chunk, i, error, self.name, what, inputs):
+                if not self.failed(chunk, i, error, failures, inputs):
                     chunk, n = chunk.slice(0, i), i
                     break
                 results.append(None)
@@ -222,18 +241,24 @@ class MapStep:
             calls.append((True, copy))
 
     def _one_column(
-        self, values: Sequence[Any], start: int, calls: Calls, kept: Kept | None, results: list[Any]
+        self, values: Sequence[Any], start: int, end: int, calls: Calls, kept: Kept | None, results: list[Any]
     ) -> None:
         if kept is not None and len(calls) == 1 and not calls[0][0]:
-            kept.run(calls[0][1], values[start:] if start else values, results)
+            kept.run(calls[0][1], values[start:end], results)
             return
-        for i in range(start, len(values)):
+        for i in range(start, end):
             results.append(self._through(calls, i, (values[i],), kept))
 
     def _many_columns(
-        self, columns: list[Sequence[Any]], start: int, calls: Calls, kept: Kept | None, results: list[Any]
+        self,
+        columns: list[Sequence[Any]],
+        start: int,
+        end: int,
+        calls: Calls,
+        kept: Kept | None,
+        results: list[Any],
     ) -> None:
-        for i in range(start, len(columns[0])):
+        for i in range(start, end):
             results.append(self._through(calls, i, tuple(column[i] for column in columns), kept))
 
     def _through(self, calls: Calls, i: int, given: tuple[Any, ...], kept: Kept | None) -> Any:
@@ -285,14 +310,36 @@ class MapStep:
             values = found
         return column_of(values)
 
-    def _failing(self, error: Exception) -> str:
-        return getattr(error, "millrace_op", None) or "PyFunc"
+    def failed(
+        self, chunk: Chunk, i: int, error: Exception, failures: Failures, inputs: Sequence[str]
+    ) -> bool:
+        """An operation failed on row i: True to go on without it."""
+        what = f"map operation: [{getattr(error, 'millrace_op', None) or 'PyFunc'}]"
+        return failures.row(chunk, i, error, self.name, what, list(inputs))
 
     def close(self) -> None: ...
 
 
+class _Once:
+    """A function that was called for its first value already."""
+
+    def __init__(self, made: Any, function: Callable[..., Any]) -> None:
+        self.made, self.function, self.first = made, function, True
+
+    def __call__(self, *values: Any) -> Any:
+        if self.first:
+            self.first = False
+            return self.made
+        return self.function(*values)
+
+
 def _without(results: list[Any], bad: list[int]) -> list[Any]:
     return [result for i, result in enumerate(results) if i not in bad] if bad else results
+
+
+def _lies_in_place(result: Any) -> bool:
+    """Whether a part of a row was written into its batch."""
+    return any(in_place(value) for value in (result if type(result) is tuple else (result,)))
 
 
 def _plain(value: Any) -> Any:

@@ -32,13 +32,18 @@ class ReadStep:
         self._reader: Any = None
         self._opening = threading.Lock()
         readers = op.source.readers
-        self._turn = _turns(None if tuned and readers != 1 else readers)
+        self.turn = _turns(None if tuned and readers != 1 else readers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"op": self.op, "seed": self.seed, "tuned": self.tuned}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+    @property
+    def opened(self) -> Any:
+        """Its reader."""
+        return self._reader or self._open()
 
     def _open(self) -> Any:
         with self._opening:
@@ -60,10 +65,10 @@ class ReadStep:
         return found
 
     def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
-        reader = self._reader or self._open()
+        reader = self.opened
         wanted = self.op.columns
         try:
-            with self._turn:
+            with self.turn:
                 columns = self._rows(reader, chunk)
         except Exception as error:
             return self._one_by_one(reader, chunk, failures, error)
@@ -73,8 +78,7 @@ class ReadStep:
 
     def _one_by_one(self, reader: Any, chunk: Chunk, failures: Failures, error: Exception) -> Chunk:
         """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
-        what = f"{self.op.label} operation: reading a row"
-        op, names = f"{self.op.label} at {self.op.where}", list(self.op.source.schema())
+        names = list(self.op.source.schema())
         known = getattr(error, "row_index", None)
         parts: list[Chunk] = []
         bad: list[int] = []
@@ -82,25 +86,25 @@ class ReadStep:
         if known is not None and failures.policy == "return":
             # the rows before it are read again, together; the bad one is not asked twice
             at = int(np.flatnonzero(chunk.origin == known)[0])
-            failures.row(chunk, at, error, op, what, names)
+            self.failed(chunk, at, error, failures)
             chunk, clean = chunk.slice(0, at), False
             if at:
-                with self._turn:
+                with self.turn:
                     parts.append(chunk.with_columns(dict(self._rows(reader, chunk))))
             start = at
         for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
-                with self._turn:
+                with self.turn:
                     parts.append(one.with_columns(dict(self._rows(reader, one))))
             except Exception as cause:
                 clean = False
-                if not failures.row(chunk, i, cause, op, what, names):
+                if not self.failed(chunk, i, cause, failures):
                     break
                 bad.append(i)
         if clean:
             # every row alone is fine, together they are not: the source is at fault, not a row
-            raise data_error(error, what, op=op, row=int(chunk.origin[0]), columns=[]) from error
+            raise data_error(error, self._what, op=self._op, row=int(chunk.origin[0]), columns=[]) from error
         if not parts:
             none = chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
             return failures.filled(none, bad)
@@ -108,6 +112,18 @@ class ReadStep:
         if self.op.columns is not None:
             kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
         return failures.filled(kept, bad)
+
+    @property
+    def _what(self) -> str:
+        return f"{self.op.label} operation: reading a row"
+
+    @property
+    def _op(self) -> str:
+        return f"{self.op.label} at {self.op.where}"
+
+    def failed(self, chunk: Chunk, i: int, error: Exception, failures: Failures) -> bool:
+        """Row i could not be read: True to go on without it."""
+        return failures.row(chunk, i, error, self._op, self._what, list(self.op.source.schema()))
 
     def close(self) -> None:
         reader, self._reader = self._reader, None

@@ -21,6 +21,7 @@ from millrace.data.plan.physical import KeptRead, Segment
 
 from .failures import Failures
 from .shortcut import Shortcut
+from .straight import straight
 from .table import Step, make_step
 
 __all__ = ["Report", "SegmentRunner"]
@@ -69,6 +70,7 @@ class SegmentRunner:
         self._unchecked = None if aligned else ops
         self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
         self.caches = any(isinstance(op, KeptRead) for op in ops)
+        self.straight = straight(self.steps, self.policy)
         self.fast: Shortcut | None = None
         if segment.fast:
             steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
@@ -105,13 +107,23 @@ class SegmentRunner:
                 chunk, seconds, cpu = made
                 kept = [len(chunk)] * self.fast.count
                 began, worked = clock(), work()
-        for step in self.steps[len(kept) :]:
+        given, both = chunk, self.straight
+        if both is not None and not kept:
+            passed = both(chunk, failures)
+            if passed is not None:
+                chunk, seconds, cpu = passed
+                kept = [len(chunk)] * 2
+                both = None
+                began, worked = clock(), work()
+        for step in self.steps[len(kept) :] if len(chunk) or not kept else ():
             chunk = step(chunk, failures)
             now, used = clock(), work()
             seconds.append(now - began)
             cpu.append(used - worked)
             began, worked = now, used
             kept.append(len(chunk))
+            if both is not None and len(kept) == 2:
+                both.saw(given, chunk, seconds)
             if not len(chunk):
                 break
         held = chunk.nbytes

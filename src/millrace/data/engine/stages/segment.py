@@ -35,6 +35,8 @@ CACHED_BYTES = 5 << 20
 HEAD_START = 0.01
 # When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
 PATIENCE = 0.1
+# Seconds between two looks at a chunk that is worked on.
+LOOK = 0.0005
 # Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
 # times as long.
 KEPT = 2.5
@@ -78,7 +80,9 @@ class SegmentStage(Stage):
         rivals = executor.traits.shares_gil and not native
         # transforms of ours that say so never run at the same time: nothing has to be tried
         bound = rivals and node.holds_gil and not node.heavy
-        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound)
+        # ours only copy memory: that the interpreter is free then says nothing of the bus
+        looks = any(op.python for op in stats.ops)
+        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound, looks)
         # the first chunk runs before others are asked for
         self._alone = rivals
         self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MOST_BYTES
@@ -147,6 +151,7 @@ class SegmentStage(Stage):
                     self.check()
                     if self._alone and not item.wait(HEAD_START):
                         self._go_on(item, state, reserved)
+                    self._look(item)
                     if self._concurrency.one and not item.wait(PATIENCE):
                         self._concurrency.all()
                     self._wait(item, self)
@@ -168,6 +173,14 @@ class SegmentStage(Stage):
                 self._alone = False
                 if self._feeds_itself:  # else it might have to wait
                     self._top_up()  # while the caller has its first batch
+
+    def _look(self, item: Task) -> None:
+        """Tell, while a chunk is worked on, whether the interpreter is free."""
+        while self._concurrency.looks:
+            began = time.perf_counter()
+            if item.wait(LOOK):
+                return
+            self._concurrency.looked(time.perf_counter() - began - LOOK)
 
     def _go_on(self, head: Task, state: State, reserved: int) -> None:
         """The first chunk takes its time: the others begin, too."""
