@@ -12,7 +12,6 @@ values. Rules that join several arguments stay in the body of the function.
 from __future__ import annotations
 
 import collections.abc
-import difflib
 import functools
 import inspect
 import reprlib
@@ -302,6 +301,8 @@ class Checker:
 
     def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
         """Which call does not take these arguments, and which of its own a misspelt one may be."""
+        import difflib
+
         called = self._called(args)
         names = [name for name in self.signature.parameters if name != "self"]
         for given in kwargs:

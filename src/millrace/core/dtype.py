@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-import types
 from typing import Any
 
 import numpy as np
@@ -67,7 +65,6 @@ __all__ = [
 ]
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False, slots=True)
 class DType:
     """One element type. There is one object per type, so ``is`` and ``==`` agree, also after pickling.
 
@@ -75,12 +72,28 @@ class DType:
     (millrace.int32, 'Int32', dtype('int32'))
     """
 
+    __slots__ = ("label", "name", "numpy", "python")
+
     name: str
     label: str
     # What an array of this type holds; None for the generic types (int_, number, list_ ...) and for those
     # that numpy lacks. bfloat16 without the ml_dtypes library is kept as its bits in uint16.
-    numpy: np.dtype[Any] | None = None
-    python: type | None = None
+    numpy: np.dtype[Any] | None
+    python: type | None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what has no value yet comes here: the numpy type of a kind that another library has.
+        if name != "numpy":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = _extra(self.name)
+        object.__setattr__(self, "numpy", found)
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self!r} cannot be changed: {name}")
 
     def __repr__(self) -> str:
         return f"millrace.{self.name}"
@@ -108,22 +121,28 @@ def _by_name(name: str) -> DType:
 
 
 def _define(name: str, label: str, numpy: npt.DTypeLike | None = None, python: type | None = None) -> DType:
-    made = DType(name, label, None if numpy is None else np.dtype(numpy), python)
+    made = DType()
+    for field, value in (("name", name), ("label", label), ("python", python)):
+        object.__setattr__(made, field, value)
+    if name not in _EXTRA:
+        object.__setattr__(made, "numpy", None if numpy is None else np.dtype(numpy))
     _ALL[name] = made
     return made
 
 
-def _ml_dtypes() -> types.ModuleType | None:
-    """numpy's extension types for bfloat16 and the 8-bit floats, where some other library brought them."""
+# Types that numpy has where some other library brought ml_dtypes, and what arrays hold without it. It is loaded when
+# one of them is first asked for.
+_EXTRA: dict[str, npt.DTypeLike | None] = {"bfloat16": np.uint16, "float8_e4m3fn": None, "float8_e5m2": None}
+
+
+def _extra(name: str) -> np.dtype[Any] | None:
     try:
-        return importlib.import_module("ml_dtypes")
-    except ImportError:
-        return None
+        found: np.dtype[Any] = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+        return found
+    except (ImportError, AttributeError):
+        without = _EXTRA[name]
+        return None if without is None else np.dtype(without)
 
-
-_extra = _ml_dtypes()
-# Whether an array can hold bfloat16 numbers as numbers; otherwise it holds their bits.
-NATIVE_BFLOAT16 = _extra is not None
 
 bool_ = _define("bool", "Bool", np.bool_, bool)
 int8 = byte = _define("int8", "Int8", np.int8, int)
@@ -137,9 +156,9 @@ uint64 = uintp = _define("uint64", "UInt64", np.uint64, int)
 float16 = half = _define("float16", "Float16", np.float16, float)
 float32 = single = _define("float32", "Float32", np.float32, float)
 float64 = double = _define("float64", "Float64", np.float64, float)
-bfloat16 = _define("bfloat16", "BFloat16", getattr(_extra, "bfloat16", np.uint16), float)
-float8_e4m3fn = _define("float8_e4m3fn", "Float8E4M3FN", getattr(_extra, "float8_e4m3fn", None), float)
-float8_e5m2 = _define("float8_e5m2", "Float8E5M2", getattr(_extra, "float8_e5m2", None), float)
+bfloat16 = _define("bfloat16", "BFloat16", None, float)
+float8_e4m3fn = _define("float8_e4m3fn", "Float8E4M3FN", None, float)
+float8_e5m2 = _define("float8_e5m2", "Float8E5M2", None, float)
 hifloat8 = _define("hifloat8", "HiFloat8", None, float)
 qint4x2 = _define("int4", "Int4", None, int)
 complex64 = cfloat = _define("complex64", "Complex64", np.complex64, complex)
@@ -161,8 +180,6 @@ _CONCRETE = [
     complex64, complex128,
 ]  # fmt: skip
 _FROM_NUMPY = {kind.numpy: kind for kind in _CONCRETE}
-if NATIVE_BFLOAT16:
-    _FROM_NUMPY |= {kind.numpy: kind for kind in (bfloat16, float8_e4m3fn, float8_e5m2) if kind.numpy}
 
 _FROM_PYTHON: dict[type, DType] = {
     bool: bool_,
@@ -191,6 +208,8 @@ def from_numpy(dtype: npt.DTypeLike) -> DType:
     if wanted.kind in "US":
         return string
     found = _FROM_NUMPY.get(wanted.newbyteorder("="))
+    if found is None and wanted.isbuiltin == 2:  # registered by another library
+        found = next((_ALL[name] for name in _EXTRA if _ALL[name].numpy == wanted), None)
     if found is None:
         raise ArgumentTypeError(f"numpy's {wanted} has no counterpart here; convert it")
     return found

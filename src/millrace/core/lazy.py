@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import sys
@@ -54,6 +53,8 @@ def _nearby(module: str, name: str, places: Iterable[str]) -> str:
     """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
     if name.startswith("_"):  # libraries ask for these, and expect no answer
         return ""
+    import difflib
+
     known = {*places, *vars(sys.modules.get(module, object))}
     close = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1, 0.75)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-import tempfile
 import weakref
 from typing import Any
 
@@ -42,6 +41,8 @@ class Share:
     def __getstate__(self) -> dict[str, Any]:
         """For another process: from now on the number is in a file that both map."""
         if self._map is None:
+            import tempfile
+
             folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
             number, self._path = tempfile.mkstemp(prefix="millrace-share-", dir=folder)
             os.ftruncate(number, mmap.PAGESIZE)

@@ -13,7 +13,6 @@ from millrace.data.fluent.order_ops import mix_datasets as mix
 from millrace.data.fluent.order_ops import zip_datasets as zip
 from millrace.data.fluent.pipeline_json import compare, deserialize, serialize, show
 from millrace.data.fluent.schema import Schema
-from millrace.data.monitor.watch import monitor
 from millrace.data.samplers import (
     DistributedSampler,
     IterSampler,
@@ -30,10 +29,11 @@ from millrace.data.sources.numpy_slices import NumpySlicesDataset
 from millrace.data.sources.padded import PaddedDataset
 from millrace.data.sources.random_data import RandomDataset
 
-from . import config, debug, transforms, vision
+from . import config, transforms
 
 if TYPE_CHECKING:
     from millrace.data.cache.dataset_cache import DatasetCache
+    from millrace.data.monitor.watch import monitor
     from millrace.data.sources.adapters.hugging_face import HuggingFaceDataset
     from millrace.data.sources.adapters.parquet import ParquetDataset
     from millrace.data.sources.adapters.torch_dataset import TorchDataset
@@ -103,14 +103,17 @@ if TYPE_CHECKING:
     from millrace.data.sources.vision.usps import USPSDataset
     from millrace.data.sources.vision.voc import VOCDataset
     from millrace.data.sources.vision.wider_face import WIDERFaceDataset
-    from millrace.dataset import audio, text
+    from millrace.dataset import audio, debug, text, vision
 
 # Sources that read files are many; each is loaded when it is first named.
 _PLACES = {
     "DatasetCache": "millrace.data.cache.dataset_cache",
     "audio": "millrace.dataset.audio",
+    "debug": "millrace.dataset.debug",
+    "monitor": "millrace.data.monitor.watch",
     "text": "millrace.dataset.text",
     "utils": "millrace.dataset.utils",
+    "vision": "millrace.dataset.vision",
     "HuggingFaceDataset": "millrace.data.sources.adapters.hugging_face",
     "ParquetDataset": "millrace.data.sources.adapters.parquet",
     "TorchDataset": "millrace.data.sources.adapters.torch_dataset",

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from millrace.core import dtype as mstype
-from millrace.core.dtype import NATIVE_BFLOAT16, DType
+from millrace.core.dtype import DType
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.tensor import Tensor
 from millrace.core.tensor_values import Array, as_array
@@ -194,7 +194,7 @@ def host(tensor: Tensor) -> Array:
         made = made.resolve_conj().resolve_neg()
     if made.dtype is torch.bfloat16:
         bits = made.view(torch.uint16).numpy()
-        return bits.view(mstype.np_dtype(mstype.bfloat16)) if NATIVE_BFLOAT16 else bits
+        return bits.view(mstype.np_dtype(mstype.bfloat16))
     if made.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
         eight: Array = made.view(torch.uint8).numpy().view(mstype.np_dtype(FROM_TORCH[made.dtype]))
         return eight

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -167,7 +168,7 @@ def test_what_cannot_fit_is_refused_before_the_first_row(
 def test_a_folder_in_memory_is_left_for_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(spilling.tempfile, "gettempdir", lambda: "/tmp")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: "/tmp")
     monkeypatch.setattr(spilling, "_in_memory", lambda folder: folder == "/tmp")
     assert spilling.spill_folder() == "/var/tmp"
     monkeypatch.setenv("TMPDIR", "/tmp")

@@ -16,7 +16,7 @@ import pytest
 
 import millrace.dataset as ds
 from millrace.core.stats import RunStats, StageStats
-from millrace.data.monitor import watch
+from millrace.data.monitor import watch, watching
 from millrace.data.monitor.history import MOST_POINTS, History
 
 
@@ -49,7 +49,7 @@ def test_what_goes_wrong_inside_comes_out_and_nothing_stays(
 
     with pytest.raises(error, match="stop"):
         fail()
-    assert watch._active == []
+    assert watching.active == []
 
 
 def test_lines_go_to_stderr_and_stdout_stays_the_users(capsys: pytest.CaptureFixture[str]) -> None:

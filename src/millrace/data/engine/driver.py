@@ -24,7 +24,7 @@ import os
 import threading
 import time
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.core.chunk import Chunk
 from millrace.core.errors import PlanError
@@ -40,8 +40,9 @@ from .cursor import Cursor
 from .ending import left, within
 from .lower import Lowering
 from .stages.base import END, Interrupted, Signal, Stage
-from .tuning.saved import Saved
-from .tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from .tuning.tuner import Tuner
 
 __all__ = ["Run"]
 
@@ -89,6 +90,10 @@ class Run:
         settings = self.plan.settings
         if not settings.enable_autotune or not any(s.executor.traits.background for s in lowering.segments):
             return None
+        # loaded by those who wish it: no import waits for it
+        from .tuning.saved import Saved
+        from .tuning.tuner import Tuner
+
         prefix = settings.autotune_filepath_prefix
         try:
             saved = None if prefix is None else Saved(prefix, self.plan, self.fingerprint)

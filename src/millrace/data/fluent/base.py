@@ -15,7 +15,7 @@ from millrace.core.log import get_logger
 from millrace.data.engine.driver import Run
 from millrace.data.engine.stages.base import Signal
 from millrace.data.engine.stages.gate import Gate
-from millrace.data.monitor import watch
+from millrace.data.monitor.watching import started
 from millrace.data.plan import ops
 from millrace.data.plan.bind import Plan, bind, optimise, seed_of
 from millrace.data.plan.node import INFINITE, Node, rewrite, size_of, walk
@@ -130,7 +130,7 @@ class DatasetBase:
         if self._session.drawn_seed is None:
             self._session.drawn_seed = run.plan.seed
         check_independent()
-        watch.started(run)
+        started(run)
         return run
 
     # sizes ---------------------------------------------------------------------------------------

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentValueError
-from millrace.data.monitor.report import Report
 from millrace.data.plan import ops
 from millrace.data.plan.explain import Explanation, explain
 from millrace.data.plan.node import Node, rewrite, schema_of
 from millrace.data.plan.serialise import to_json
 
 from .base import DatasetBase
+
+if TYPE_CHECKING:
+    from millrace.data.monitor.report import Report
 
 __all__ = ["Queries"]
 
@@ -264,6 +266,8 @@ class Queries(DatasetBase):
             raise ArgumentValueError(
                 "nothing has run yet: iterate the dataset first, then ask for its report"
             )
+        from millrace.data.monitor.report import Report
+
         return Report(self._session.runs[-1])
 
     def skipped(self) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ class SyncOps(DatasetBase):
             raise ArgumentValueError("num_batch need to be greater than 0.")
         if condition_name in self._session.all_gates():
             raise PlanError("Condition name is already in use.")
-        gate, token = Gate(num_batch, callback), uuid.uuid4().hex
+        gate, token = Gate(num_batch, callback), secrets.token_hex(16)
         gates[token] = gate
         made = self._then(
             ops.SyncWait(

@@ -23,16 +23,16 @@ from .history import history_of, keep_history
 from .lines import Lines, say
 from .report import Report
 from .watched import Watched
+from .watching import active
 
 if TYPE_CHECKING:
     from .live.record import Recorder
     from .live.server import Server
 
-__all__ = ["Monitor", "monitor", "started"]
+__all__ = ["Monitor", "monitor", "to_the_end"]
 
 log = get_logger(__name__)
 
-VARIABLE = "MILLRACE_MONITOR"
 # Seconds between looks, unless the call or config.set_monitor_sampling_interval says otherwise.
 INTERVAL = 0.25
 # Runs that are remembered; a process that trains for a week starts many.
@@ -139,10 +139,10 @@ class Monitor:
         self._open_history()
         self._over.clear()
         # one screen has room for one view; a monitor inside another only keeps the history
-        self._view = None if _active else _choose_view()
+        self._view = None if active else _choose_view()
         if self._view is not None:
             self._view.start()
-        _active.append(self)
+        active.append(self)
         self._thread = threading.Thread(target=self._work, name="millrace-monitor", daemon=True)
         self._thread.start()
         return self
@@ -150,7 +150,7 @@ class Monitor:
     def _open_history(self) -> None:
         """Begin the file, and the page that shows it. One that nobody asked for is left out where it cannot be had."""
         asked = bool(self._page) or self._history is not None
-        if _active and not asked:
+        if active and not asked:
             return  # the monitor around this one writes it
         from .live.folder import fresh_path
         from .live.record import Recorder
@@ -194,7 +194,7 @@ class Monitor:
         thread, self._thread = self._thread, None
         if thread is None or os.getpid() != self._pid:
             return
-        _active.remove(self)
+        active.remove(self)
         self._over.set()
         thread.join()
         runs = list(self._runs)
@@ -237,10 +237,6 @@ class Monitor:
                 history.look(run.stats, run.budget.used)
         if self._recorder is not None:
             self._recorder.look()
-
-
-_active: list[Monitor] = []
-_asked: dict[str, Any] = {}
 
 
 @checked
@@ -287,32 +283,10 @@ def monitor(
     return Monitor(html, interval, page, history)
 
 
-def started(run: Watched) -> None:
-    """A run begins: whoever watches gets it."""
-    if not _asked:
-        _ask()
-    for active in list(_active):
-        active.follow(run)
-
-
-def _ask() -> None:
-    """Look at the environment, once; a child of fork looks for itself, but does not watch."""
-    wish = os.environ.get(VARIABLE, "")
-    _asked["wish"] = wish
-    if wish in ("", "0"):
-        return
+def to_the_end(wish: str) -> None:
+    """Watch until the process ends, as the variable in the environment wishes it."""
     html = None if wish in ("1", "page") else wish
-    atexit.register(Monitor(html, 0.25, page=wish == "page").start().stop)
-
-
-def _after_fork() -> None:
-    for one in _active:
-        one.leave_to_parent()
-    _active.clear()
-    _asked["wish"] = ""
-
-
-os.register_at_fork(after_in_child=_after_fork)
+    atexit.register(Monitor(html, INTERVAL, page=wish == "page").start().stop)
 
 
 def _choose_view() -> View:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 from typing import Any
@@ -23,11 +22,13 @@ class Explanation(str):
     """The tree as text; a notebook shows it as a tree too, with the ops in bold and the places in grey."""
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         lines = []
         for line in self.splitlines():
             found = _LINE.fullmatch(line)
             assert found is not None  # every part may be empty
-            lead, name, rest, where = (html.escape(part or "") for part in found.groups())
+            lead, name, rest, where = (escape(part or "") for part in found.groups())
             shown = f"<b>{name}</b>" if name and " · " not in line else name
             lines.append(f'{lead}{shown}{rest}<span style="opacity:.6">{where}</span>')
         return '<pre style="line-height:1.35">' + "\n".join(lines) + "</pre>"

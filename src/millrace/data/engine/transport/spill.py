@@ -9,8 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import pickle
-import shutil
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,6 +49,8 @@ class Spill:
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder or spill_folder()
         self.bytes = 0
+        import tempfile  # few runs spill: no import waits for it
+
         try:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="millrace-", buffering=0)  # noqa: SIM115
         except OSError as error:
@@ -108,13 +108,16 @@ class Spill:
 def free_bytes(folder: str) -> int:
     """Bytes that can still be written to a folder's disk."""
     try:
-        return shutil.disk_usage(folder).free
+        disk = os.statvfs(folder)
+        return disk.f_bavail * disk.f_frsize
     except OSError:
         return 0
 
 
 def spill_folder() -> str:
     """The folder for temporary files: TMPDIR if it is set, and else one that is on a disk."""
+    import tempfile
+
     usual = tempfile.gettempdir()
     if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _in_memory(usual):
         return usual
