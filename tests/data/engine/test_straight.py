@@ -122,6 +122,26 @@ def test_a_row_that_fails_comes_after_all_before_it(where: str, gone: Counter[st
     assert gone["rows"] > 0
 
 
+@pytest.mark.parametrize("where", ["read", "map"])
+@pytest.mark.parametrize("cheap", [0.0, 10.0], ids=["both steps", "straight"])
+def test_a_stop_of_the_users_is_an_error_and_no_end(
+    where: str, cheap: float, monkeypatch: pytest.MonkeyPatch, no_leaks: None
+) -> None:
+    monkeypatch.setattr(straight, "CHEAP", cheap)
+
+    def function(x: Any) -> Any:
+        if where == "map" and x[0] == 2500:
+            raise StopIteration
+        return x.copy()
+
+    rows = mapped(Rows({2500: StopIteration()} if where == "read" else None), function)
+    assert [int(next(rows)["i"]) for _ in range(2500)] == list(range(2500))
+    with pytest.raises(RuntimeError, match="StopIteration") as caught:
+        next(rows)
+    assert "row: 2500" in str(caught.value)
+    assert ("map operation" if where == "map" else "reading a row") in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "made",
     [np.float64(0.5), 7, "text", np.zeros((2, 2), np.int32), np.zeros(4), [1, 2], np.array("text")],

@@ -101,10 +101,19 @@ class UserReader:
             given = map(with_rng(self.getitem, draws), range(len(indices)), indices.tolist())
         try:
             builder.extend(given, maker.row)
+            self.check_end(builder.count, len(indices))
         except Exception as error:
             error.row_index = int(indices[builder.count])  # type: ignore[attr-defined]
             raise
         return maker.check(builder.finish())
+
+    def check_end(self, came: int, wanted: int) -> None:
+        """A StopIteration out of ``__getitem__`` ends the loop over the rows as if there were no more."""
+        if came < wanted:
+            raise RuntimeError(
+                "__getitem__ raised StopIteration; a row that is not there is an IndexError, and the length that "
+                "__len__ gives says how many there are"
+            )
 
     def close(self) -> None: ...
 

@@ -98,7 +98,7 @@ class _Rows:
         self.way, self.reader, self.chunk = way, reader, chunk
         self.names: list[str] = reader.maker.columns
         self.column = self.names.index(way.mapped.op.inputs_of(self.names)[0])
-        self.maps = False  # it is the function that failed
+        self.error: Exception | None = None  # of the function
 
     def run(self, failures: Failures) -> Chunk:
         read, mapped, chunk = self.way.read, self.way.mapped, self.chunk
@@ -108,18 +108,17 @@ class _Rows:
         try:
             with read.turn:
                 builder.extend(self._through(map(self.reader.getitem, chunk.origin.tolist())))
-            return chunk.with_columns(builder.finish())
+                if self.error is None:
+                    self.reader.check_end(builder.count, len(chunk))
         except _OddError as found:
             odd = found
         except Exception as error:
-            at = builder.count
-            if self.maps:
-                mapped.failed(chunk, at, error, failures, self.names[self.column : self.column + 1])
-            else:
-                read.failed(chunk, at, error, failures)
+            read.failed(chunk, builder.count, error, failures)
         finally:
             name_rows(before)
         at = builder.count
+        if self.error is not None:
+            mapped.failed(chunk, at, self.error, failures, self.names[self.column : self.column + 1])
         done = chunk.slice(0, at).with_columns(builder.finish() if at else {name: [] for name in self.names})
         if odd is None:
             return done
@@ -144,9 +143,9 @@ class _Rows:
             given = value.dtype
             try:
                 made = function(value.copy())
-            except Exception:
-                self.maps = True
-                raise
+            except Exception as error:
+                self.error = error
+                return
             if type(made) is not array or (made.dtype is not after and not _is_number(made)):
                 raise _OddError(made)
             after = made.dtype
