@@ -106,6 +106,26 @@ def test_who_is_free_at_times_and_then_takes_turns_is_measured(monkeypatch: pyte
     assert not controller.looks
 
 
+def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    used: list[int] = []
+    controller = Concurrency(8, used.append, looks=True)
+    for _ in range(concurrency.FREE):
+        controller.looked(0.0)
+    left = 0  # chunks that the eight began
+    for _ in range(300):
+        if used[-1] == 8:
+            left, busy = 16, 0.08
+        else:
+            left, busy = max(0, left - 1), 0.08 if left else 0.004
+        clock.now += 0.02 if used[-1] == 8 else 0.004
+        controller.finished(rows=800, busy=busy, cpu=0.004, waited=True)
+    assert controller.decided
+    assert used == [1, 8, 1, 8, 1]  # let in, sent away, measured, and sent away for good
+
+
 def test_an_interpreter_that_is_held_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     used: list[int] = []

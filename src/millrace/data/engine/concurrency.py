@@ -41,7 +41,9 @@ LOOKS = 6
 FREE = 5
 ON_TIME = 0.0005
 # The time of a chunk may be so many times that of the processor; with two workers that take turns it is twice as long.
+# Who waits so much more goes at once.
 HARDLY = 1.2
+MUCH = 1.5
 # Chunks that a consumer waited for while it never waited for enough of them in a row: it is about as fast as one
 # worker, and a measurement takes so many times as long.
 MOST_WAITS = 64
@@ -65,6 +67,8 @@ class Concurrency:
         self._looks, self._free = (0, 0) if looks else (LOOKS, 0)
         # all were let in because of that
         self._let_in = False
+        # chunks that may still come from workers that were sent to rest: how long they took says nothing of the one
+        self._late = 0
         # rows per second, with one worker and with all
         self._rates: dict[bool, float] = {}
         self._measures = False
@@ -87,6 +91,10 @@ class Concurrency:
         if self.decided:
             if now >= self._again:
                 self._retry(now)
+            return
+        if self._late:
+            self._late -= 1
+            self._restart(now)
             return
         if self._let_in:
             self._compare(now, busy, cpu)
@@ -143,19 +151,16 @@ class Concurrency:
             self._let_in = True
 
     def _compare(self, now: float, busy: float, cpu: float) -> None:
-        """A chunk while all were let in: what they had under way before is not theirs."""
+        """A chunk while all were let in; the first ones may still be those of the one."""
         self._chunks += 1
-        if self._chunks <= self.workers:
-            return
         self._busy += busy
         self._cpu += cpu
-        if self._chunks < self.workers + CHUNKS:
-            return
-        self._let_in = False
-        if self._busy <= HARDLY * self._cpu:
-            self._decide(now)
-        else:
+        ended = self._chunks >= self.workers + CHUNKS
+        if self._chunks > 1 and self._busy > (HARDLY if ended else MUCH) * self._cpu:
+            self._let_in = False
             self._begin(1, now)  # it is measured, as ever
+        elif ended:
+            self._decide(now)
 
     def leave_it(self) -> None:
         """Somebody else decides from here on."""
@@ -198,6 +203,8 @@ class Concurrency:
         if self.one != (workers == 1):
             self._work(workers)
             self._settling = CHUNKS
+            # each has one under way, and may have taken the next before it heard
+            self._late = 2 * self.workers if workers == 1 else 0
         if not keep:
             self._rates.clear()
         self._measures = False
