@@ -182,7 +182,7 @@ def number(value: float, metric: Metric) -> str:
         return "0"
     rounded = float(f"{value:.{metric.digits}g}")
     if abs(rounded) >= 100:
-        return f"{rounded:,.0f}"
+        return f"{rounded:,.{1 if metric.digits > 3 and not rounded.is_integer() else 0}f}"
     return (
         f"{rounded:.4f}".rstrip("0").rstrip(".") if abs(rounded) >= 0.01 else f"{rounded:.{metric.digits}g}"
     )
