@@ -79,7 +79,7 @@ def test_a_function_may_write_into_its_argument_and_keep_it(gone: Counter[str], 
 
     got = [int(row["x"][0]) for row in mapped(source, function)]
     assert got == list(range(1, ROWS + 1))
-    assert [int(x[0]) for x in kept] == got
+    assert sorted(int(x[0]) for x in kept) == got  # several threads may call it
     assert (source.arrays[:, 0] == np.arange(ROWS)).all()
     assert gone["rows"] > 0
 

@@ -122,6 +122,7 @@ class Lowering:
         stats.fixed_rows = spot.rows if spot.fixed else None
         with _closing([up]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
+        executor.asked = any(op.asked is not None for op in stats.ops)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
         made = SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
         self.segments.append(made)

@@ -95,6 +95,8 @@ class Executor:
 
     slots: int
     kind: str
+    # somebody asked for this number of workers: how many can be had is said at once, though some may rest
+    asked = False
     # workers that were given their first chunk and are still starting
     fresh = 0
     # the most bytes that a chunk should hold while it is worked on; None: as the stage thinks best

@@ -42,7 +42,7 @@ class ThreadExecutor(Executor):
 
     @property
     def _wanted(self) -> int:
-        return min(self.slots, self._gate.open)
+        return self.slots if self.asked else min(self.slots, self._gate.open)
 
     def _start(self, wanted: int) -> None:
         if wanted <= len(self._threads) or self._closed:
@@ -148,15 +148,14 @@ class _Gate:
 def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
     """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
 
-    The first task, which may be a first batch, does not wait for them; the first two, a row to learn its size and the
-    rest of the batch, not for the long look.
+    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
     """
     try:
-        if tasks == 1:
+        if tasks == 0:
             stack.enter_context(budget.capped_libraries())
         elif tasks == 2:
             budget.cap_loaded()
-        elif tasks:
+        else:
             budget.cap_again()
     except Exception as error:
         log.warning("the threads of libraries inside workers could not be limited: %s", error)
