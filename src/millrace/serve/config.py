@@ -68,10 +68,11 @@ class Config:
             "threads": 0,
             "drain": 0,
         }
+        if self.max_wait_ms is None:  # the only one that may be left to the server
+            del least["max_wait_ms"]
         for field, smallest in least.items():
-            given = getattr(self, field)
-            if given is not None and not given >= smallest:
-                raise ArgumentValueError(f"{field} is at least {smallest}, but got {given}")
+            if not getattr(self, field) >= smallest:
+                raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
         if self.runtime not in RUNTIMES:
             raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
         if not self.timeout > 0:
