@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace.core.errors import DataError
 
+from .banks import FilterBank
 from .spectrum import Frames, powers
 from .values import check_dims, check_filled, check_numbers, floating
 
@@ -16,7 +17,7 @@ __all__ = ["Bank", "cepstrum", "check_length", "filtered", "scaled", "unscaled"]
 
 Array = np.ndarray[Any, Any]
 # a filter bank for so many frequencies and this type of numbers
-Bank = Callable[[int, str], Array]
+Bank = Callable[[int, str], FilterBank]
 
 
 def scaled(x: Array, n_stft: int, bank: Bank) -> Array:
@@ -32,7 +33,7 @@ def scaled(x: Array, n_stft: int, bank: Bank) -> Array:
         )
     x = floating(x)
     with np.errstate(invalid="ignore"):
-        return np.matmul(bank(n_stft, x.dtype.name).T, x)
+        return bank(n_stft, x.dtype.name).apply(x)
 
 
 def check_length(x: Array, n_fft: int, op: str) -> None:
@@ -50,13 +51,13 @@ def filtered(
     """The spectrogram of a waveform through a bank, (..., filter, frame); two-sided ones are as one-sided ones."""
     if not frames.onesided:
         frames = frames._replace(onesided=True)
-    found = powers(x, frames, pad, power, normalized, op)
+    spectra = powers(x, frames, pad, power, normalized, op)
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.matmul(bank(found.shape[-1], found.dtype.name).T, found.swapaxes(-1, -2))
+        return bank(spectra.shape[-1], spectra.dtype.name).apply(spectra.swapaxes(-1, -2))
 
 
 def cepstrum(x: Array, log: bool, basis: Array, dims: int) -> Array:
-    """Cepstral coefficients (..., coefficient, frame) of filtered powers.
+    """Cepstral coefficients (..., coefficient, frame) of filtered powers; `basis` is (coefficient, filter).
 
     Decibels reach from the loudest of the last ``dims`` axes down to 80 below it.
     """
@@ -67,7 +68,12 @@ def cepstrum(x: Array, log: bool, basis: Array, dims: int) -> Array:
         levels = real(10) * np.log10(np.maximum(x, real(1e-10)))
         loudest = levels.max(tuple(range(-dims, 0)), keepdims=True)
         levels = np.maximum(levels, loudest - real(80))
-    return np.matmul(basis.T, levels)
+    # one product of the same form for each spectrogram: BLAS adds in an order that depends on shapes and strides
+    flat = np.ascontiguousarray(levels).reshape(-1, *levels.shape[-2:])
+    coefficients = np.empty((len(flat), len(basis), levels.shape[-1]), levels.dtype)
+    for one, out in zip(flat, coefficients, strict=True):
+        np.matmul(basis, one, out=out)
+    return coefficients.reshape(*levels.shape[:-2], *coefficients.shape[-2:])
 
 
 def unscaled(
@@ -88,7 +94,7 @@ def unscaled(
             f"{op}: n_mels must be equal to the penultimate dimension of input. "
             f"But got n_mels {n_mels} and {x.shape[-2]}."
         )
-    x = floating(x)
+    x = np.ascontiguousarray(floating(x))
     frames = x.shape[-1]
     strengths, directions = np.linalg.eigh(bank.T @ bank)
     shrink = 1 - rate / frames * np.maximum(strengths, 0)

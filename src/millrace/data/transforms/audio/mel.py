@@ -192,7 +192,7 @@ class InverseMelScale(AudioOperation):
 
     def row(self, x: Any, draws: Draws) -> Any:
         limits = (self.f_min, self.f_max, self.n_mels, self.sample_rate)
-        bank = banks.mel(self.n_stft, *limits, self.norm, self.mel_type, "float64")
+        bank = banks.mel(self.n_stft, *limits, self.norm, self.mel_type, "float64").weights
         return mel.unscaled(
             x,
             bank,
