@@ -7,6 +7,8 @@
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
 #   make bench        data, cache, training and serving beside others, each in its own environment: benchmarks/RESULTS.md
 #   make docs         build the documentation into site/, offline
+#   make gpu          correctness on a CUDA device, with a report; without one it runs no test
+#   make settings     the tests in hostile settings: random order, busy machine, no network, 1 and 16 cores ...
 #   make floors       test at the oldest releases that pyproject.toml allows
 #   make smoke        build wheel and sdist, install each in a bare environment, run a pipeline and a typed program
 #   make clean        remove everything these commands made
@@ -32,7 +34,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors smoke
+.PHONY: help quickstart test nightly check format bench docs interop clean floors smoke gpu settings
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -81,6 +83,14 @@ nightly: $(STAMPS)/dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --nightly -o timeout=600 $(ARGS)
 	@$(MAKE) interop PIPELINES=5000
 	@$(MAKE) smoke
+
+# Suites that need a CUDA device: operations, layers, zoo, training, transfer. docs/gpu.md has the last result.
+gpu: $(STAMPS)/dev
+	@$(BIN)/python -m tests.gpu $(ARGS)
+
+# Each setting is a whole run of the suite; ARGS="--only busy" runs one, ARGS="--list" names them.
+settings: $(STAMPS)/dev
+	@$(BIN)/python -m tests.settings $(ARGS)
 
 check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -50,10 +51,17 @@ __all__ = [
 ]
 
 
+def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+    """A matrix product. CUDA has no kernel for integers, so those are multiplied on the host."""
+    if a.is_cuda and not (a.is_floating_point() or a.is_complex()):
+        return multiply(a.cpu(), b.cpu()).to(a.device)
+    return multiply(a, b)
+
+
 @op("ops", "mint", "Tensor", dtype=SAME)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product of matrices, of stacks of them, or of a matrix and a vector; stacks broadcast."""
-    return torch.matmul(input, other)
+    return _product(torch.matmul, input, other)
 
 
 def _stacks(name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
@@ -63,7 +71,7 @@ def _stacks(name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: boo
             f"For '{name}', the inputs must be matrices or stacks of them of one shape, but got {tuple(a.shape)} and "
             f"{tuple(b.shape)}; ops.matmul broadcasts."
         )
-    return torch.matmul(a.mT if transpose_a else a, b.mT if transpose_b else b)
+    return _product(torch.matmul, a.mT if transpose_a else a, b.mT if transpose_b else b)
 
 
 @op(dtype=SAME)
@@ -74,7 +82,7 @@ def mat_mul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool =
             f"For 'MatMul', the inputs must be matrices, but got shapes {tuple(x.shape)} and {tuple(y.shape)}; "
             "ops.BatchMatMul and ops.matmul take stacks."
         )
-    return torch.mm(x.t() if transpose_a else x, y.t() if transpose_b else y)
+    return _product(torch.mm, x.t() if transpose_a else x, y.t() if transpose_b else y)
 
 
 @op(dtype=SAME)
@@ -96,13 +104,13 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 @op("mint:bmm", dtype=SAME)
 def bmm_mint(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices."""
-    return torch.bmm(input, mat2)
+    return _product(torch.bmm, input, mat2)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
-    return torch.mm(input, mat2)
+    return _product(torch.mm, input, mat2)
 
 
 @op("ops", dtype=SAME)

@@ -116,19 +116,28 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return torch.prelu(input, weight)
 
 
+def _accurate(x: Tensor) -> bool:
+    """Whether PyTorch's hardswish and hardsigmoid compute in this type: on CUDA, float64 is rounded to float32."""
+    return x.is_floating_point() and not (x.is_cuda and x.dtype == torch.float64)
+
+
 @op("ops", accepts=REAL, dtype=SAME)
 def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6."""
-    if input.is_floating_point():
+    if _accurate(input):
         return F.hardswish(input)
+    if input.is_floating_point():
+        return input * torch.clamp(input + 3, 0, 6) / 6
     return (input * torch.clamp(input + 3, 0, 6)).div(6, rounding_mode="trunc").to(input.dtype)
 
 
 @op("ops", accepts=REAL, dtype=SAME)
 def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6."""
-    if input.is_floating_point():
+    if _accurate(input):
         return F.hardsigmoid(input)
+    if input.is_floating_point():
+        return torch.clamp(input + 3, 0, 6) / 6
     return torch.clamp(input + 3, 0, 6).div(6, rounding_mode="trunc").to(input.dtype)
 
 

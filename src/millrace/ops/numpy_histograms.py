@@ -26,30 +26,29 @@ def _edges(a: Tensor, bins: Any, limits: Any) -> Tensor:
         return edges
     flat = floating(a).reshape(-1)
     if limits is None:
-        low, high = (flat.amin(), flat.amax()) if flat.numel() else (torch.tensor(0.0), torch.tensor(1.0))
+        low, high = (flat.amin(), flat.amax()) if flat.numel() else (flat.new_zeros(()), flat.new_ones(()))
     else:
-        low, high = (torch.tensor(float(each)) for each in limits)
+        low, high = (torch.tensor(float(each), device=flat.device) for each in limits)
     flatten = (low == high).to(flat.dtype) / 2
     width = high - low + 2 * flatten
-    line = torch.linspace(0, 1, bins + 1, dtype=flat.dtype) * width + (low - flatten)
+    line = torch.linspace(0, 1, bins + 1, dtype=flat.dtype, device=flat.device) * width + (low - flatten)
     return torch.cat((line[:-1], (high + flatten).reshape(1)))  # exactly: the largest value must not fall out
 
 
 def _counts(samples: list[Tensor], edges: list[Tensor], weights: Any, density: bool) -> Tensor:
     """How many samples, or what weight, falls into each cell; the last edge belongs to the last bin."""
-    place = torch.zeros(samples[0].shape, dtype=torch.int64)
-    inside = torch.ones(samples[0].shape, dtype=torch.bool)
+    place = torch.zeros_like(samples[0], dtype=torch.int64)
+    inside = torch.ones_like(samples[0], dtype=torch.bool)
     for values, line in zip(samples, edges):
         line = floating(line)
         found = torch.searchsorted(line.contiguous(), values.to(line.dtype).contiguous(), side="right") - 1
         found = torch.where(values == line[-1], line.numel() - 2, found)
         inside = inside & (found >= 0) & (found < line.numel() - 1)
         place = place * (line.numel() - 1) + found.clamp(0, line.numel() - 2)
-    weight = torch.ones(place.shape) if weights is None else floating(to_array(weights)).reshape(-1)
+    ones = place.new_ones(place.shape, dtype=torch.float32)
+    weight = ones if weights is None else floating(to_array(weights)).reshape(-1)
     shape = [line.numel() - 1 for line in edges]
-    made = (
-        torch.zeros(math.prod(shape), dtype=weight.dtype).index_add(0, place, weight * inside).reshape(shape)
-    )
+    made = weight.new_zeros(math.prod(shape)).index_add(0, place, weight * inside).reshape(shape)
     if not density:
         return made
     for axis, line in enumerate(edges):

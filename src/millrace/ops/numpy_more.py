@@ -285,7 +285,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     factors = floating(to_array(p))
     if integer(m, "m") < 0:
         raise ArgumentValueError(f"Order of integral must be positive, but got {m}.")
-    constants = torch.zeros(m) if k is None else torch.atleast_1d(floating(to_array(k))).expand(m)
+    constants = factors.new_zeros(m) if k is None else torch.atleast_1d(floating(to_array(k))).expand(m)
     for time in range(m):
         powers = torch.arange(factors.numel(), 0, -1, device=factors.device).to(factors.dtype)
         factors = torch.cat((factors / powers, constants[time : time + 1].to(factors.dtype)))

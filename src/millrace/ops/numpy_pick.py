@@ -127,7 +127,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         each.to(torch.promote_types(to_array(a).dtype, to_array(v).dtype)) for each in map(to_array, (a, v))
     )
     order = None if sorter is None else to_array(sorter).to(torch.int64)
-    return torch.searchsorted(line.contiguous(), values.contiguous(), side=side, sorter=order).to(torch.int32)
+    values = values.to(line.device).contiguous()  # a number is made on the host
+    return torch.searchsorted(line.contiguous(), values, side=side, sorter=order).to(torch.int32)
 
 
 @op("numpy", dtype=OTHER, differentiable=False)
@@ -161,7 +162,7 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
 def _member(element: Any, others: Any, invert: bool) -> Tensor:
     left, right = to_array(element), to_array(others)
     kind = torch.promote_types(left.dtype, right.dtype)
-    return torch.isin(left.to(kind), right.to(kind), invert=invert)
+    return torch.isin(left.to(kind), right.to(left.device, kind), invert=invert)
 
 
 @op("numpy", dtype=OTHER, differentiable=False)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from millrace.core import dtype as mstype
 from millrace.core.errors import ArgumentTypeError
+from millrace.tensor.device import place
 from millrace.tensor.storage import FROM_TORCH, make, to_torch_dtype
 
 from .kinds import OTHER
@@ -58,7 +59,7 @@ def to_array(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
-        return make(value)
+        return place(make(value))
     if isinstance(value, (bool, int, float, complex)):
         made = torch.as_tensor(value)
     elif isinstance(value, (list, tuple)):
@@ -68,7 +69,7 @@ def to_array(value: Any) -> Tensor:
             for part in parts:
                 kind = torch.promote_types(kind, part.dtype)
             return torch.stack([part.to(kind) for part in parts])
-        made = make(value)
+        made = place(make(value))
     else:
         raise ArgumentTypeError(
             f"input data must be `int`, `float`, `bool`, `Tensor`, `list`, `tuple`, but got {type(value)}"

@@ -11,6 +11,7 @@ from millrace.core.errors import ArgumentValueError
 
 from .kinds import FLOATS, OTHER
 from .primitive import primitive
+from .sequences import mode_of
 from .table import op
 
 __all__ = ["LSTM", "DynamicGRUV2", "DynamicRNN", "dynamic_gru", "dynamic_lstm", "lstm"]
@@ -79,8 +80,7 @@ def lstm(
         _weights(w, sizes, has_bias),
         has_bias,
         num_layers,
-        dropout,
-        dropout > 0,
+        *mode_of(input, dropout, dropout > 0),
         bidirectional,
         False,
     )

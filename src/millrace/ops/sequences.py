@@ -13,7 +13,7 @@ from millrace.core.errors import ArgumentValueError
 from .kinds import FLOATS, OTHER, SAME
 from .table import op
 
-__all__ = ["gru_cell", "gru_layers", "lstm_cell", "lstm_layers", "rnn_cell", "rnn_layers"]
+__all__ = ["gru_cell", "gru_layers", "lstm_cell", "lstm_layers", "mode_of", "rnn_cell", "rnn_layers"]
 
 _CELLS: dict[str, Callable[..., Any]] = {
     "LSTM": lambda x, states, *w: torch.lstm_cell(x, states, *w),
@@ -41,6 +41,11 @@ def _checked(
             )
 
 
+def mode_of(x: Tensor, dropout: float, train: bool) -> tuple[float, bool]:
+    """Dropout and training mode. cuDNN computes gradients only in training mode: evaluation turns dropout off instead."""
+    return (dropout, True) if train else (0.0, x.is_cuda and torch.is_grad_enabled())
+
+
 @op(accepts=None, dtype=OTHER)
 def lstm_layers(
     x: Tensor,
@@ -59,7 +64,7 @@ def lstm_layers(
     _checked("LSTM", x, weights, [h, c], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
         return torch.lstm(
-            x, (h, c), weights, has_bias, num_layers, dropout, train, bidirectional, batch_first
+            x, (h, c), weights, has_bias, num_layers, *mode_of(x, dropout, train), bidirectional, batch_first
         )
     made = _with_lengths(
         "LSTM",
@@ -93,7 +98,8 @@ def gru_layers(
     """The outputs of GRU layers, and the last state."""
     _checked("GRU", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
-        return torch.gru(x, h, weights, has_bias, num_layers, dropout, train, bidirectional, batch_first)
+        mode = mode_of(x, dropout, train)
+        return torch.gru(x, h, weights, has_bias, num_layers, *mode, bidirectional, batch_first)
     made = _with_lengths(
         "GRU", x, [h], weights, seq_length, has_bias, num_layers, dropout, train, bidirectional, batch_first
     )
@@ -118,7 +124,8 @@ def rnn_layers(
     _checked("RNN", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
         run = torch.rnn_tanh if nonlinearity == "tanh" else torch.rnn_relu
-        return run(x, h, weights, has_bias, num_layers, dropout, train, bidirectional, batch_first)
+        mode = mode_of(x, dropout, train)
+        return run(x, h, weights, has_bias, num_layers, *mode, bidirectional, batch_first)
     made = _with_lengths(
         nonlinearity,
         x,

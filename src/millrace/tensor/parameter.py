@@ -240,7 +240,7 @@ class Parameter(Tensor):
 def _rebuild(cls: type[Parameter], array: Any, dtype: Any, state: dict[str, Any]) -> Parameter:
     made = Parameter.__new__(cls)
     made.__dict__.update(state)
-    made._torch = Tensor._wrap(array, dtype)._torch.clone()
+    made._torch = place(Tensor._wrap(array, dtype)._torch.clone())
     return made
 
 

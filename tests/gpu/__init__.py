@@ -1,0 +1,1 @@
+"""Correctness on a GPU, in one command: `make gpu`."""
