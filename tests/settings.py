@@ -24,9 +24,11 @@ from typing import NamedTuple
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
 FAKE_CORES = '''"""As many cores as MILLRACE_TEST_CORES says, in this process and its children."""
 import os
-_cores = int(os.environ["MILLRACE_TEST_CORES"])
-os.cpu_count = lambda: _cores
-os.sched_getaffinity = lambda pid: set(range(_cores))
+_cores = set(range(int(os.environ["MILLRACE_TEST_CORES"])))
+_allowed = [_cores]
+os.cpu_count = lambda: len(_cores)
+os.sched_getaffinity = lambda pid: set(_allowed[0])
+os.sched_setaffinity = lambda pid, mask: _allowed.__setitem__(0, set(mask) & _cores)
 '''
 
 
