@@ -117,7 +117,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
     values, places, heights = (floating(to_array(each)) for each in (x, xp, fp))
     if places.ndim != 1 or places.shape != heights.shape:
         raise ArgumentValueError(f"xp and fp must be vectors of one length: {places.shape}, {heights.shape}.")
-    after = torch.searchsorted(places.contiguous(), values.contiguous()).clamp(1, max(places.numel() - 1, 1))
+    values = values.to(places.device).contiguous()  # a number is made on the host
+    after = torch.searchsorted(places.contiguous(), values).clamp(1, max(places.numel() - 1, 1))
     after = after.clamp(max=places.numel() - 1)
     before = (after - 1).clamp(min=0)
     gap = places[after] - places[before]
