@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace.core.errors import FormatError
+from millrace.core.errors import DataError, FormatError
 from tests.parity.text.inputs import FILES
 
 INT, STRING = text.SPieceTokenizerOutType.INT, text.SPieceTokenizerOutType.STRING
@@ -32,7 +33,7 @@ def rows(data):
 # --- SentencePiece --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "size"), [("UNIGRAM", 22), ("BPE", 30), ("CHAR", 15), ("WORD", 8)])
+@pytest.mark.parametrize(("kind", "size"), [("UNIGRAM", 20), ("BPE", 30), ("CHAR", 15), ("WORD", 8)])
 def test_learn_save_load_and_cut(corpus, tmp_path, kind, size):
     vocab = text.SentencePieceVocab.from_file([corpus], size, 1.0, text.SentencePieceModel[kind], {})
     text.SentencePieceVocab.save_model(vocab, str(tmp_path), "mill.model")
@@ -85,6 +86,35 @@ def test_further_settings_of_the_trainer(corpus):
 def test_what_the_trainer_refuses(corpus, size, coverage, params, words):
     with pytest.raises(RuntimeError, match=words):
         text.SentencePieceVocab.from_file([corpus], size, coverage, text.SentencePieceModel.BPE, params)
+
+
+@pytest.mark.parametrize("model", ["UNIGRAM", "BPE", "WORD"])
+def test_error_names_the_largest_vocabulary_size_that_works(corpus, model):
+    """Releases of SentencePiece differ in the largest size for one text; the error reports the one that holds."""
+
+    def train(size):
+        return text.SentencePieceVocab.from_file([corpus], size, 1.0, text.SentencePieceModel[model], {})
+
+    with pytest.raises(DataError) as refused:
+        train(5000)
+    message = str(refused.value)
+    assert "trainer_interface" not in message
+    assert "got 5000. Reduce vocab_size" in message
+    largest = int(re.search(r"expected at most (\d+)", message)[1])
+    assert repr(train(largest)) == f"SentencePieceVocab({largest} pieces)"
+    with pytest.raises(DataError, match=rf"expected at most {largest} for this text, got {largest + 1}\."):
+        train(largest + 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "control symbol"), (1, "control symbol"), (2, "control symbol"), (9, "at least 17")],
+)
+def test_error_of_a_vocabulary_size_that_is_too_low(corpus, size, words):
+    with pytest.raises(
+        DataError, match=f"Vocabulary size too low: expected .*{words}.*, got {size}. Increase"
+    ):
+        text.SentencePieceVocab.from_file([corpus], size, 1.0, text.SentencePieceModel.BPE, {})
 
 
 def test_files_that_are_wrong(corpus, tmp_path):

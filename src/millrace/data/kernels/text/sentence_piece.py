@@ -7,6 +7,7 @@ import functools
 import hashlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Self
@@ -141,7 +142,7 @@ class SentencePieceVocab:
                 **source,
             )
         except (RuntimeError, OSError, ValueError, TypeError) as error:
-            raise DataError(f"SentencePieceVocab: {str(error).partition(': ')[2] or error}") from error
+            raise DataError(f"SentencePieceVocab: {_explain(str(error), size)}") from error
         return cls.of(out.getvalue())
 
     @classmethod
@@ -225,6 +226,42 @@ class SentencePieceVocab:
     def __repr__(self) -> str:
         pieces = self.processor.get_piece_size() if self._model else 0
         return f"{type(self).__name__}({pieces} pieces)"
+
+
+# What SentencePiece reports: status, source file and line, the condition that failed, and sometimes a sentence.
+_REPORT = re.compile(r"(?:\w+: )?\S+\.cc\(\d+\) \[(?P<condition>.*?)\] ?(?P<text>[^]]*)$", re.DOTALL)
+_TOO_HIGH = re.compile(r"Vocabulary size too high.*<= (\d+)", re.DOTALL)
+_TOO_LOW = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
+
+
+def _explain(message: str, size: int) -> str:
+    """Describe an error of the trainer, with the limit of ``vocab_size`` where the library reports one.
+
+    >>> _explain(
+    ...     "INTERNAL: a.cc(7) [(x) == (y)] Vocabulary size too high (9). Please set it to a value <= 8.", 9
+    ... )
+    'Vocabulary size too high: expected at most 8 for this text, got 9. Reduce vocab_size, or train on more text.'
+    """
+    report = _REPORT.match(message)
+    condition, text = (report["condition"], report["text"].strip()) if report else ("", message)
+    if limit := _TOO_HIGH.search(text):
+        return (
+            f"Vocabulary size too high: expected at most {limit[1]} for this text, got {size}. "
+            "Reduce vocab_size, or train on more text."
+        )
+    if limit := _TOO_LOW.search(text):
+        return (
+            f"Vocabulary size too low: expected at least {limit[1]} for the characters of this text, got {size}. "
+            "Increase vocab_size, or reduce character_coverage."
+        )
+    if size == 0 or "insert_id" in condition:
+        return (
+            f"Vocabulary size too low: expected room for every control symbol (unk, bos, eos), got {size}. "
+            "Increase vocab_size."
+        )
+    if not report:
+        text = message.partition(": ")[2] or message
+    return text or f"the trainer refused its settings: {condition}"
 
 
 class _Sentences:
