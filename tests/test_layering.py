@@ -184,6 +184,15 @@ UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "
 UNPICKLE = {"load", "loads", "Unpickler", "open"}
 MAY_UNPICKLE = ("data.engine.executors", "data.engine.transport")
 
+# Names of PyTorch that begin with an underscore may be used in one file, which has a fall-back for each.
+PRIVATE_TORCH = "tensor.private"
+# Private members of tensors, operators and modules of PyTorch: seen wherever they stand.
+PRIVATE_MEMBERS = {
+    "_version", "_is_view", "_base", "_values", "_nnz", "_coalesced_", "_schema", "_op", "_overloadname", "_opname",
+    "_backward_hooks", "_typed_storage", "_cdata", "_execution_engine", "_lazy_init", "_is_in_bad_fork",
+    "_should_skip_dynamo",
+}  # fmt: skip
+
 # Faces hold re-exports. These few make their names from a table that lives inside.
 FACES_WITH_CODE = ("dataset.config",)
 
@@ -393,6 +402,54 @@ def pickles(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.value.lineno}: allow_pickle; {where}"
 
 
+def private_torch(module: Module) -> Iterator[str]:
+    """Yield private names of PyTorch outside the file that has a fall-back for each."""
+    if module.name == PRIVATE_TORCH:
+        return
+    nodes = list(ast.walk(module.tree))
+    aliases = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            aliases |= {a.asname or "torch" for a in node.names if is_under(a.name, ("torch",))}
+        elif isinstance(node, ast.ImportFrom) and is_under(node.module or "", ("torch",)) and not node.level:
+            aliases |= {a.asname or a.name for a in node.names}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and id(node) in module.docstrings:
+            continue
+        for name in _torch_names(node, aliases):
+            if any(re.match(r"_[a-zA-Z]", part) for part in name.split(".")):
+                yield f"{module.name}:{node.lineno}: private name of PyTorch: {name}; it belongs in {PRIVATE_TORCH}"
+
+
+def _torch_names(node: ast.AST, aliases: set[str]) -> Iterator[str]:
+    """Yield what a node names of PyTorch: an import, an attribute, a name for getattr, an operator in a string."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and re.fullmatch(r"(aten::|torch\.)[\w.]+", node.value):
+            yield node.value.replace("::", ".")
+    elif isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if is_under(alias.name, ("torch",)))
+    elif isinstance(node, ast.ImportFrom):
+        if is_under(node.module or "", ("torch",)) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and aliases:
+        if _root(node) in aliases:
+            yield ast.unparse(node)
+        elif node.attr in PRIVATE_MEMBERS:
+            yield node.attr
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("attr"):
+        yield from (f"torch.{name}" for name in _names_given(node) if _root(node.args[0]) in aliases)
+
+
+def _names_given(call: ast.Call) -> list[object]:
+    return [argument.value for argument in call.args[1:2] if isinstance(argument, ast.Constant)]
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def faces(module: Module) -> Iterator[str]:
     """Yield classes and functions that are written in a face instead of re-exported."""
     if module.room not in FACES or module.name in FACES_WITH_CODE:
@@ -408,7 +465,7 @@ def length(module: Module) -> Iterator[str]:
         yield f"{module.name}: {module.lines} lines, over {MAX_LINES}; is it one idea?"
 
 
-RULES = (own_rooms, computed, hidden, libraries, random_state, pickles, faces, length)
+RULES = (own_rooms, computed, hidden, libraries, random_state, pickles, private_torch, faces, length)
 
 
 def modules() -> Iterator[Module]:
@@ -538,6 +595,17 @@ SAMPLES = [
     ("data.formats.cifar", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
     ("data.formats.cifar", "import pickle\npickle.dumps(1)", None),
     ("data.engine.executors.processes", "import cloudpickle\ncloudpickle.loads(b'')", None),
+    ("nn.cell", "import torch\ntorch._C._nn.gelu", "private name of PyTorch: torch._C._nn"),
+    ("nn.cell", "import torch as t\nt._foreach_add([], 1)", "private name of PyTorch: t._foreach_add"),
+    ("nn.cell", "import torch.nn.functional as F\nF._pad", "private name of PyTorch"),
+    ("nn.cell", "from torch.utils._pytree import tree_map", "private name of PyTorch"),
+    ("nn.cell", "from torch import _VF", "private name of PyTorch: torch._VF"),
+    ("nn.cell", "import torch\ngetattr(torch.cuda, '_lazy_init')()", "private name of PyTorch"),
+    ("nn.cell", "import torch\ndef f(x): return x.data._version", "private name of PyTorch"),
+    ("graph.passes", "NAMES = {'aten::_unsafe_view'}", "private name of PyTorch: aten._unsafe_view"),
+    ("tensor.private", "import torch\ntorch._C._nn.gelu", None),
+    ("nn.cell", "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nself._base", "private name"),
+    ("nn.cell", "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nx._torch", None),
     ("dataset", "def helper():\n    pass", "re-exports"),
     ("dataset", "from millrace.data.fluent.dataset import Dataset\n__all__ = ['Dataset']", None),
     ("core.args", "x = 1\n" * (MAX_LINES + 1), "lines"),

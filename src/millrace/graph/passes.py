@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from millrace.tensor.private import PRIVATE_OPERATORS, describe_operator
+
 from .recording import Recorded, Slot
 
 __all__ = ["PASSES", "Calls", "renamed_call", "slots_in"]
@@ -15,10 +17,10 @@ __all__ = ["PASSES", "Calls", "renamed_call", "slots_in"]
 _VIEWS = frozenset(
     f"aten::{name}"
     for name in (
-        "t", "transpose", "permute", "view", "_unsafe_view", "expand", "unsqueeze", "squeeze", "select", "slice",
+        "t", "transpose", "permute", "view", "expand", "unsqueeze", "squeeze", "select", "slice",
         "as_strided", "alias", "detach", "diagonal", "unfold", "reshape",
     )
-)  # fmt: skip
+) | PRIVATE_OPERATORS["views"]  # fmt: skip
 
 Outside = list[torch.Tensor]
 Calls = tuple[Recorded, ...]
@@ -61,11 +63,11 @@ def fold_views(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, 
         call = renamed_call(call, names)
         slots = list(slots_in((call.args, call.kwargs)))
         fixed = all(slot.kind == "out" for slot in slots)
-        if call.func._schema.name in _VIEWS and call.form == "one" and slots and fixed:
+        if describe_operator(call.func).name in _VIEWS and call.form == "one" and slots and fixed:
             args, kwargs = _filled(call.args, outside), _filled(call.kwargs, outside)
             with torch.no_grad():
                 made = call.func(*args, **kwargs)
-            # `_unsafe_view` and `reshape` may copy: then it is no view of what others write to
+            # `reshape` and the private form of `view` may copy: then it is no view of what others write to
             if made.untyped_storage().data_ptr() == outside[slots[0].number].untyped_storage().data_ptr():
                 result = call.results[0]
                 assert result is not None
@@ -93,7 +95,7 @@ def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[
     left: list[Recorded] = []
     for call in calls:
         call = renamed_call(call, names)
-        if call.func._schema.name == "aten::t" and call.form == "one":
+        if describe_operator(call.func).name == "aten::t" and call.form == "one":
             given, result = call.args[0], call.results[0]
             assert result is not None
             if given in turned:
@@ -109,12 +111,12 @@ def drop_unused(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls,
     needed = set(kept)
     left: list[Recorded] = []
     for call in reversed(calls):
-        schema = call.func._schema
+        operator = describe_operator(call.func)
         effect = (
-            schema.is_mutable
+            operator.is_mutable
             or torch.Tag.nondeterministic_seeded in call.func.tags
             or call.form == "none"
-            or schema.name.startswith("millrace::")  # the other processes wait for it
+            or operator.name.startswith("millrace::")  # the other processes wait for it
         )
         if effect or any(slot in needed for slot in call.results):
             needed.update(slots_in((call.args, call.kwargs)))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from millrace.tensor.failures import explain
-from millrace.tensor.private import below_autograd
+from millrace.tensor.private import below_autograd, describe_operator
 
 from .passes import PASSES, slots_in
 from .quick import quickest
@@ -52,7 +52,7 @@ class Program:
             call = self.call_of(error)
             if call is None:
                 raise
-            better = explain(call.func._schema.name.partition("::")[2], error)
+            better = explain(describe_operator(call.func).name.partition("::")[2], error)
             better.add_note(f"  in a recorded step, at {call.where or 'a line unknown'}")
             if better is error:
                 raise
@@ -118,8 +118,8 @@ def _name(slot: Slot) -> str:
 
 
 def _assigned(call: Recorded) -> str:
-    schema = call.func._schema
-    if call.form == "none" or (call.form == "one" and schema.is_mutable and _writes_itself(call)):
+    mutable = describe_operator(call.func).is_mutable
+    if call.form == "none" or (call.form == "one" and mutable and _writes_itself(call)):
         return ""
     names = ["_" if slot is None else _name(slot) for slot in call.results]
     if call.form == "one":

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.tensor.private import functions, methods, nn_functions
+from millrace.tensor.private import (
+    PRIVATE_OPERATORS,
+    describe_operator,
+    functions,
+    kernel_of,
+    methods,
+    nn_functions,
+)
 
 from .recording import Recorded, Slot
 
@@ -26,13 +33,9 @@ AS_FUNCTIONS = frozenset(
         "matmul", "maximum", "mean", "minimum", "mkldnn_rnn_layer", "mm", "mul", "native_batch_norm",
         "native_layer_norm", "ne", "neg", "ones_like", "permute", "pow", "reciprocal", "relu", "rsqrt", "rsub",
         "scatter_add", "select", "sigmoid", "sign", "sin", "sqrt", "squeeze", "stack", "sub", "sum", "t",
-        "tanh", "transpose", "tril", "triu", "unsqueeze", "where", "zeros_like", "_adaptive_avg_pool2d",
-        "_log_softmax", "_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax",
-        "_softmax_backward_data", "_foreach_add", "_foreach_add_", "_foreach_addcdiv_", "_foreach_addcmul_",
-        "_foreach_div", "_foreach_div_", "_foreach_lerp_", "_foreach_mul", "_foreach_mul_", "_foreach_sqrt",
-        "_foreach_sub", "_foreach_sub_",
+        "tanh", "transpose", "tril", "triu", "unsqueeze", "where", "zeros_like",
     )
-)  # fmt: skip
+) | PRIVATE_OPERATORS["functions"]  # fmt: skip
 # torch.nn.functional.NAME, likewise.
 AS_NN = frozenset(
     ["avg_pool2d", "gelu", "hardswish", "leaky_relu", "max_pool2d_with_indices", "mse_loss", "silu"]
@@ -47,7 +50,7 @@ _BY_OVERLOAD = frozenset({"random_", "index_put_", "normal_", "uniform_", "berno
 
 def quickest(call: Recorded) -> tuple[Callable[..., Any], bool]:
     """What to call, and whether its list of sizes goes as arguments one by one."""
-    operator = call.func._schema.name
+    operator = describe_operator(call.func).name
     space, _, name = operator.partition("::")
     found = None
     if space == "aten":
@@ -61,7 +64,7 @@ def quickest(call: Recorded) -> tuple[Callable[..., Any], bool]:
                 if isinstance(call.args[1], list):
                     return found, bool(call.args[1])
                 found = None  # another type for the same bits: `view.dtype`
-    return (found or getattr(call.func, "_op", call.func)), False
+    return (found or kernel_of(call.func)), False
 
 
 def _in_place(call: Recorded, name: str) -> bool:

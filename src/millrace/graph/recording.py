@@ -15,16 +15,16 @@ import torch
 
 from millrace.tensor import storage
 from millrace.tensor.places import user_line
-from millrace.tensor.private import DispatchMode
+from millrace.tensor.private import PRIVATE_OPERATORS, DispatchMode, describe_operator
 
 __all__ = ["Leaving", "Recorded", "Recorder", "Slot"]
 
 # Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
-_LEAVES = frozenset({"aten::_local_scalar_dense", "aten::is_nonzero", "aten::item", "aten::equal"})
+_LEAVES = frozenset({"aten::is_nonzero", "aten::item", "aten::equal"}) | PRIVATE_OPERATORS["values"]
 # Results whose shape depends on values: what Python does with such a shape is not in the recording.
-_SHAPED_BY_VALUES = frozenset(
-    {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"}
-)
+_SHAPED_BY_VALUES = PRIVATE_OPERATORS["shapes"] | {
+    "aten::nonzero", "aten::masked_select", "aten::unique_dim", "aten::unique_consecutive",
+}  # fmt: skip
 # Operators with a number, of which PyTorch makes a tensor in every call: that takes longer than the rest of it.
 _WITH_NUMBERS = {
     f"aten::{name}": getattr(torch.ops.aten, name).Tensor
@@ -134,7 +134,7 @@ class Recorder(DispatchMode):
         return made
 
     def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
-        name = func._schema.name
+        name = describe_operator(func).name
         if name in _LEAVES:
             self.left("the value of a tensor")
             return
@@ -170,7 +170,7 @@ class Recorder(DispatchMode):
         key = (left.dtype, repr(float(right)))
         if key not in self._numbers:
             self._numbers[key] = torch.tensor(right, dtype=left.dtype)
-        return _WITH_NUMBERS[func._schema.name], (left, self._numbers[key])
+        return _WITH_NUMBERS[describe_operator(func).name], (left, self._numbers[key])
 
     def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
         if made is None:

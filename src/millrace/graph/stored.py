@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from millrace.core.errors import FormatError, OperationError
-from millrace.tensor.private import below_autograd
+from millrace.tensor.private import below_autograd, describe_operator
 
 from .recording import Recorder, Slot
 
@@ -180,10 +180,11 @@ def _common(rows: list[int], found: list[Any], place: tuple[Any, ...]) -> Any:
 
 
 def _name(func: Any) -> str:
-    namespace, _, name = func._schema.name.partition("::")
+    operator = describe_operator(func)
+    namespace, _, name = operator.name.partition("::")
     if namespace != "aten":
         raise OperationError(f"the net cannot be exported: {func} is no operator of PyTorch's own")
-    overload = func._schema.overload_name
+    overload = operator.overload
     return f"{namespace}::{name}.{overload}" if overload else f"{namespace}::{name}"
 
 

@@ -16,6 +16,7 @@ import torch.distributed as dist
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, OperationError
 from millrace.tensor.groups import Group, members_only, world
+from millrace.tensor.private import is_view
 
 __all__ = ["BEGIN", "REDUCTIONS", "Pending", "finish", "start"]
 
@@ -222,7 +223,7 @@ def _reduce_scatter(x: torch.Tensor, sizes: Sequence[int], op: str, group: str) 
     else:
         work = dist.all_reduce(data, how, among.handle, async_op=True)
         mine = data.split(counts)[among.rank]
-    if not _plain(x, op) or not mine._is_view():
+    if not _plain(x, op) or not is_view(mine):
         return _summed("ReduceScatter", x, mine, op, among, work)
     made = torch.empty_like(mine)  # a part of the sum would keep all of it alive
 

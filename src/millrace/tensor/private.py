@@ -1,27 +1,82 @@
-"""The only door to PyTorch's private names, with a fall-back for each."""
+"""The only file that uses PyTorch's private names, with a fall-back for each.
+
+``LOWEST`` lists them with the lowest release that has them, of those that were tried. A release without one of them
+takes the fall-back: slower, or without the feature that needs it, never a different result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from millrace.core.errors import OperationError
 
 __all__ = [
+    "LOWEST",
+    "PRIVATE_OPERATORS",
     "DispatchMode",
+    "Operator",
     "bad_fork",
     "below_autograd",
     "ctc_forward",
+    "describe_operator",
     "foreach",
     "functions",
+    "is_view",
+    "kernel_of",
     "methods",
     "nn_functions",
     "out_of_memory",
+    "release",
     "run_backward",
     "standard_gamma",
     "stop_cuda",
+    "tensor_version",
 ]
+
+# The first two numbers of the release in use.
+release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+# Private name -> the lowest release that has it. tests/tensor/test_private.py compares the table with this file and
+# with the release in use, and calls every fall-back.
+LOWEST = {
+    "torch._C._VariableFunctions": "2.6",
+    "torch._C._nn": "2.6",
+    "torch._C.TensorBase": "2.6",
+    "torch._C._AutoDispatchBelowAutograd": "2.6",
+    "torch.OutOfMemoryError": "2.6",
+    "torch.ops.aten._ctc_loss.Tensor": "2.6",
+    "torch._standard_gamma": "2.6",
+    "torch.utils._python_dispatch.TorchDispatchMode": "2.6",
+    "torch.autograd.Variable._execution_engine.run_backward": "2.6",
+    "torch._foreach_add": "2.6",
+    "torch.cuda._is_in_bad_fork": "2.6",
+    "torch.cuda._lazy_init": "2.6",
+    "torch.Tensor._version": "2.6",
+    "torch.Tensor._is_view": "2.6",
+    "torch.ops.aten.add.Tensor._schema": "2.6",
+    "torch.ops.aten.add.Tensor._op": "2.6",
+}
+# Private operators that graph capture treats in a special way. A release without one of them does not capture it.
+PRIVATE_OPERATORS = {
+    # a replay calls these as functions
+    "functions": frozenset(
+        (
+            "_adaptive_avg_pool2d", "_log_softmax", "_log_softmax_backward_data", "_native_batch_norm_legit",
+            "_softmax", "_softmax_backward_data", "_foreach_add", "_foreach_add_", "_foreach_addcdiv_",
+            "_foreach_addcmul_", "_foreach_div", "_foreach_div_", "_foreach_lerp_", "_foreach_mul",
+            "_foreach_mul_", "_foreach_sqrt", "_foreach_sub", "_foreach_sub_",
+        )
+    ),
+    # reads the value of a tensor
+    "values": frozenset({"aten::_local_scalar_dense"}),
+    # the shape of the result depends on values
+    "shapes": frozenset({"aten::_unique2"}),
+    # may return a view
+    "views": frozenset({"aten::_unsafe_view"}),
+}  # fmt: skip
 
 # The functions behind torch.add and its like, without a Python frame between.
 functions: Any = getattr(torch._C, "_VariableFunctions", torch)
@@ -29,8 +84,10 @@ functions: Any = getattr(torch._C, "_VariableFunctions", torch)
 # Those behind torch.nn.functional; None where there are none.
 nn_functions: Any = getattr(torch._C, "_nn", None)
 
-# What the allocator raises; a RuntimeError in every release.
-out_of_memory: type[BaseException] = getattr(torch, "OutOfMemoryError", MemoryError)
+# What the allocator raises; a RuntimeError in every release. Before 2.5 it had its name in torch.cuda only.
+out_of_memory: type[BaseException] = getattr(
+    torch, "OutOfMemoryError", getattr(torch.cuda, "OutOfMemoryError", MemoryError)
+)
 
 # The methods of tensors as the C code has them.
 methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
@@ -59,12 +116,103 @@ def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> to
     return made
 
 
-class DispatchMode(TorchDispatchMode):
+class _NoDispatchMode:
+    """What a release without TorchDispatchMode has: an error where a mode would begin."""
+
+    def __enter__(self) -> Any:
+        raise OperationError(
+            f"{type(self).__name__}: expected a PyTorch with TorchDispatchMode, got {torch.__version__}. Install a "
+            "release of the tested range (see millrace version)."
+        )
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+def _dispatch_mode() -> Any:
+    try:
+        from torch.utils._python_dispatch import TorchDispatchMode
+    except ImportError:
+        return _NoDispatchMode
+    return TorchDispatchMode
+
+
+_Mode: Any = _dispatch_mode()
+
+
+class DispatchMode(_Mode):  # type: ignore[misc]
     """Sees every operation inside of it."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # else the first use imports torch._dynamo, which takes a second
+
+
+class Operator(NamedTuple):
+    """What graph capture and checkpoints need to know of an operator."""
+
+    name: str  # "aten::add"
+    overload: str  # "Tensor", "" for the default one
+    is_mutable: bool
+    # of each argument: its name, and whether the operator writes to it
+    arguments: tuple[tuple[str, bool], ...] | None
+
+
+_described: dict[Any, Operator] = {}
+
+
+def describe_operator(func: Any) -> Operator:
+    """Name, overload and arguments of an operator.
+
+    Without its schema, the name tells what it writes to: ``add_`` to its first argument, ``add.out`` to any.
+
+    >>> describe_operator(torch.ops.aten.add_.Tensor)[:3]
+    ('aten::add_', 'Tensor', True)
+    """
+    known = _described.get(func)
+    if known is None:
+        schema = getattr(func, "_schema", None)
+        known = _described[func] = _by_name(func) if schema is None else _by_schema(schema)
+    return known
+
+
+def _by_schema(schema: Any) -> Operator:
+    arguments = tuple(
+        (each.name, each.alias_info is not None and bool(each.alias_info.is_write))
+        for each in schema.arguments
+    )
+    return Operator(schema.name, schema.overload_name, bool(schema.is_mutable), arguments)
+
+
+def _by_name(func: Any) -> Operator:
+    name, _, overload = str(func.name()).partition(".")
+    return Operator(name, overload, name.endswith("_") or "out" in overload, None)
+
+
+def kernel_of(func: Any) -> Any:
+    """What an overload calls, without the frame of Python around it."""
+    return getattr(func, "_op", func)
+
+
+_versions = 0
+
+
+def tensor_version(tensor: torch.Tensor) -> int:
+    """A number that changes when a tensor is written to; where PyTorch counts no writes, one that always changes."""
+    global _versions
+    version: int | None = getattr(tensor, "_version", None)
+    if version is None:
+        _versions -= 1
+        version = _versions
+    return version
+
+
+def is_view(tensor: torch.Tensor) -> bool:
+    """Whether a tensor shares the storage of a larger one."""
+    known: Callable[[], bool] | None = getattr(tensor, "_is_view", None)
+    if known is None:
+        return tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size()
+    return known()
 
 
 def _public_grad(
@@ -124,5 +272,6 @@ def bad_fork() -> bool:
 
 
 def stop_cuda(refuse: Callable[[], None]) -> None:
-    """Have the first use of the GPU call this instead of the driver."""
-    torch.cuda._lazy_init = refuse
+    """Have the first use of the GPU call this instead of the driver; where PyTorch has no such call, nothing does."""
+    if hasattr(torch.cuda, "_lazy_init"):
+        torch.cuda._lazy_init = refuse

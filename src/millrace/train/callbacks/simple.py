@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace.core.errors import ArgumentTypeError
 from millrace.core.tensor import Tensor
+from millrace.tensor.private import tensor_version
 
 from .base import Callback, RunContext
 from .reading import rate_of, set_rate
@@ -41,12 +42,12 @@ class LearningRateScheduler(Callback):
         new = self.learning_rate_function(old, params.cur_step_num)
         if not math.isclose(old, new, rel_tol=1e-10):
             set_rate(rate, new)
-            self._known = (rate, rate._torch._version, float(str(np.float32(new))))
+            self._known = (rate, tensor_version(rate._torch), float(str(np.float32(new))))
 
     def _read(self, rate: Any) -> float:
         known = self._known
-        if known is None or known[0] is not rate or known[1] != rate._torch._version:
-            known = self._known = (rate, rate._torch._version, float(str(rate.asnumpy())))
+        if known is None or known[0] is not rate or known[1] != tensor_version(rate._torch):
+            known = self._known = (rate, tensor_version(rate._torch), float(str(rate.asnumpy())))
         return known[2]
 
 

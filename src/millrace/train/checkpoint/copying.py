@@ -19,7 +19,7 @@ import torch
 
 from millrace.core.cores import available_cores
 from millrace.tensor import storage
-from millrace.tensor.private import DispatchMode
+from millrace.tensor.private import DispatchMode, describe_operator
 
 from .entries import Entry, raw
 
@@ -107,14 +107,16 @@ class _Guard(DispatchMode):
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
     """The tensors that an operation writes to; of operations that are not PyTorch's own, all that it is given."""
-    schema = func._schema
-    known = schema.name.startswith("aten::")
-    if known and not schema.is_mutable:
+    operator = describe_operator(func)
+    known = operator.name.startswith("aten::")
+    if known and not operator.is_mutable:
         return
-    for place, argument in enumerate(schema.arguments):
-        if known and (argument.alias_info is None or not argument.alias_info.is_write):
-            continue
-        value = args[place] if place < len(args) else kwargs.get(argument.name)
+    if operator.arguments is None or not known:
+        values = [*args, *kwargs.values()]
+    else:
+        written = [(place, name) for place, (name, writes) in enumerate(operator.arguments) if writes]
+        values = [args[place] if place < len(args) else kwargs.get(name) for place, name in written]
+    for value in values:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, torch.Tensor):
                 yield each
