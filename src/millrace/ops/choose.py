@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace.core.errors import ArgumentValueError
+from millrace.tensor.private import release
 
 from .kinds import OTHER, PROMOTE, SAME
 from .operands import both
@@ -42,6 +43,15 @@ def _limit(value: Any, input: Tensor) -> Tensor:
     return torch.as_tensor(value, device=input.device).to(input.dtype)
 
 
+def _clamp(input: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+    """torch.clamp with the gradient of PyTorch before 2.14: later releases give the limit a part of it at a limit."""
+    if low is not None:
+        input = torch.where((input < low) | low.isnan(), low, input)
+    if high is not None:
+        input = torch.where((input > high) | high.isnan(), high, input)
+    return input
+
+
 @op("ops", "mint", "Tensor", "ops:clip", "Tensor:clip", dtype=SAME)
 def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """Each element, held between `min` and `max`; either may be left out.
@@ -50,7 +60,7 @@ def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float 
     if input.dtype is torch.bool or (min is None and max is None):
         return _limits(input, min, max, "Clamp")
     low, high = (None if limit is None else _limit(limit, input) for limit in (min, max))
-    return torch.clamp(input, low, high)
+    return torch.clamp(input, low, high) if release < (2, 14) else _clamp(input, low, high)
 
 
 @op("ops", dtype=SAME)

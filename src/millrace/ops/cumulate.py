@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace.core.errors import ArgumentTypeError, OperationError
+from millrace.tensor.private import release
 
 from .kinds import OTHER, SAME
 from .places import axis_within
@@ -35,6 +36,7 @@ __all__ = [
     "diff_method",
     "diff_mint",
     "logcumsumexp",
+    "running_product",
     "trapz",
 ]
 
@@ -60,8 +62,63 @@ def _sum(x: Tensor, axis: int) -> Tensor:
     return torch.cumsum(x, axis, dtype=x.dtype)
 
 
-def _prod(x: Tensor, axis: int) -> Tensor:
-    return torch.cumprod(x, axis, dtype=x.dtype)
+class _CumProd(torch.autograd.Function):
+    """Cumulative product for PyTorch before 2.13.
+
+    Those releases compute its gradient with other operations, and other last bits, while a step is captured.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, axis: int) -> Tensor:
+        return torch.cumprod(x, axis, dtype=x.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, ctx.axis = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx: Any, *given: Tensor) -> Any:
+        x, product = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody differentiates this gradient
+            return _product_gradient_of_all(given[0], x, ctx.axis), None
+        return _product_gradient(given[0], x, product, ctx.axis), None
+
+
+def _product_gradient(slope: Tensor, x: Tensor, product: Tensor, axis: int) -> Tensor:
+    """Gradient of a cumulative product.
+
+    Before the first zero: the sum of the products from here on, divided by the element. At the first zero: the sum of
+    the products without it. After it: 0, since every product has that zero as a factor.
+    """
+    zero = x == 0
+    zeros = torch.cumsum(zero, axis)
+    before = zeros == 0
+    first = zero & (zeros == 1)
+    weighted = torch.where(before, slope * product.conj(), 0)
+    later = weighted.flip(axis).cumsum(axis).flip(axis)
+    without = torch.cumprod(torch.where(first, 1, x), axis, dtype=x.dtype)
+    at_zero = torch.where(before, 0, slope * without.conj()).sum(axis, keepdim=True)
+    return torch.where(before, later / torch.where(before, x, 1).conj(), torch.where(first, at_zero, 0))
+
+
+def _product_gradient_of_all(slope: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The same by definition, from n x n products: right at zeros in its own gradients, too."""
+    rows, slopes = x.movedim(axis, -1), slope.movedim(axis, -1)
+    itself = torch.eye(rows.shape[-1], dtype=torch.bool, device=x.device)
+    without = torch.cumprod(torch.where(itself, 1, rows.unsqueeze(-2)), -1, dtype=x.dtype)
+    gradient = (slopes.unsqueeze(-2) * without.conj() * torch.triu(torch.ones_like(itself))).sum(-1)
+    return gradient.movedim(-1, axis)
+
+
+def running_product(x: Tensor, axis: int) -> Tensor:
+    """The product of each element along an axis with all before it."""
+    has_gradient = x.dtype.is_floating_point or x.dtype.is_complex
+    if release >= (2, 13) or not x.ndim or not has_gradient:
+        return torch.cumprod(x, axis, dtype=x.dtype)
+    return _CumProd.apply(x, axis)
 
 
 @op("ops", dtype=SAME)
@@ -97,13 +154,15 @@ CumSum = primitive("CumSum", cum_sum, init=("exclusive", "reverse"))
 @op("ops", "mint", "Tensor", dtype=SAME)
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The product of each element along an axis with all before it."""
-    return _prod(input if dtype is None else input.to(dtype), axis_within("CumProd", dim, input.ndim))
+    return running_product(
+        input if dtype is None else input.to(dtype), axis_within("CumProd", dim, input.ndim)
+    )
 
 
 @op(dtype=SAME)
 def cum_prod(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """Running products along an axis; without the element itself, or from the end, if asked."""
-    return _run(_prod, "CumProd", x, axis, exclusive, reverse, 1)
+    return _run(running_product, "CumProd", x, axis, exclusive, reverse, 1)
 
 
 CumProd = primitive("CumProd", cum_prod, init=("exclusive", "reverse"))

@@ -12,6 +12,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, Operatio
 
 from .kinds import SAME
 from .operands import integer, sizes, spread
+from .places import axis_within
 from .primitive import primitive
 from .table import op
 
@@ -233,6 +234,8 @@ def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
     plane = sizes(dims)
     if len(plane) == 2 and plane[0] == plane[1]:
         raise OperationError(f"For 'rot90', rotation dims must be different, but got {plane}.")
+    for axis in plane:
+        axis_within("rot90", axis, input.ndim)
     return torch.rot90(input, integer(k, "k"), plane)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from millrace.tensor.private import release
+
 from .kinds import BOOL, FLOAT, FLOATS, INTEGERS, INTEGERS_BOOL, OTHER, PROMOTE, SAME
 from .operands import both
 from .primitive import primitive
@@ -216,13 +218,18 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
 @op("ops", "Tensor", dtype=PROMOTE)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two; nan is passed over."""
-    return torch.fmax(input, other)
+    if release < (2, 14):
+        return torch.fmax(input, other)
+    # later releases split the gradient of equal elements
+    return torch.where((input >= other) | other.isnan(), input, other)
 
 
 @op("ops", "Tensor", dtype=PROMOTE)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two; nan is passed over."""
-    return torch.fmin(input, other)
+    if release < (2, 14):
+        return torch.fmin(input, other)
+    return torch.where((input <= other) | other.isnan(), input, other)
 
 
 @op("ops", "mint", "Tensor", accepts=INTEGERS, dtype=PROMOTE, differentiable=False)

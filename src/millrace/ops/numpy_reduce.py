@@ -9,6 +9,7 @@ from torch import Tensor
 
 from millrace.core.errors import ArgumentValueError
 
+from .cumulate import running_product
 from .kinds import OTHER
 from .numpy_values import cast_to, floating, kind_of, to_array, two
 from .operands import axes, both, integer, within
@@ -191,7 +192,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """The products of all elements up to each along an axis, or of all."""
     made = to_array(a)
     kind = kind_of(dtype) or (torch.int32 if made.dtype in _SMALL else made.dtype)
-    return _along(made.to(kind), axis, None, torch.cumprod).to(kind)
+    return _along(made.to(kind), axis, None, running_product).to(kind)
 
 
 _SMALL = (torch.bool, torch.int8, torch.int16)

@@ -109,9 +109,9 @@ class COOTensor(_Sparse):
         return COOTensor(self.indices, values, self.shape)
 
     def _sparse(self) -> torch.Tensor:
-        return torch.sparse_coo_tensor(
-            self.indices._torch.t().long(), self.values._torch, self.shape, check_invariants=True
-        )
+        # the argument check_invariants alone leaves PyTorch 2.11 with a warning that nothing was chosen
+        with torch.sparse.check_sparse_tensor_invariants():
+            return torch.sparse_coo_tensor(self.indices._torch.t().long(), self.values._torch, self.shape)
 
     def to_tuple(self) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         """Indices, values and shape."""

@@ -209,7 +209,9 @@ def cov(
 def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> Any:
     """The smallest and the largest elements along an axis, or of all."""
     if axis is None or not input.ndim:
-        return torch.aminmax(input, dim=axis, keepdim=keepdims)
+        # torch.aminmax of all elements has no derivative before PyTorch 2.12
+        dims = () if axis is None else axis
+        return torch.amin(input, dims, keepdims), torch.amax(input, dims, keepdims)
     # one of several equal elements has the whole gradient, as in MindSpore
     return torch.min(input, axis, keepdims).values, torch.max(input, axis, keepdims).values
 

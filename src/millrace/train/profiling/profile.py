@@ -92,7 +92,7 @@ class profile:
 
     def _open(self) -> None:
         if self._window is None and self._action() in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            self._window = torch.profiler.profile(activities=self._kinds, **self._asks)
+            self._window = torch.profiler.profile(activities=self._kinds, acc_events=True, **self._asks)
             self._window.start()
 
     def _close(self) -> None:
