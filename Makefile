@@ -10,12 +10,15 @@
 #   make gpu          correctness on a CUDA device, with a report; without one it runs no test
 #   make settings     the tests in hostile settings: random order, busy machine, no network, 1 and 16 cores ...
 #   make floors       test at the oldest releases that pyproject.toml allows
+#   make newest       test at the newest releases that pyproject.toml allows, in .venv-newest
+#   make lock         write requirements/ from .venv-newest: what the other commands install
 #   make smoke        build wheel and sdist, install each in a bare environment, run a pipeline and a typed program
 #   make clean        remove everything these commands made
 #
 # One test:        make test ARGS="tests/test_layering.py -k random"
 # A part:          make bench ARGS="--only serving"; the other tables stay. In a hurry: ARGS="--repeat 1 --minutes 30"
 # Another Python:  PYTHON=/usr/bin/python3.12 make test
+# Without lock:    LOCK=no make test installs the newest releases that pyproject.toml allows
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
@@ -26,20 +29,23 @@ JOBS   ?= 2
 PIPELINES ?= 100
 
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 STAMPS := $(VENV)/.stamps
 
-# The release that the benchmarks and the recorded results were made with. PyTorch's stands in pyproject.toml.
+# The release that the benchmarks and the recorded results were made with.
 MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors smoke gpu settings
+.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-# --- set-up: each stamp is made once and again when pyproject.toml changes ------------------------------------
+# --- set-up: each stamp is made once and again when pyproject.toml or the lock changes -------------------------
+
+# Exact versions with hashes; open ranges, with a message, where the lock does not cover this Python or machine.
+INSTALL := $(BIN)/python requirements/install.py
+LOCKED  := pyproject.toml $(wildcard requirements/*)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "No python3 found; set PYTHON to a Python >= 3.11." >&2; exit 1; }
@@ -48,20 +54,20 @@ $(BIN)/python:
 	@echo "setting up $(VENV) (once) ..."
 	@"$(PYTHON)" -m venv $(VENV)
 
-$(STAMPS)/run: pyproject.toml | $(BIN)/python
-	@$(PIP) install -e .
+$(STAMPS)/run: $(LOCKED) | $(BIN)/python
+	@$(INSTALL) core
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/serve: pyproject.toml | $(BIN)/python
-	@test -e $(STAMPS)/dev || $(PIP) install -e '.[serve]'
+$(STAMPS)/serve: $(LOCKED) | $(BIN)/python
+	@test -e $(STAMPS)/dev || $(INSTALL) serve
 	@mkdir -p $(@D) && touch $@ $(STAMPS)/run
 
-$(STAMPS)/dev: pyproject.toml | $(BIN)/python
-	@$(PIP) install -e '.[dev]'
+$(STAMPS)/dev: $(LOCKED) | $(BIN)/python
+	@$(INSTALL) dev
 	@mkdir -p $(@D) && touch $@ $(STAMPS)/run
 
-$(STAMPS)/docs: pyproject.toml $(STAMPS)/dev
-	@$(PIP) install -e '.[docs]'
+$(STAMPS)/docs: $(LOCKED) $(STAMPS)/dev
+	@$(INSTALL) docs
 	@mkdir -p $(@D) && touch $@
 
 # --- commands -------------------------------------------------------------------------------------------------
@@ -158,12 +164,12 @@ interop: $(STAMPS)/dev peer-mindspore
 bench: $(STAMPS)/dev peers
 	@$(BIN)/python benchmarks/run.py --peers $(PEERS) $(ARGS)
 
-# The oldest releases of what pyproject.toml allows, in an environment of their own. `train` pins its PyTorch, so that the
-# oldest that takes batches (extra `torch`) is not among them.
+# The oldest releases of what pyproject.toml allows, in a separate environment. PyTorch is the oldest of `train`; the oldest
+# that takes batches (extra `torch`) is not tested.
 FLOORS ?= .venv-floors
 FLOOR_EXTRAS := parquet,crypto,audio,text,video,s3,jax,ray,onnx,serve,mnn
 FLOOR_TESTS  := tests/core tests/data/fluent tests/data/kernels tests/data/formats tests/data/sources \
-	tests/data/engine/executors tests/serve tests/train/test_export.py tests/train/checkpoint
+	tests/data/engine/executors tests/serve tests/tensor tests/ops tests/nn tests/grad tests/graph tests/sink tests/train
 FLOOR_TOOLS  := pytest pytest-timeout pytest-xdist hypothesis 'moto[s3,server]'
 
 floors:
@@ -172,10 +178,26 @@ floors:
 		-e '.[$(FLOOR_EXTRAS)]' $(FLOOR_TOOLS)
 	@$(FLOORS)/bin/python -m pytest -q -p no:cacheprovider -n $(JOBS) --dist worksteal $(or $(ARGS),$(FLOOR_TESTS))
 
+# The newest releases that pyproject.toml allows, in a separate environment.
+NEWEST ?= .venv-newest
+
+newest:
+	@test -x $(NEWEST)/bin/python || "$(PYTHON)" -m venv $(NEWEST)
+	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --upgrade --upgrade-strategy eager -e '.[dev]'
+	@$(NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+# The lock takes its versions from an environment that has passed the tests.
+LOCK_FROM ?= $(NEWEST)
+
+lock:
+	@test -x $(LOCK_FROM)/bin/python || \
+		{ echo "make lock: no environment $(LOCK_FROM); run make newest first, or set LOCK_FROM." >&2; exit 1; }
+	@$(LOCK_FROM)/bin/python requirements/update_lock.py
+
 # Everything happens in a temporary folder; nothing of this one's environments is seen.
 smoke:
 	@"$(PYTHON)" tests/smoke.py
 
 clean:
-	rm -rf $(VENV) $(FLOORS) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) $(NEWEST) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

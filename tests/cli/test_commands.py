@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import signal
 import subprocess
@@ -185,7 +186,33 @@ def test_version(capsys):
     assert main(["version"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["millrace", millrace.__version__]
-    assert {line.split()[0] for line in lines} >= {"python", "system", "cores", "numpy"}
+    assert {line.split()[0] for line in lines} >= {"python", "system", "cores", "numpy", "torch"}
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"),
+    [
+        ("2.13.0+cpu", "2.13.0+cpu (in the tested range 2.11 to 2.15)"),
+        ("2.15.1", "2.15.1 (in the tested range 2.11 to 2.15)"),
+        ("2.10.0", "2.10.0 (older than the tested range 2.11 to 2.15)"),
+        ("2.16.0", "2.16.0 (newer than the tested range 2.11 to 2.15)"),
+        (None, "not installed (tested: 2.11 to 2.15)"),
+    ],
+)
+def test_version_shows_whether_pytorch_is_tested(monkeypatch, capsys, version, shown):
+    real = importlib.metadata.version
+
+    def fake(name):
+        if name != "torch":
+            return real(name)
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr("importlib.metadata.version", fake)
+    assert main(["version"]) == 0
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if each.startswith("torch "))
+    assert line.removeprefix("torch").strip() == shown
 
 
 def test_help_imports_no_heavy_library():

@@ -8,6 +8,7 @@ import platform
 
 from millrace import __version__
 from millrace.core.cores import available_cores
+from millrace.core.torch_range import range_text, status_of
 
 __all__ = ["add_arguments", "run"]
 
@@ -19,6 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "example:\n  millrace version    for a bug report; millrace doctor says more"
 
 
+def _torch() -> str:
+    """The release of PyTorch, and whether training and serving were tested with it."""
+    try:
+        version = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return f"not installed (tested: {range_text()})"
+    status = status_of(version)
+    relation = "in" if status == "tested" else f"{status} than"
+    return f"{version} ({relation} the tested range {range_text()})"
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each thing."""
     lines = {"millrace": __version__, "python": platform.python_version(), "system": platform.platform()}
@@ -28,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
             lines[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             lines[name] = "not installed"
+    lines["torch"] = _torch()
     width = max(map(len, lines))
     for name, value in lines.items():
         print(f"{name:<{width}}  {value}")

@@ -407,3 +407,20 @@ def test_what_is_not_ok_has_a_meaning_and_a_remedy():
 @pytest.mark.parametrize(("number", "text"), [(0, "0 bytes"), (1500, "1.5 kB"), (2.5e12, "2.5 TB")])
 def test_size(number, text):
     assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "words"),
+    [
+        ("2.13.0+cpu", "ok", "in the tested range 2.11 to 2.15"),
+        ("2.2.0", "warning", "older than the tested range"),
+        ("3.0.1", "note", "newer than the tested range"),
+        (None, "ok", "not installed"),
+    ],
+)
+def test_pytorch_and_its_tested_range(monkeypatch, machine, version, level, words):
+    monkeypatch.setattr(libraries, "version_of", lambda name: version)
+    finding = only(libraries.pytorch(machine()))
+    assert finding.level == level
+    assert words in finding.found
+    assert ("torch>=2.11,<2.16" in finding.remedy) == (level != "ok")

@@ -46,6 +46,7 @@ CHECKS: dict[str, Check] = {
     "libraries": libraries.needed,
     "JPEG decoder": libraries.jpeg,
     "optional libraries": libraries.extras,
+    "PyTorch": libraries.pytorch,
     "library threads": threads.libraries,
     "environment variables": threads.variables,
     "start of workers": workers.start_method,

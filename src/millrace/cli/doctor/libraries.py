@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from millrace.core.optional import install
+from millrace.core.torch_range import BELOW, OLDEST, range_text, status_of
 
 from .finding import Finding, Machine
 
@@ -162,6 +163,24 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
             "Decode before a crop, and RandomCropDecodeResize, decode whole images: the same pixels, more slowly",
             "pip install turbojpeg, or the system's libturbojpeg of version 3",
         )
+
+
+def pytorch(machine: Machine) -> Iterator[Finding]:
+    """Whether training and serving were tested with the PyTorch in use."""
+    version = version_of("torch")
+    if version is None:
+        yield Finding("ok", f"not installed; training and serving are tested with {range_text()}")
+        return
+    status = status_of(version)
+    if status == "tested":
+        yield Finding("ok", f"PyTorch {version}, in the tested range {range_text()}")
+        return
+    yield Finding(
+        "note" if status == "newer" else "warning",
+        f"PyTorch {version} is {status} than the tested range {range_text()}",
+        "pipelines work with it; training and serving may fail or give other results",
+        f"pip install 'torch>={OLDEST},<{BELOW}'",
+    )
 
 
 def extras(machine: Machine) -> Iterator[Finding]:
