@@ -12,7 +12,7 @@ import pytest
 
 import millrace.dataset as ds
 from millrace.core.args import checked
-from millrace.data.fluent.pipeline_json import REBUILD
+from millrace.core.lazy import PLACES
 from millrace.data.sources.images import Folder
 from millrace.data.sources.shared import PictureOptions, RowOptions, TextOptions, takes
 from tests.docs.pages import ROOT, script_of
@@ -43,9 +43,12 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(tmp_path))
     kind = importlib.import_module("birds_of_the_page").BirdsDataset
     monkeypatch.setattr(suite, "find", lambda name: kind)
+    monkeypatch.setitem(
+        PLACES, "BirdsDataset", "birds_of_the_page"
+    )  # the line in the table of millrace.dataset
     (tmp_path / "data").mkdir()
     yield suite.Case("BirdsDataset", FAKE, tmp_path / "data")
-    del sys.modules["birds_of_the_page"], REBUILD["BirdsDataset"]
+    del sys.modules["birds_of_the_page"]
 
 
 def test_it_is_as_short_as_the_page_says() -> None:

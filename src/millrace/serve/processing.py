@@ -13,12 +13,14 @@ from millrace.data.transforms.compose import Compose
 from millrace.data.transforms.operation import Operation
 from millrace.data.transforms.stored import restored
 
-from . import after  # noqa: F401  an archive's transforms are looked up among what is loaded
+from .after import ArgMax, Labels, Softmax
 from .tensors import DATATYPES, Array, Spec
 
 __all__ = ["Steps", "by_name", "steps_from_json"]
 
 _TEXT = "millrace.data.transforms.text"
+# transforms that an archive may name in addition to those of `millrace.dataset`
+_OF_SERVE = (ArgMax, Labels, Softmax)
 # the datatype and the shape of one row
 Taken = tuple[str, tuple[int, ...]]
 
@@ -30,7 +32,7 @@ class Steps:
         self.where = where
         self.saved = [_saved(operation, where) for operation in operations]
         # made from what is kept, so that an archive that is read again holds the same
-        self.operations = [restored(each) for each in self.saved]
+        self.operations = [restored(each, _OF_SERVE) for each in self.saved]
         for operation in self.operations:
             if operation.random:
                 raise ArgumentValueError(
@@ -97,9 +99,11 @@ def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, Steps]:
 
 def steps_from_json(saved: Any, where: str) -> dict[str, list[Operation]]:
     """What an archive says of `pre` or `post`."""
-    if not isinstance(saved, dict):
-        raise ArgumentTypeError(f"{where} is a dict, but got {type(saved)}")
-    return {str(name): [restored(each) for each in steps] for name, steps in saved.items()}
+    if not isinstance(saved, dict) or not all(isinstance(steps, list) for steps in saved.values()):
+        raise ArgumentTypeError(
+            f"{where}: expected a dict from names to lists of transforms, got {type(saved)}."
+        )
+    return {name: [restored(step, _OF_SERVE) for step in steps] for name, steps in saved.items()}
 
 
 def stacked(rows: list[Any], spec: Spec) -> Array:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from millrace.core.args import checked
-from millrace.core.errors import ArgumentTypeError, PlanError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.json_input import check_depth, parse_json
 from millrace.core.lazy import PLACES
 from millrace.core.log import get_logger
 from millrace.data.plan.serialise import WORKERS
@@ -18,14 +19,25 @@ from millrace.data.transforms.base import Transform
 from .dataset import Dataset
 from .order_ops import mix_datasets
 
-__all__ = ["REBUILD", "cache_of", "compare", "deserialize", "serialize", "show", "workers_of"]
+__all__ = ["cache_of", "can_rebuild", "compare", "deserialize", "serialize", "show", "workers_of"]
 
 log = get_logger(__name__)
 
 MOST_BYTES = 64 << 20
 
-# op type of a source -> function from its JSON to a dataset; sources that can be rebuilt add themselves
-REBUILD: dict[str, Callable[[dict[str, Any]], Dataset]] = {}
+MAX_DEPTH = 900
+
+_PACKAGE = "millrace.data.sources."
+# sources that the public module loads at once: they are in no table of names to load
+_LOADED = {"RandomDataset": f"{_PACKAGE}random_data"}
+
+# "module.Class" of a source -> function from its JSON to a dataset; a source adds itself with `can_rebuild`
+_SOURCES: dict[str, Callable[[dict[str, Any]], Dataset]] = {}
+
+
+def can_rebuild(source: type[Dataset], rebuild: Callable[[dict[str, Any]], Dataset]) -> None:
+    """Register how a source is rebuilt from JSON. JSON may name it if a public table of sources (``PLACES``) does."""
+    _SOURCES[f"{source.__module__}.{source.__name__}"] = rebuild
 
 
 @checked
@@ -42,6 +54,9 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
 def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | None = None) -> Dataset | None:
     """A dataset from what serialize() gave, or autotune wrote; sources that hold Python objects cannot come back.
 
+    The JSON decides which files are read: the paths of its sources and of the vocabularies of its tokenizers. It
+    runs no code: its sources, samplers and transforms are those of Millrace. ``Plugin`` and functions are refused.
+
     >>> import millrace.dataset as ds
     >>> saved = ds.serialize(ds.RandomDataset(total_rows=6).batch(2))
     >>> ds.deserialize(saved).get_dataset_size()
@@ -51,10 +66,17 @@ def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | N
         return None
     if input_dict is None:
         input_dict = _load(str(json_filepath))
+    if not isinstance(input_dict, dict):
+        raise PlanError(f"deserialize: expected a dict, got {type(input_dict).__name__}.")
+    check_depth(input_dict, _refuse, MAX_DEPTH)
     tree = input_dict.get("tree")
     if isinstance(tree, dict) and "op_type" not in input_dict:  # what autotune wrote
         input_dict = tree
     return _rebuild(input_dict)
+
+
+def _refuse(text: str) -> PlanError:
+    return PlanError(f"Invalid data, {text}")
 
 
 @checked
@@ -87,27 +109,47 @@ def _load(path: str) -> dict[str, Any]:
         raise PlanError(
             f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MOST_BYTES}"
         )
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise PlanError(f"Invalid file, {path} is not JSON: {error}") from error
+    loaded = parse_json(
+        file.read_bytes(), lambda text: PlanError(f"Invalid file, {path} is not JSON: {text}"), MAX_DEPTH
+    )
     if not isinstance(loaded, dict):
         raise PlanError(f"{path} holds no pipeline: a dict is needed, but got {type(loaded).__name__}")
     return loaded
 
 
-def _rebuild(saved: dict[str, Any]) -> Dataset:
-    kind = str(saved.get("op_type", ""))
-    children = saved.get("children", [])
-    place = PLACES.get(kind, "")
-    if place.startswith("millrace.data.sources."):
-        importlib.import_module(place)  # a source adds itself to the table when it is first loaded
-    if kind in REBUILD:
-        return REBUILD[kind](saved)
-    if kind not in _OPS or not children:
-        raise PlanError(f"Invalid data, unsupported operation type: {kind}")
+def _rebuild(saved: Any) -> Dataset:
+    if not isinstance(saved, dict):
+        raise _refuse(f"expected an operation as a dict, got {type(saved).__name__}")
+    name, children = saved.get("op_type"), saved.get("children", [])
+    if not isinstance(name, str) or not isinstance(children, list):
+        raise _refuse(f"unsupported operation type: {name!r:.80}")
     inputs = [_rebuild(child) for child in children]
-    return _OPS[kind](inputs[0], inputs[1:], saved)
+    make = _source(name)
+    try:
+        if make is not None:
+            return make(saved)
+        if name in _OPS and inputs:
+            return _OPS[name](inputs[0], inputs[1:], saved)
+    except (ArgumentTypeError, ArgumentValueError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise _refuse(f"{name}: {_shown(error)}") from error
+    except (
+        AttributeError,
+        ArithmeticError,
+    ) as error:  # a list where a dict should be, an integer out of range
+        raise _refuse(f"{name}: {_shown(error)}") from error
+    raise _refuse(f"unsupported operation type: {name!r:.80}")
+
+
+def _source(name: str) -> Callable[[dict[str, Any]], Dataset] | None:
+    """The function that rebuilds a source; the module comes from our own table of sources, never from the JSON."""
+    place = PLACES.get(name) or _LOADED.get(name, "")
+    if place.startswith(_PACKAGE):
+        importlib.import_module(place)  # a source registers itself when it is first loaded
+    return _SOURCES.get(f"{place}.{name}")
+
+
+def _shown(error: Exception) -> str:
+    return f"there is no {error}" if type(error) is KeyError else str(error) or type(error).__name__
 
 
 def workers_of(saved: dict[str, Any], usual: int = 1) -> dict[str, Any]:
@@ -151,8 +193,8 @@ def _operation(saved: dict[str, Any]) -> Transform:
 
     try:
         return restored(saved)
-    except ArgumentTypeError as error:
-        raise PlanError(f"Invalid data, {error}") from error
+    except ArgumentValueError as error:
+        raise _refuse(str(error)) from error
 
 
 _PACK = ("split", "too_long", "bins", "end_token", "pad_token", "drop_remainder")

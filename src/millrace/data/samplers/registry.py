@@ -33,7 +33,9 @@ def from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
             raise ArgumentValueError(f"no sampler can be made from JSON under the name {name!r}")
         try:
             made = kind._from_dict(rest)
-        except TypeError as error:
+        except (ArgumentTypeError, ArgumentValueError):
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             raise ArgumentTypeError(f"{name}: {error}") from error
         if last is None:
             top = made

@@ -26,7 +26,7 @@ from millrace.core.remote import is_remote, remote_exists, remote_glob
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
-from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
+from millrace.data.fluent.pipeline_json import cache_of, can_rebuild, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.offsets import spans_of
 from millrace.data.formats.remote_copies import Copies
@@ -303,7 +303,7 @@ class FilesDataset(SourceDataset):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        REBUILD[cls.__name__] = lambda saved: _rebuilt(cls, saved)
+        can_rebuild(cls, lambda saved: _rebuilt(cls, saved))
 
     def _open_files(
         self,

@@ -20,7 +20,7 @@ from millrace.core.remote import is_remote
 from millrace.core.schema import ColumnType, Schema
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
+from millrace.data.fluent.pipeline_json import cache_of, can_rebuild, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.images import FileBytes, Part
 from millrace.data.formats.listing import SHOW_AFTER, FileList, files_in, folders_in
@@ -240,7 +240,7 @@ class TableDataset(SourceDataset):
     """Base of the sources that read a folder: the common arguments become a sampler and a Read."""
 
     def __init_subclass__(cls) -> None:
-        REBUILD[cls.__name__] = partial(_rebuild, cls)
+        can_rebuild(cls, partial(_rebuild, cls))
 
     def _open(
         self, make: partial[Table], columns: Mapping[str, ColumnType], given: Mapping[str, Any]

@@ -8,7 +8,7 @@ from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace.core.remote import RemotePath, is_remote, remote_exists
 from millrace.core.shuffle import Shuffle
-from millrace.data.fluent.pipeline_json import REBUILD
+from millrace.data.fluent.pipeline_json import can_rebuild
 from millrace.data.fluent.source import SourceDataset
 
 from .arguments import check_shard_options
@@ -129,7 +129,7 @@ def _refuse(saved: dict[str, Any]) -> OBSMindDataset:
     )
 
 
-REBUILD["OBSMindDataset"] = _refuse
+can_rebuild(OBSMindDataset, _refuse)
 
 
 @checked

@@ -16,7 +16,7 @@ from millrace.core.schema import ColumnType
 from millrace.core.schema import Schema as PlanSchema
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD
+from millrace.data.fluent.pipeline_json import can_rebuild
 from millrace.data.fluent.schema import Schema
 from millrace.data.fluent.source import SourceDataset
 
@@ -132,4 +132,4 @@ def _rebuild(saved: dict[str, Any]) -> RandomDataset:
     return RandomDataset(total_rows=saved["total_rows"], schema=schema)
 
 
-REBUILD["RandomDataset"] = _rebuild
+can_rebuild(RandomDataset, _rebuild)

@@ -17,7 +17,7 @@ from millrace.core.schema import ColumnType, Schema
 from millrace.core.shuffle import Shuffle
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
-from millrace.data.fluent.pipeline_json import REBUILD, cache_of, workers_of
+from millrace.data.fluent.pipeline_json import cache_of, can_rebuild, workers_of
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.formats.mindrecord import Cipher, MindRecordReader
 from millrace.data.formats.mindrecord.naming import bad_character
@@ -363,4 +363,4 @@ def _rebuild(saved: dict[str, Any]) -> MindDataset:
     )
 
 
-REBUILD["MindDataset"] = _rebuild
+can_rebuild(MindDataset, _rebuild)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from millrace.data.kernels.vision.image import is_pil
 
 from .base import PyFunc, Transform, as_operation
 from .checks import Operations
-from .operation import Operation, rebuilt
+from .operation import Operation
 
 __all__ = ["Compose", "Composite", "RandomApply", "RandomChoice", "RandomOrder", "not_random"]
 
@@ -51,6 +50,7 @@ class Composite(Operation):
     _ours = True
     takes = None
     transforms: list[Any]
+    json_lists = frozenset({"transforms"})
 
     @property
     def operations(self) -> list[Transform]:
@@ -83,15 +83,6 @@ class Composite(Operation):
             if isinstance(first, Operation)
             else value
         )
-
-    @classmethod
-    def from_json(cls, json_string: str) -> Operation:
-        """The composite with these arguments; what it holds must be transforms of this package."""
-        fields = json.loads(json_string)
-        made = cls.__new__(cls)
-        fields["transforms"] = [rebuilt(one) for one in fields.get("transforms", ())]
-        made.__dict__.update(fields)
-        return made
 
 
 class Compose(Composite):

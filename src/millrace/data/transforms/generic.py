@@ -233,6 +233,7 @@ class PadEnd(Operation):
     """
 
     columns = (np.ndarray, Ragged)
+    json_lists = frozenset({"pad_shape"})
 
     @checked
     def __init__(
@@ -306,6 +307,13 @@ class Slice(Operation):
         for part in slices:
             _slice_part(part)
         self.slices = slices
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        given = fields.get("slices")
+        if set(fields) != {"slices"} or not isinstance(given, tuple):
+            raise ArgumentValueError("expected the argument slices, a list of slices")
+        return cls(*[list(part) if isinstance(part, tuple) else part for part in given])
 
     def row(self, x: Any) -> Any:
         x = as_array(x)

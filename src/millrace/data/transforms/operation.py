@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from millrace.data.kernels.vision.image import is_pil
 from .base import Joined, Transform, _eager_draws, name_of
 from .checks import Device
 
-__all__ = ["ImageOperation", "Operation", "fresh", "keep", "rebuilt"]
+__all__ = ["TAG", "ImageOperation", "Operation", "fresh", "keep", "plain_value"]
 
 
 class Operation(Transform, ours=True):
@@ -31,6 +33,11 @@ class Operation(Transform, ours=True):
     # where it takes one value, several columns (an image and its mask) each go through it, with the same random
     # parameters
     takes: ClassVar[int | None] = 1
+    # JSON: the argument that a field comes from, where its name differs; the arguments that take members of an
+    # enumeration or lists (not tuples), where the annotation does not say so
+    json_arguments: ClassVar[dict[str, str]] = {}
+    json_enums: ClassVar[dict[str, type[Enum]]] = {}
+    json_lists: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def each_alone(self) -> bool:  # type: ignore[override]
@@ -120,7 +127,7 @@ class Operation(Transform, ours=True):
         """
         fields = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         made = {
-            "tensor_op_params": _plain(fields),
+            "tensor_op_params": plain_value(fields),
             "tensor_op_name": type(self).__name__,
             "python_module": type(self).__module__,
         }
@@ -134,12 +141,20 @@ class Operation(Transform, ours=True):
         >>> vision.RandomHorizontalFlip.from_json('{"prob": 0.25}')
         RandomHorizontalFlip(prob=0.25)
         """
-        fields = json.loads(json_string)
-        if not isinstance(fields, dict):
-            raise ArgumentTypeError(f"a transform's arguments are a dict, but got {type(fields)}")
-        made = cls.__new__(cls)
-        made.__dict__.update({name: _restored(value) for name, value in fields.items()})
-        return made
+        from .stored import build  # it names every transform
+
+        return build(cls, json_string)
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        """The transform with these fields, as `to_json` keeps them; the constructor checks them."""
+        from .stored import construct
+
+        if cls.user_code:  # a class of the user: its constructor may take other names, as in MindSpore
+            made = cls.__new__(cls)
+            made.__dict__.update(fields)
+            return made
+        return construct(cls, fields)
 
 
 class ImageOperation(Operation):
@@ -169,80 +184,43 @@ def fresh(made: Any, given: tuple[Any, ...]) -> Any:
     return np.ascontiguousarray(made) if made.ndim else made
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON keeps it. What JSON has no form for is tagged, so that `_restored` gives it back."""
+def plain_value(value: Any) -> Any:
+    """A value as JSON keeps it. What JSON has no form for is tagged, so that `stored` gives it back."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain_value(v) for v in value]
     if isinstance(value, Operation):
         return json.loads(value.to_json())
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, bytes):
+        return {TAG: "bytes", "value": base64.b64encode(value).decode()}
     if isinstance(value, slice):
-        return {_TAG: "slice", "value": [value.start, value.stop, value.step]}
+        return {TAG: "slice", "value": [value.start, value.stop, value.step]}
     if value is Ellipsis:
-        return {_TAG: "ellipsis"}
+        return {TAG: "ellipsis"}
     if isinstance(value, mstype.DType):
-        return {_TAG: "type", "value": value.name}
+        return {TAG: "type", "value": value.name}
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return {_TAG: "dtype", "value": np.dtype(value).str}
+        return {TAG: "dtype", "value": np.dtype(value).str}
     if isinstance(value, np.ndarray):
-        return {_TAG: "array", "dtype": value.dtype.str, "value": value.tolist()}
+        return {TAG: "array", "dtype": value.dtype.str, "value": value.tolist()}
     if isinstance(value, np.generic):
         return value.item()
     if _KEPT.get(type(value).__name__) is type(value):
-        return {_TAG: type(value).__name__, "value": _plain(value.to_plain())}
+        return {TAG: type(value).__name__, "value": plain_value(value.to_plain())}
     if callable(value):
         module = getattr(value, "__module__", None) or type(value).__module__
         return {"tensor_op_name": name_of(value), "python_module": module}
     return repr(value)
 
 
-_TAG = "millrace"
-# Kinds of argument with a JSON form of their own: what to_plain() gives, their class method from_plain() takes.
+TAG = "millrace"
+# Kinds of argument with a JSON form of their own: what to_plain() gives, their class method fromplain_value() takes.
 _KEPT: dict[str, type[Any]] = {}
 
 
 def keep(*kinds: type[Any]) -> None:
     """Let arguments of these kinds (a vocabulary, say) be part of a transform's JSON."""
     _KEPT.update({kind.__name__: kind for kind in kinds})
-
-
-def _restored(value: Any) -> Any:
-    """What `_plain` was given; lists come back as tuples."""
-    if isinstance(value, list):
-        return tuple([_restored(one) for one in value])
-    if not isinstance(value, dict):
-        return value
-    kind = value.get(_TAG)
-    if kind == "slice":
-        return slice(*value["value"])
-    if kind == "ellipsis":
-        return Ellipsis
-    if kind == "type":
-        known = {one.name: one for one in vars(mstype).values() if isinstance(one, mstype.DType)}
-        return known[value["value"]]
-    if kind == "dtype":
-        return np.dtype(value["value"])
-    if kind == "array":
-        return np.array(value["value"], np.dtype(value["dtype"]))
-    if kind in _KEPT:
-        return _KEPT[kind].from_plain(_restored(value["value"]))
-    if "tensor_op_name" in value:
-        return rebuilt(value)
-    return {name: _restored(one) for name, one in value.items()}
-
-
-def rebuilt(saved: dict[str, Any]) -> Operation:
-    """A transform of this package from its JSON, its module being loaded; nothing else is ever called."""
-    name, module = str(saved.get("tensor_op_name", "")), str(saved.get("python_module", ""))
-    stack = list(Operation.__subclasses__())
-    while stack:
-        kind = stack.pop()
-        if (kind.__name__, kind.__module__) == (name, module) and not kind.user_code:
-            return kind.from_json(json.dumps(saved.get("tensor_op_params", {})))
-        stack += kind.__subclasses__()
-    raise ArgumentTypeError(
-        f"the operation {name!r} of {module!r} cannot be rebuilt from JSON: it is a Python function"
-    )

@@ -212,7 +212,13 @@ class SentencePieceVocab:
 
     @classmethod
     def from_plain(cls, kept: str) -> Self:
-        return cls.of(base64.b64decode(kept))
+        check_type(kept, (str,), "model")
+        try:
+            return cls.of(base64.b64decode(kept, validate=True))
+        except ValueError as error:
+            raise ArgumentValueError(
+                f"SentencePieceVocab: expected a model as base64, got {error}."
+            ) from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SentencePieceVocab) and self._model == other._model

@@ -177,6 +177,8 @@ class Vectors:
 
     @classmethod
     def from_plain(cls, kept: dict[str, Any]) -> Self:
+        if not isinstance(kept, dict) or set(kept) != {"file_path", "max_vectors"}:
+            raise ArgumentValueError(f"{cls.__name__}: expected a dict of file_path and max_vectors.")
         return cls.from_file(kept["file_path"], kept["max_vectors"])
 
     def __eq__(self, other: object) -> bool:

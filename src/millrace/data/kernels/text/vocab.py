@@ -256,7 +256,7 @@ class Vocab:
 
     @classmethod
     def from_plain(cls, kept: dict[str, int] | None) -> Self:
-        return cls() if kept is None else cls._of(kept)
+        return cls() if kept is None else cls.from_dict(kept)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocab) and self.digest == other.digest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from millrace.core.args import check_type, checked
 from millrace.core.errors import ArgumentValueError
@@ -10,6 +10,7 @@ from millrace.data.kernels.audio import banks, mel
 from millrace.data.kernels.audio.enums import BorderType, MelType, NormMode, NormType, WindowType
 from millrace.data.kernels.audio.spectrum import Frames
 from millrace.data.transforms.checks import NonNegativeInt, PositiveInt
+from millrace.data.transforms.operation import Operation
 
 from .base import AudioOperation, in_blocks
 from .checks import NonNegativeReal
@@ -58,6 +59,19 @@ class _Cepstra(AudioOperation):
     def _found(self, x: Any, dims: int) -> Any:
         raise TypeError(f"{type(self).__name__} does not define _found()")
 
+    # the argument that holds arguments of a spectrogram, and whose they are
+    _inner: ClassVar[tuple[str, type[Operation]]]
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        from millrace.data.transforms.stored import converted  # it names this module
+
+        name, spectrogram = cls._inner
+        inner = fields.get(name)
+        if isinstance(inner, dict):
+            fields = fields | {name: converted(spectrogram, inner)}
+        return super().from_fields(fields)
+
     def _filtered(self, x: Any, made: dict[str, Any], bank: mel.Bank) -> Any:
         frames = Frames(
             made["n_fft"],
@@ -87,6 +101,8 @@ class MFCC(_Cepstra):
     >>> MFCC(n_mfcc=4, melkwargs={"n_fft": 64, "n_mels": 8})(np.ones(320, np.float32)).shape
     (4, 11)
     """
+
+    _inner = ("melkwargs", MelSpectrogram)
 
     @checked
     def __init__(
@@ -145,6 +161,8 @@ class LFCC(_Cepstra):
     >>> LFCC(n_filter=8, n_lfcc=4, speckwargs={"n_fft": 64})(np.ones(320, np.float32)).shape
     (4, 11)
     """
+
+    _inner = ("speckwargs", Spectrogram)
 
     @checked
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -127,24 +126,6 @@ class HuggingFaceTokenizer(TextOperation):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._open()
-
-    @classmethod
-    def from_json(cls, json_string: str) -> HuggingFaceTokenizer:
-        """The tokenizer with these arguments; its file is read again.
-
-        >>> import millrace.dataset.text as text
-        >>> try:
-        ...     text.HuggingFaceTokenizer.from_json('{"tokenizer_file": "none.json"}')
-        ... except ValueError as error:
-        ...     print(error)
-        The file none.json does not exist or permission denied!
-        """
-        fields = json.loads(json_string)
-        if not isinstance(fields, dict) or set(fields) - set(_ARGUMENTS):
-            raise ArgumentTypeError(
-                f"the arguments of a HuggingFaceTokenizer are {list(_ARGUMENTS)}, but got {fields}"
-            )
-        return cls(**fields)
 
 
 _ARGUMENTS = ("tokenizer_file", "outputs", "special_tokens", "truncation", "padding", "pad_token")

@@ -129,11 +129,15 @@ class JiebaTokenizer(Tokenizer):
         return cutter
 
     @classmethod
-    def from_json(cls, json_string: str) -> JiebaTokenizer:
-        made = super().from_json(json_string)
-        assert isinstance(made, JiebaTokenizer)
-        made.words = [(word, times) for word, times in made.words]  # a list, so that words may be added
-        return made
+    def from_fields(cls, fields: dict[str, Any]) -> JiebaTokenizer:
+        """The tokenizer with these arguments and the words that were added; its files are read again."""
+        arguments = dict(fields)
+        words = arguments.pop("words", ())
+        tokenizer = super().from_fields(arguments)
+        assert isinstance(tokenizer, JiebaTokenizer)
+        for word, times in words:
+            tokenizer.add_word(word, times)
+        return tokenizer
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_made"}

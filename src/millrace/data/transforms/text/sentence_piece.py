@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import Enum
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class SentencePieceTokenizer(TextOperation):
 
     columns = (Texts,)
     holds_gil = False  # the work is the library's
+
+    json_enums: ClassVar[dict[str, type[Enum]]] = {"out_type": SPieceTokenizerOutType}
 
     @checked
     def __init__(self, mode: Any, out_type: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -183,6 +183,8 @@ class Ngram(TextOperation):
     """
 
     columns = (Texts,)
+    json_arguments: ClassVar[dict[str, str]] = {"ngrams": "n"}
+    json_lists = frozenset({"n"})
 
     @checked
     def __init__(

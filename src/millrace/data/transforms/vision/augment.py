@@ -16,7 +16,7 @@ from millrace.data.kernels.vision.image import as_array
 from millrace.data.transforms.base import as_operation
 from millrace.data.transforms.checks import FLOAT_MAX, Rule, between, check_operations, positive
 from millrace.data.transforms.compose import Composite
-from millrace.data.transforms.operation import ImageOperation
+from millrace.data.transforms.operation import ImageOperation, Operation
 
 from .checks import FillValue, as_triple
 
@@ -204,6 +204,14 @@ class RandomSelectSubpolicy(ImageOperation):
     @checked
     def __init__(self, policy: Annotated[Any, Rule(_policy)]) -> None:
         self.policy = policy
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        policy = fields.get("policy")
+        lists = isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy)
+        if lists:  # JSON has lists alone: the outer two were lists, the pairs inside were tuples
+            fields = fields | {"policy": [list(sub) for sub in policy]}
+        return super().from_fields(fields)
 
     def params(self, draws: Draws) -> tuple[Any, ...]:
         return draws.integers(0, 0, len(self.policy)), [draws[i] for i in range(len(draws))]

@@ -20,7 +20,7 @@ from millrace.data.transforms.checks import (
     in_order,
     positive,
 )
-from millrace.data.transforms.operation import ImageOperation
+from millrace.data.transforms.operation import ImageOperation, Operation
 
 __all__ = ["CutOut", "Erase", "RandomErasing"]
 
@@ -57,6 +57,13 @@ class Erase(ImageOperation):
         _colour("value", value)
         self.top, self.left, self.height, self.width = top, left, height, width
         self.value, self.inplace = (value,) if isinstance(value, (float, int)) else value, inplace
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        value = fields.get("value")
+        if isinstance(value, tuple) and len(value) == 1:
+            fields = fields | {"value": value[0]}
+        return super().from_fields(fields)
 
     def row(self, x: Any) -> Any:
         return erase.erase(x, self.top, self.left, self.height, self.width, self.value)
