@@ -140,9 +140,16 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
         import simplejpeg
     except ImportError:
         return  # the check above has said so
+    # here: it needs OpenCV, which may be what is broken
+    from millrace.data.kernels.vision.jpeg import library
+
     line = re.search(r"^\s*JPEG:\s*(.+)$", cv2.getBuildInformation(), re.MULTILINE)
     built = line[1].strip() if line else "unknown"
-    shown = f"simplejpeg {version_of('simplejpeg') or simplejpeg.__name__} with its own libjpeg-turbo; OpenCV: {built}"
+    parts = "simplejpeg" if library() is None else "the system's libturbojpeg"
+    shown = (
+        f"simplejpeg {version_of('simplejpeg') or simplejpeg.__name__} with its own libjpeg-turbo; parts of an image: "
+        f"{parts}; OpenCV: {built}"
+    )
     if "turbo" in built:
         yield Finding("ok", shown)
     else:
@@ -151,17 +158,6 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
             shown,
             "this OpenCV was built without libjpeg-turbo; only JPEG files that simplejpeg leaves to it are slower",
             "pip install --force-reinstall opencv-python-headless",
-        )
-    from millrace.data.kernels.vision.jpeg import (
-        library,  # here: it needs OpenCV, which may be what is broken
-    )
-
-    if library() is None:
-        yield Finding(
-            "note",
-            "no libjpeg-turbo 3 that decodes parts of an image",
-            "Decode before a crop, and RandomCropDecodeResize, decode whole images: the same pixels, more slowly",
-            "pip install turbojpeg, or the system's libturbojpeg of version 3",
         )
 
 

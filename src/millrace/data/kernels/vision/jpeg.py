@@ -1,8 +1,8 @@
-"""Part of a JPEG, decoded alone: rows below it are never read, pixels beside and above it never computed.
+"""Part of a JPEG, decoded alone: rows below it are never read.
 
-libjpeg-turbo 3 can do this (its TurboJPEG interface, through ctypes), simplejpeg cannot ask it to. The library is the
-system's, or the one that the ``turbojpeg`` package carries. Without either, or for a file that is not a plain 8-bit
-picture, callers decode all of it and get the same pixels.
+With the system's libturbojpeg of version 3 (its TurboJPEG interface, through ctypes), pixels left, right and above are
+not computed either. Without it, simplejpeg decodes the rows down to the end of the part (``jpeg_rows``). Callers decode
+all of a file that cannot be decoded in part. The pixels are the same each time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from .image import Array
+from .jpeg_rows import Box, decode_upper_rows
 
 __all__ = ["END", "Box", "decode_part", "library"]
-
-Box = tuple[int, int, int, int]  # top, left, height, width
 
 # TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
 _DECOMPRESS, _RGB = 1, 0
@@ -62,27 +61,14 @@ def _declared(function: Any, result: Any, *arguments: Any) -> Any:
 
 @functools.cache
 def library() -> _Library | None:
-    """libjpeg-turbo 3, or None where there is none."""
+    """The system's libturbojpeg of version 3, which the distribution keeps up to date; None where there is none."""
     importlib.import_module("cv2")  # first: see libraries.py
-    for path in _candidates():
+    for name in ("libturbojpeg.so.0", "libturbojpeg.0.dylib"):
         try:
-            return _Library(path)
+            return _Library(name)
         except (OSError, AttributeError):  # not there, or older than 3
             continue
     return None
-
-
-def _candidates() -> list[str]:
-    """The system's first: that one is kept up to date."""
-    from importlib import metadata  # late: it takes a twentieth of the whole import
-
-    found = ["libturbojpeg.so.0", "libturbojpeg.0.dylib"]
-    try:
-        files = metadata.files("turbojpeg") or []
-        found += [str(file.locate()) for file in files if file.name.startswith("libturbojpeg")]
-    except metadata.PackageNotFoundError:
-        pass
-    return found
 
 
 class _Handle:
@@ -130,12 +116,14 @@ def decode_part(
 
     Those pixels are bit for bit the ones of the whole image; all others are undefined, and the thread's next image
     takes the same memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants``
-    is asked about the size it then has. None where the part is the whole or cannot be decoded alone: no library, other
-    colours, a warning, an end that is missing.
+    is asked about the size it then has. None where the part is the whole or cannot be decoded alone: other colours, a
+    warning, an end that is missing.
     """
-    tj = library()
-    if tj is None or bytes(data[-2:]) != END:
+    if bytes(data[-2:]) != END:
         return None
+    tj = library()
+    if tj is None:
+        return decode_upper_rows(data, factor, wants)
     held = _handle(tj)
     handle, get = held.pointer, tj.get
     source = np.frombuffer(data, np.uint8)
