@@ -4,6 +4,7 @@
 #   make test         set up and run the tests
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make check        format, lint, types, layering
+#   make audit        known vulnerabilities of what is installed (needs the network)
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
 #   make bench        data, cache, training and serving beside others, each in its own environment: benchmarks/RESULTS.md
 #   make docs         build the documentation into site/, offline
@@ -27,6 +28,8 @@ ARGS   ?=
 # Tests run in so many processes.
 JOBS   ?= 2
 PIPELINES ?= 100
+# Minutes of random damage to every parser.
+FUZZ   ?= 10
 
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -36,7 +39,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings
+.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings audit
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -87,6 +90,7 @@ test: $(STAMPS)/dev
 
 nightly: $(STAMPS)/dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --nightly -o timeout=600 $(ARGS)
+	@$(BIN)/python -m tests.fuzz --minutes $(FUZZ)
 	@$(MAKE) interop PIPELINES=5000
 	@$(MAKE) smoke
 
@@ -102,7 +106,12 @@ check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/test_layering.py
+	@$(BIN)/python -m pytest -q tests/test_layering.py tests/test_untrusted_input.py
+
+# Known vulnerabilities of what is installed. Not part of `check`: it needs a vulnerability service on the network.
+audit: $(STAMPS)/dev
+	@$(PIP) install pip-audit
+	@$(BIN)/python -m pip_audit --skip-editable $(ARGS)
 
 format: $(STAMPS)/dev
 	@$(BIN)/ruff check --fix-only .
