@@ -9,9 +9,36 @@ from typing import Any
 from millrace.core.errors import CursorError
 from millrace.data.plan.fingerprint import Fingerprint
 
-__all__ = ["Cursor"]
+__all__ = ["Cursor", "check_like"]
 
 VERSION = 2
+
+_DAMAGED = "this state is damaged"
+
+
+def check_like(fresh: Any, saved: Any) -> None:
+    """Refuse a saved state that is built otherwise than a fresh one: another type of container, no integer.
+
+    >>> check_like([0, {"skip": 0}], [3, {"skip": "x"}])
+    Traceback (most recent call last):
+    ...
+    millrace.core.errors.CursorError: this state is damaged: expected an integer, got str
+    """
+    if isinstance(fresh, Mapping):
+        if not isinstance(saved, Mapping):
+            raise CursorError(f"{_DAMAGED}: expected a dict, got {type(saved).__name__}")
+        for name in fresh.keys() & saved.keys():
+            check_like(fresh[name], saved[name])
+    elif isinstance(fresh, (list, tuple)):
+        if not isinstance(saved, (list, tuple)):
+            raise CursorError(f"{_DAMAGED}: expected a list, got {type(saved).__name__}")
+        for one, other in zip(fresh, saved):
+            check_like(one, other)
+    elif type(fresh) is int:
+        if type(saved) is not int:
+            raise CursorError(f"{_DAMAGED}: expected an integer, got {type(saved).__name__}")
+        if not -1 <= saved < 2**63:
+            raise CursorError(f"{_DAMAGED}: expected an integer from -1 to 2**63, got another one")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +74,19 @@ class Cursor:
         missing = [name for name in names if name not in saved]
         if missing:
             raise CursorError(f"this state lacks {missing}; it is not what iterator.state() returned")
-        return cls(**{name: saved[name] for name in names})
+        made = cls(**{name: saved[name] for name in names})
+        numbers = (made.seed, made.epoch, made.step, made.delivered)
+        if not (
+            isinstance(made.fingerprint, str)
+            and isinstance(made.plan, list)
+            and all(isinstance(mark, str) for mark in made.plan)
+            and all(type(number) is int and 0 <= number < 2**64 for number in numbers)
+            and isinstance(made.stages, Mapping)
+            and {"root", "skip"} <= set(made.stages)
+        ):
+            raise CursorError(f"{_DAMAGED}: its fields have other types than iterator.state() gives")
+        check_like(0, made.stages["skip"])
+        return made
 
     def check(self, now: Fingerprint) -> None:
         """Refuse another plan, and say what differs."""

@@ -27,7 +27,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from millrace.core.chunk import Chunk
-from millrace.core.errors import PlanError
+from millrace.core.errors import CursorError, MillraceError, PlanError
 from millrace.core.ledger import Ledger
 from millrace.core.log import get_logger
 from millrace.core.stats import RunStats
@@ -36,7 +36,7 @@ from millrace.data.plan.node import walk
 from millrace.data.plan.ops import Read
 
 from .budget import Bytes
-from .cursor import Cursor
+from .cursor import Cursor, check_like
 from .ending import left, within
 from .lower import Lowering
 from .stages.base import END, Interrupted, Signal, Stage
@@ -189,7 +189,18 @@ class Run:
         )
 
     def _restore(self, cursor: Cursor) -> None:
-        self.root.restore(cursor.stages["root"])
+        saved = cursor.stages["root"]
+        try:
+            check_like(self._before, saved)
+            self.root.restore(saved)
+        except MillraceError:
+            self.root.close()  # its workers may have started
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            self.root.close()
+            raise CursorError(
+                f"this state is damaged, it is not what iterator.state() returned: {type(error).__name__}: {error}"
+            ) from error
         self._skip = cursor.stages["skip"]
         self.epoch, self.step = cursor.epoch, cursor.step
 
