@@ -1,5 +1,6 @@
 """A writer that dies leaves the old set or the new one, whole."""
 
+import gc
 import os
 import random
 import signal
@@ -9,8 +10,8 @@ import textwrap
 
 import pytest
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.mindrecord import FileWriter, MindRecordReader
+from millrace.core.errors import FormatError, MillraceError
+from millrace.data.formats.mindrecord import FileWriter, MindRecordReader, commit
 
 from .helpers import rows_of, write
 
@@ -184,3 +185,47 @@ def test_two_writers_of_one_name_do_not_meet(tmp_path):
         writer.commit()
         assert {row["version"] for row in rows_of(tmp_path / "x0")} == {version}
     assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.parametrize("call", ["write_text", "fsync", "replace"])
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.filterwarnings("ignore:.*rebuilt from the data file")
+def test_a_failing_disk_leaves_no_file_of_the_attempt(tmp_path, monkeypatch, call, shards):
+    """EIO at each call of the commit in turn: no temporary file stays, nor the journal's, and the old set is whole."""
+    rows = [{"version": 1, "n": n, "b": b"x"} for n in range(6)]
+    write(tmp_path / "x", SCHEMA, [rows], shards=shards)
+    first = tmp_path / ("x" if shards == 1 else "x0")
+    names = sorted(os.listdir(tmp_path))
+    owner = commit.Path if call == "write_text" else commit.os
+    real = getattr(owner, call)
+    failed = 0
+    for nth in range(100):
+        calls = iter(range(1000))
+
+        def failing(*args, nth=nth, calls=calls, **options):
+            if next(calls) == nth:
+                raise OSError(5, "Input/output error")
+            return real(*args, **options)
+
+        writer = FileWriter(str(tmp_path / "x"), shards, True)
+        writer.add_schema(SCHEMA)
+        writer.write_raw_data([{**row, "version": 2} for row in rows])
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, call, failing)
+            try:
+                writer.commit()
+            except (OSError, MillraceError):
+                failed += 1
+            else:
+                break
+        del writer
+        gc.collect()
+        version = {row["version"] for row in rows_of(first)}
+        if version == {2}:  # past the commit: whoever opens the set has finished it
+            again = FileWriter(str(tmp_path / "x"), shards, True)
+            again.add_schema(SCHEMA)
+            again.write_raw_data(rows)
+            again.commit()
+        assert len(version) == 1
+        assert sorted(os.listdir(tmp_path)) == names
+    assert failed or (call == "write_text" and shards == 1)

@@ -7,6 +7,7 @@ from then on whoever meets the journal, writer or reader, finishes the renaming.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -87,9 +88,16 @@ def put_in_place(finals: list[Path], token: str, committed: Callable[[], object]
     else:
         journal = journal_path(finals[0])
         draft = temporary(journal, token)
-        draft.write_text(json.dumps({"token": token, "files": [final.name for final in finals]}))
-        replace_file(draft, journal)  # the commit
+        try:
+            draft.write_text(json.dumps({"token": token, "files": [final.name for final in finals]}))
+            fsync_file(draft)
+            os.replace(draft, journal)  # the commit
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
         committed()
+        fsync_folder(folder)
         _rename_all(finals, token)
         journal.unlink(missing_ok=True)
     fsync_folder(folder)

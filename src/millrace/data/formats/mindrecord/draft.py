@@ -113,7 +113,8 @@ def _remove(finals: list[Path], token: str, shards: list[ShardFile], owner: int)
         return  # a forked child: the files are its parent's
     for final in finals:
         data = temporary(final, token)
-        for path in (data, _sealed(data), *(temporary(beside, token) for beside in companions(final))):
+        beside = (*companions(final), journal_path(final))
+        for path in (data, _sealed(data), *(temporary(companion, token) for companion in beside)):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -131,7 +132,9 @@ def _remove_orphans(final: Path) -> None:
                 fd = os.open(path, os.O_RDONLY)
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    beside = [temporary(companion, token) for companion in companions(final)]
+                    beside = [
+                        temporary(companion, token) for companion in (*companions(final), journal_path(final))
+                    ]
                     for part in (path, _sealed(path), *beside):
                         part.unlink(missing_ok=True)
                 finally:
