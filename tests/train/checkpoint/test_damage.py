@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import struct
 from pathlib import Path
 
@@ -20,7 +21,8 @@ import millrace as ms
 from millrace import Tensor
 from millrace.core.errors import CheckpointError, SaveError
 from millrace.train import load_checkpoint, load_training, save_checkpoint
-from millrace.train.checkpoint import ckpt, files, wire
+from millrace.train.checkpoint import ckpt, files, safe, wire
+from millrace.train.checkpoint.continuing import position_in
 from millrace.train.checkpoint.entries import entries_of
 
 from .fixtures import FOLDER
@@ -64,22 +66,79 @@ def test_torn_between_any_two_bytes():
             assert "byte" in str(caught.value)
 
 
-def test_a_training_file_that_is_torn_anywhere_is_refused():
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_a_training_file_that_is_torn_anywhere_is_refused(format):
+    """At the border of two values too, and where nothing but the checksum is missing."""
     ms.set_seed(1)
     net = ms.nn.Dense(2, 1)
-    ms.train.save_training("run.ckpt", net, step=3)
-    whole = Path("run.ckpt").read_bytes()
-    ends = [record.spans[-1][1] for record in wire.scan(whole[: -wire.CRC_BYTES])]
+    ms.train.save_training("run", net, step=3, format=format)
+    whole = Path(f"run.{format}").read_bytes()
+    ends = [0, 1, 7, 8, 9]
+    if format == "ckpt":
+        ends += [record.spans[-1][1] for record in wire.scan(whole[: -wire.CRC_BYTES])]
+        assert ends[-1] == len(whole) - wire.CRC_BYTES
+    else:
+        with open("run.safetensors", "rb") as file:
+            ends += [slot.end for slot in safe.read_header(file)[0]]
+    cuts = {end + shift for end in ends for shift in (-1, 0, 1)} | set(range(0, len(whole), 97))
+    cuts |= set(range(len(whole) - wire.CRC_BYTES, len(whole)))
     before = net.weight.asnumpy().copy()
-    # the state of the training is the last value: without the checksum alone, nothing is lacking
-    for size in [*ends[:-1], *range(0, len(whole), 997), len(whole) - 1]:
-        put("torn.ckpt", whole[:size])
+    for size in sorted(cut for cut in cuts if 0 <= cut < len(whole)):
+        put(f"torn.{format}", whole[:size])
         net.weight.set_data(Tensor(before + 1))
-        with pytest.raises(CheckpointError, match=r"torn\.ckpt"):
-            load_training("torn.ckpt", net)
+        with pytest.raises(CheckpointError, match=r"torn\.\w+"):
+            load_training(f"torn.{format}", net)
         assert (net.weight.asnumpy() == before + 1).all()  # all or nothing
-    assert load_training("run.ckpt", net).step == 3
+    assert load_training(f"run.{format}", net).step == 3
     assert (net.weight.asnumpy() == before).all()
+
+
+def test_every_cut_between_two_values_is_refused_where_a_checksum_is_required():
+    save_checkpoint(some(), "x.ckpt", crc_check=True)
+    whole = Path("x.ckpt").read_bytes()
+    for record in wire.scan(whole[: -wire.CRC_BYTES]):
+        put("torn.ckpt", whole[: record.spans[-1][1]])
+        with pytest.raises(CheckpointError, match=r"torn\.ckpt.*expected a checksum"):
+            load_checkpoint("torn.ckpt", crc_check=True)
+    assert len(load_checkpoint("x.ckpt", crc_check=True)) == 3
+
+
+def test_resume_passes_over_a_file_that_lacks_only_its_checksum(caplog):
+    net = ms.nn.Dense(2, 1)
+    for step in (1, 2):
+        ms.train.save_training(f"run-{step}.ckpt", net, step=step)
+        os.utime(f"run-{step}.ckpt", (step, step))
+    put("run-2.ckpt", Path("run-2.ckpt").read_bytes()[: -wire.CRC_BYTES])
+    found = position_in(".", net)
+    assert found is not None
+    assert found[1].step == 1
+    assert "run-2.ckpt" in caplog.text
+    assert "expected the checksum" in caplog.text
+    # the way back that the error names, for a file that is known to be whole
+    save_checkpoint(load_checkpoint("run-2.ckpt"), "run-2.ckpt", crc_check=True)
+    assert load_training("run-2.ckpt", net).step == 2
+
+
+def test_training_files_of_release_0_2(caplog):
+    """Their state has version 1. Those in .ckpt have a checksum, those in .safetensors need none to notice a cut."""
+    net = ms.nn.Dense(2, 1)
+    ms.train.save_training("new.ckpt", net, step=4)
+    values = load_checkpoint("new.ckpt")
+    about = json.loads(values["millrace.training"].asnumpy().tobytes())
+    about.pop("run", None)
+    text = json.dumps({**about, "version": 1}).encode()
+    values["millrace.training"] = ms.Parameter(Tensor(np.frombuffer(text, np.uint8).copy()))
+    save_checkpoint(values, "old.ckpt", crc_check=True)
+    save_checkpoint(values, "old.safetensors", format="safetensors")
+    assert load_training("old.ckpt", net).step == 4
+    assert "without a checksum" not in caplog.text
+    assert load_training("old.safetensors", net).step == 4
+    assert "without a checksum" in caplog.text
+    save_checkpoint(values, "exit.ckpt")  # as OnRequestExit wrote it
+    with pytest.raises(
+        CheckpointError, match=r"exit\.ckpt.*OnRequestExit or BackupAndRestore of release 0\.2"
+    ):
+        load_training("exit.ckpt", net)
 
 
 def test_the_last_good_file_is_named():
@@ -214,20 +273,21 @@ def test_a_disk_that_fills_while_it_is_written(format):
     assert Path(f"x.{format}").read_bytes() == before
 
 
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
 @pytest.mark.parametrize("call", ["write", "fsync", "chmod", "replace"])
-def test_any_call_that_fails_leaves_the_old_file(call, monkeypatch):
-    save_checkpoint({"w": np.arange(3)}, "x")
-    before = Path("x.ckpt").read_bytes()
+def test_any_call_that_fails_leaves_the_old_file(call, format, monkeypatch):
+    save_checkpoint({"w": np.arange(3)}, "x", format=format)
+    before = Path(f"x.{format}").read_bytes()
 
     def failing(*args):
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, call, failing)
-        with pytest.raises(OSError, match=r"x\.ckpt"):
-            save_checkpoint({"w": np.zeros(5)}, "x")
-    assert os.listdir() == ["x.ckpt"]
-    assert Path("x.ckpt").read_bytes() == before
+        with pytest.raises(OSError, match=rf"x\.{format}"):
+            save_checkpoint({"w": np.zeros(5)}, "x", format=format)
+    assert os.listdir() == [f"x.{format}"]
+    assert Path(f"x.{format}").read_bytes() == before
 
 
 def test_what_a_dead_writer_left_is_removed_and_that_of_a_living_one_is_not():
@@ -242,6 +302,36 @@ def test_what_a_dead_writer_left_is_removed_and_that_of_a_living_one_is_not():
         save_checkpoint({"w": np.zeros(5)}, "x")
         assert draft.path.exists()
     assert sorted(os.listdir()) == sorted([young.name, other.name, "c.ckpt", "x.ckpt"])
+
+
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_a_writer_that_is_killed_leaves_nothing_that_the_next_save_does_not_remove(format):
+    """Killed by the kernel when the file has n bytes, or before a call; what it leaves is swept once it is old."""
+    save_checkpoint({"w": np.zeros(2000)}, "x", format=format)
+    before = Path(f"x.{format}").read_bytes()
+    moments: list[int | str] = [0, 1, 7, 8, 100, 4096, 8192, 16_000, "fsync", "chmod", "replace"]
+    left = 0
+    for moment in moments:
+        pid = os.fork()
+        if not pid:  # nothing but the save: neither pytest nor its output goes on here
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if isinstance(moment, int):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (moment, moment))
+            else:
+                setattr(os, moment, lambda *args, **options: os.kill(os.getpid(), signal.SIGKILL))
+            try:
+                save_checkpoint({"w": np.ones(2000)}, "x", format=format)
+            finally:
+                os._exit(0)
+        assert os.WIFSIGNALED(os.waitpid(pid, 0)[1]), moment
+        assert Path(f"x.{format}").read_bytes() == before
+        for name in set(os.listdir()) - {f"x.{format}"}:
+            left += 1
+            os.utime(name, (1, 1))
+    assert left == len(moments)
+    save_checkpoint({"w": np.zeros(3)}, "y", format=format)
+    assert sorted(os.listdir()) == [f"x.{format}", f"y.{format}"]
 
 
 # --- large ------------------------------------------------------------------------------------------------------

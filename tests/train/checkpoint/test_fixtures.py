@@ -13,6 +13,7 @@ import torch
 
 from millrace import Parameter
 from millrace.core.dtype import bfloat16
+from millrace.tensor.storage import wrap
 from millrace.train import check_checkpoint, load_checkpoint, save_checkpoint
 from millrace.train.checkpoint import ckpt
 from millrace.train.checkpoint.entries import appended, entries_of, on_host
@@ -69,6 +70,27 @@ def parts(path):
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
     return size, json.loads(data[8 : 8 + size]), data[8 + size :]
+
+
+def test_a_safetensors_file_is_what_the_library_writes(tmp_path):
+    library = pytest.importorskip("safetensors.torch")
+    generator = torch.Generator().manual_seed(1)
+    names = (
+        "bool uint8 int8 int16 uint16 float16 bfloat16 int32 uint32 float32 complex64 float64 int64 uint64"
+    )
+    dtypes = [getattr(torch, name) for name in names.split()]
+    tensors = {}
+    for number, dtype in enumerate(dtypes):
+        for shape in ((), (3,), (2, 0), (5, 2)):
+            values = torch.randint(0, 2, shape, generator=generator).to(dtype)
+            tensors[f'{"zyx"[number % 3]}.{number}.\u00e9"{len(shape)}.{sum(shape)}'] = values
+    target = tmp_path / "x.safetensors"
+    save_checkpoint({name: wrap(value) for name, value in tensors.items()}, str(target), format="safetensors")
+    assert target.read_bytes() == library.save(tensors, metadata={"format": "ms"})
+    for name, value in load_checkpoint(str(target), format="safetensors").items():
+        assert value._torch.dtype is tensors[name].dtype
+        assert value._torch.shape == tensors[name].shape
+        assert bool((value._torch == tensors[name]).all())
 
 
 def test_append_dict_is_written_as_mindspore_writes_it(tmp_path):

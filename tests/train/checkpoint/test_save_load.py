@@ -236,10 +236,12 @@ def test_a_checksum_finds_what_nothing_else_would():
     assert not check_checkpoint("c.ckpt")
 
 
-def test_no_checksum_is_only_said(caplog):
-    save_checkpoint(weights(w=[1, 2]), "c")
-    load_checkpoint("c.ckpt", crc_check=True)
-    assert "carries no checksum" in caplog.text
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_a_file_without_a_checksum_is_refused_where_one_is_required(format):
+    save_checkpoint(weights(w=[1, 2]), "c", format=format)
+    with pytest.raises(CheckpointError, match=r"expected a checksum .* Load it with crc_check=False"):
+        load_checkpoint(f"c.{format}", crc_check=True, format=format)
+    assert lists(load_checkpoint(f"c.{format}", format=format)) == {"w": [1.0, 2.0]}
 
 
 def test_loading_on_a_thread():

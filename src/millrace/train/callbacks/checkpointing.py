@@ -194,7 +194,7 @@ class ModelCheckpoint(Callback):
             {**info, **{name: value for name, value in more.items() if name not in now}},
             config.enc_key,
             config.enc_mode,
-            crc_check=config.crc_check or (bool(more) and config.enc_key is None and config.format == "ckpt"),
+            crc_check=config.crc_check or (bool(more) and config.enc_key is None),
             format=config.format,
         )
 

@@ -7,7 +7,7 @@ import os
 import signal
 from typing import Any
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from millrace.core.log import get_logger
 from millrace.tensor.context import get_context
 from millrace.train.checkpoint.loading import load_checkpoint
@@ -28,7 +28,18 @@ def _saved_with_state(params: Any, file: str) -> None:
     more: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
     if training is not None:
         more = {**at_position(training.position()), **more}
-    save_checkpoint(params.train_network, file, append_dict=more)
+    save_checkpoint(params.train_network, file, append_dict=more, crc_check=True)
+
+
+def _load_verified(file: str, network: Any) -> None:
+    """Load a file that was saved here; one without a checksum may have been cut off, and is refused."""
+    try:
+        load_checkpoint(file, net=network, crc_check=True)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"{error} Remove the file to begin anew. Files of release 0.2 have no checksum; if you know that this one "
+            f"is whole, add it: save_checkpoint(load_checkpoint({file!r}), {file!r}, crc_check=True)."
+        ) from error
 
 
 class OnRequestExit(Callback):
@@ -78,14 +89,14 @@ class OnRequestExit(Callback):
         self._listen()
         params = run_context.original_args()
         if self.save_ckpt and not params.get("resumed_from") and os.path.isfile(f"{self.train_name}.ckpt"):
-            load_checkpoint(f"{self.train_name}.ckpt", net=params.train_network)
+            _load_verified(f"{self.train_name}.ckpt", params.train_network)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Listen for the signal, and evaluate what the last exit saved."""
         self._listen()
         for name in (self.eval_name, self.train_name) if self.save_ckpt else ():
             if os.path.isfile(f"{name}.ckpt"):
-                load_checkpoint(f"{name}.ckpt", net=run_context.original_args().eval_network)
+                _load_verified(f"{name}.ckpt", run_context.original_args().eval_network)
                 return
 
     def on_train_step_end(self, run_context: RunContext) -> None:
@@ -141,7 +152,7 @@ class OnRequestExit(Callback):
             if what == "train":
                 _saved_with_state(params, name)
             else:
-                save_checkpoint(network, name)
+                save_checkpoint(network, name, crc_check=True)
         if self.save_mindir:
             from millrace import (
                 train,
@@ -186,7 +197,7 @@ class BackupAndRestore(Callback):
         """Begin with the backup, if there is one."""
         params = run_context.original_args()
         if os.path.exists(self.backup_file) and not params.get("resumed_from"):
-            load_checkpoint(self.backup_file, net=params.train_network)
+            _load_verified(self.backup_file, params.train_network)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Write the backup, if it is time to."""

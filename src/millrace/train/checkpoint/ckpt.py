@@ -13,13 +13,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from millrace.core import sealed
+from millrace.core import encrypted_stream, sealed
 from millrace.core.errors import CheckpointError
 
 from . import wire
 from .entries import KINDS, TEXT, Entry, raw
 from .files import Draft
 from .wire import CHUNK, CRC_BYTES, CRC_MARK, Damage, Record
+
+# How the three parts of a table of keys name their types.
+_NUMPY_TYPES = frozenset(
+    (
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+        "float16",
+        "float32",
+        "float64",
+    )
+)
+
+_MAGIC = {**sealed.MAGIC, encrypted_stream.MODE: encrypted_stream.MAGIC}
 
 __all__ = ["check", "contents", "records", "text_of", "to_numpy", "to_torch", "total", "write"]
 
@@ -49,22 +62,40 @@ def write(
     ``by_rows`` is how MindSpore writes beside the training: large values are cut along their first axis, and values
     without elements are written too. Otherwise large values are cut every ``chunk`` bytes.
     """
-    checksum, waiting = 0, bytearray()
+    checksum = 0
+    cipher: encrypted_stream.StreamWriter | _BlockWriter | None = None
+    if key is not None and mode == encrypted_stream.MODE:
+        cipher = encrypted_stream.StreamWriter(draft.write, key)
+    elif key is not None:
+        cipher = _BlockWriter(draft, key, mode)
+    target = draft if cipher is None else cipher
     for entry in entries:
         for part in _messages(entry, by_rows, chunk):
             if crc:
                 checksum = zlib.crc32(part, checksum)
-            if key is None:
-                draft.write(part)
-                continue
-            waiting += part
-            while len(waiting) >= sealed.BLOCK:
-                draft.write(sealed.seal(bytes(waiting[: sealed.BLOCK]), key, mode))
-                del waiting[: sealed.BLOCK]
-    if waiting and key is not None:
-        draft.write(sealed.seal(bytes(waiting), key, mode))
+            target.write(part)
+    if cipher is not None:
+        cipher.finish()
     if crc:
         draft.write(CRC_MARK + checksum.to_bytes(10, "big"))
+
+
+class _BlockWriter:
+    """Encrypt what is written as MindSpore does: blocks that are authenticated one by one, or not at all (CBC)."""
+
+    def __init__(self, draft: Draft, key: bytes, mode: str) -> None:
+        self._draft, self._key, self._mode = draft, key, mode
+        self._pending = bytearray()
+
+    def write(self, data: bytes | memoryview) -> None:
+        self._pending += data
+        while len(self._pending) >= sealed.BLOCK:
+            self._draft.write(sealed.seal(bytes(self._pending[: sealed.BLOCK]), self._key, self._mode))
+            del self._pending[: sealed.BLOCK]
+
+    def finish(self) -> None:
+        if self._pending:
+            self._draft.write(sealed.seal(bytes(self._pending), self._key, self._mode))
 
 
 def _messages(entry: Entry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
@@ -95,9 +126,10 @@ def _cuts(entry: Entry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[
 
 
 def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any, bool]:
-    """The messages of a file as a buffer, and whether a checksum stood behind them (it is held against them on demand).
+    """The messages of a file as a buffer, and whether its end is verified.
 
-    A plain file is mapped, an encrypted one decrypted into memory.
+    It is by a checksum, which is computed if ``check`` is set, or by the authentication of an encrypted stream. A plain
+    file is mapped, an encrypted one decrypted into memory.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -105,9 +137,9 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
             return b"", False
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     first = struct.unpack_from("<I", mapped)[0] if size >= 4 else 0
-    found = next((name for name, magic in sealed.MAGIC.items() if magic == first), None)
+    found = next((name for name, magic in _MAGIC.items() if magic == first), None)
     if key is not None:
-        return _opened(mapped, size, key, mode, found), False
+        return _opened(mapped, size, key, mode, found), found == encrypted_stream.MODE
     if found is not None:
         raise CheckpointError(
             f"the file is encrypted ({found}): give its key as dec_key, and dec_mode={found!r}"
@@ -127,6 +159,14 @@ def _opened(mapped: mmap.mmap, size: int, key: bytes, mode: str, found: str | No
     if found != mode:
         raise CheckpointError(f"dec_mode is {mode!r}, and the file is encrypted as {found!r}")
     plain, at = bytearray(), 0
+    if mode == encrypted_stream.MODE:
+        view = memoryview(mapped)
+        try:
+            for block in encrypted_stream.decrypt_blocks(lambda start, end: view[start:end], size, key):
+                plain += block
+        except sealed.Unsealable as error:
+            raise CheckpointError(f"cannot decrypt: {error}; check dec_key") from None
+        return plain
     while at < size:
         try:
             after = at + sealed.block_size(mapped[at : at + 64], mode)
@@ -158,10 +198,7 @@ def check(record: Record, inside: bool = False) -> None:
             )
         return
     if inside:
-        try:
-            size = np.dtype(record.kind).itemsize
-        except TypeError:
-            size = 0
+        size = np.dtype(record.kind).itemsize if record.kind in _NUMPY_TYPES else 0
     else:
         kind = KINDS.get(record.kind)
         size = 0 if kind is None or kind.numpy is None else kind.numpy.itemsize
@@ -171,6 +208,8 @@ def check(record: Record, inside: bool = False) -> None:
         packed = " (two numbers to a byte: a packing for Ascend)" if record.kind == "Int4" else ""
         raise Damage(f"nothing here has the element type {record.kind!r}{packed}", record.offset, record.name)
     wanted = math.prod(record.dims) * size
+    if math.prod(filter(None, record.dims)) >= 1 << 62:
+        raise Damage(f"the shape {list(record.dims)} cannot be", record.offset, record.name)
     if record.nbytes != wanted:
         raise Damage(
             f"{record.kind}{list(record.dims)} is {wanted} bytes, and {record.nbytes} are there",

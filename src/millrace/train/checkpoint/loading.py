@@ -31,10 +31,20 @@ __all__ = [
     "load_checkpoint_async",
     "parameter",
     "read",
+    "read_verified",
     "refused",
 ]
 
 log = get_logger(__name__)
+
+_NO_CHECKSUM = (
+    "expected a checksum (crc_check=True), got a file without one: it was saved without crc_check=True, or its end was "
+    "cut off. Load it with crc_check=False to read it unchecked"
+)
+_NO_CHECKSUM_ENCRYPTED = (
+    "expected a checksum (crc_check=True), got an encrypted file in MindSpore's format, which never has one. Load it "
+    "with crc_check=False, or save it with enc_mode='AES-GCM-STREAM', whose blocks are verified together"
+)
 
 Prefix = str | list[str] | tuple[str, ...] | None
 
@@ -55,7 +65,9 @@ def load_checkpoint(
     """The values of a checkpoint by name, Parameters and texts; they are also written into ``net`` if one is given.
 
     Every length is held against the size of the file before memory is taken. A damaged file is refused with the place
-    of the damage, and the newest good one of that folder is named.
+    of the damage, and the newest good one of that folder is named. With ``crc_check`` a file without a checksum is
+    refused too, whereas MindSpore logs a warning and loads it: a file that was cut off between two values lacks its
+    checksum and is whole otherwise. ``dec_mode`` is the mode that the file was saved with (see ``save_checkpoint``).
 
     >>> from millrace import Parameter, Tensor
     >>> from millrace.train import save_checkpoint
@@ -89,30 +101,44 @@ def load_checkpoint(
     return found
 
 
-def read(
+def read(name: str, *args: Any, **options: Any) -> dict[str, Any]:
+    """The values of :func:`read_verified`."""
+    return read_verified(name, *args, **options)[0]
+
+
+def read_verified(
     name: str,
     format: str = "ckpt",
     choice: Callable[[str], Any] | None = None,
     key: bytes | None = None,
     mode: str = "AES-GCM",
     check: bool = False,
-) -> dict[str, Any]:
-    """What is in a file; an error names it, and a good file beside it."""
+    required: bool = True,
+) -> tuple[dict[str, Any], bool]:
+    """What is in a file, and whether a checksum or the authentication of a whole encrypted file was checked.
+
+    With ``check`` a file without a checksum is refused, unless it is not ``required``. An error names the file, and a
+    good file next to it.
+    """
     with local_copy(name) as path:
         try:
             if format == "safetensors":
-                return _read_safe(path, choice, check)
-            return dict(_read_ckpt(path, choice, key, mode, check))
+                return _read_safe(path, choice, check, required)
+            return _read_ckpt(path, choice, key, mode, check, required)
         except (CheckpointError, Damage, OSError) as error:
             raise refused(name, path, format, error) from error
 
 
 def _read_ckpt(
-    path: Path, choice: Callable[[str], Any] | None, key: bytes | None, mode: str, check: bool
-) -> Iterator[tuple[str, Any]]:
-    buffer, summed = ckpt.contents(path, key, mode, check)
-    if check and not summed:
-        log.warning("%s carries no checksum: crc_check has nothing to hold against it", path)
+    path: Path, choice: Callable[[str], Any] | None, key: bytes | None, mode: str, check: bool, required: bool
+) -> tuple[dict[str, Any], bool]:
+    buffer, verified = ckpt.contents(path, key, mode, check)
+    if check and required and not verified:
+        raise CheckpointError(_NO_CHECKSUM if key is None else _NO_CHECKSUM_ENCRYPTED)
+    return dict(_values(buffer, choice)), verified
+
+
+def _values(buffer: Any, choice: Callable[[str], Any] | None) -> Iterator[tuple[str, Any]]:
     for record in ckpt.records(buffer):
         if choice is not None and not choice(record.name):
             continue
@@ -124,15 +150,16 @@ def _read_ckpt(
             yield record.name, parameter(record.name, ckpt.to_torch(buffer, record))
 
 
-def _read_safe(path: Path, choice: Callable[[str], Any] | None, check: bool) -> dict[str, Any]:
-    if check:
-        fits = safe.read_crc(path)
-        if fits is None:
-            log.warning("%s carries no checksum: crc_check has nothing to hold against it", path)
-        elif not fits:
-            raise CheckpointError("the checksum in its head does not fit its tensors")
-    found, _ = safe.read(path, choice)
-    return {name: parameter(name, made) for name, made in found.items()}
+def _read_safe(
+    path: Path, choice: Callable[[str], Any] | None, check: bool, required: bool
+) -> tuple[dict[str, Any], bool]:
+    fits = safe.checksum_fits(path) if check else None
+    if check and required and fits is None:
+        raise CheckpointError(_NO_CHECKSUM)
+    if fits is False:
+        raise CheckpointError("the checksum in its header does not fit its tensors")
+    tensors, _ = safe.read(path, choice)
+    return {name: parameter(name, tensor) for name, tensor in tensors.items()}, bool(fits)
 
 
 def parameter(name: str, made: torch.Tensor) -> Parameter:

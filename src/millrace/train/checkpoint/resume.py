@@ -16,17 +16,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from millrace.core import rng, seeds
+from millrace.core import encrypted_stream, rng, seeds
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, ParameterMismatch
+from millrace.core.log import get_logger
 from millrace.core.tensor import Tensor
 from millrace.nn.cell import Cell
 from millrace.tensor import random
 from millrace.tensor.parameter import Parameter
 from millrace.tensor.storage import wrap
 
-from .loading import read, refused
+from .loading import read_verified, refused
 from .places import name_to_load
-from .saving import save_checkpoint
+from .saving import check_cipher, save_checkpoint
 
 __all__ = [
     "OWN",
@@ -44,7 +45,11 @@ OWN = "millrace."
 _ABOUT = OWN + "training"
 _RANDOM = OWN + "random."
 _KEPT = OWN + "kept."
-_VERSION = 1
+# 1: release 0.2. 2: with the identity of the run, and always with a checksum.
+_VERSION = 2
+_READABLE = (1, 2)
+
+log = get_logger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +79,14 @@ def save_training(
     extra: Any = None,
     async_save: bool | str = False,
     format: str = "ckpt",
+    enc_key: bytes | None = None,
 ) -> None:
     """Save everything that a training needs to go on: cells, random numbers, and the place in the data.
 
     ``cells`` are the net, the optimizer and whatever else has parameters, as a training step that holds them all;
     ``data`` is the iterator that batches come from; ``extra`` is anything that JSON can say. A run that is killed and
-    resumed from this file ends with the same bits as one that was not.
+    resumed from this file ends with the same bits as one that was not. The file carries a checksum. With ``enc_key``
+    (16, 24 or 32 bytes) it is encrypted in the mode "AES-GCM-STREAM" instead, which verifies the whole file.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds
@@ -106,7 +113,9 @@ def save_training(
         ckpt_file_name,
         append_dict=more,
         async_save=async_save,
-        crc_check=True,
+        enc_key=enc_key,
+        enc_mode="AES-GCM" if enc_key is None else encrypted_stream.MODE,
+        crc_check=enc_key is None,
         format=format,
     )
 
@@ -141,22 +150,46 @@ def at_position(place: Any) -> dict[str, Any]:
     return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
 
 
-def load_training(ckpt_file_name: str, *cells: Cell) -> TrainingState:
+def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = None) -> TrainingState:
     """Put everything back as :func:`save_training` found it; what is to be handed to the loop is returned.
 
     All or nothing: a cell whose parameters are not in the file, or have another shape or type, leaves every cell as it
-    was. Make the iterator with the state that is returned after this call, which sets the seed of the run.
+    was. Make the iterator with the state that is returned after this call, which sets the seed of the run. A file
+    without a checksum is refused: a file that was cut off between two values has lost it. ``dec_key`` is the
+    ``enc_key`` that the file was saved with.
     """
+    check_cipher(dec_key, encrypted_stream.MODE, "dec")
     format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
     name = name_to_load(ckpt_file_name, format)
-    found = read(name, format, check=True)
+    found, verified = read_verified(
+        name, format, None, dec_key, encrypted_stream.MODE, check=True, required=False
+    )
     if not is_resumable(found):
         why = (
             f"it holds {len(found)} values and no state of a training, so that a run cannot go on from it: it is torn, "
             "or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
         )
         raise refused(name, Path(name), format, CheckpointError(why))
+    if not verified:
+        _check_unverified(found, name, format)
     return put_back(found, cells, name)
+
+
+def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
+    """Refuse a file without a checksum, but for safetensors files of release 0.2, which cannot be cut unnoticed."""
+    if format == "safetensors" and _about(found, name)["version"] == 1:
+        log.warning(
+            "%s was saved by release 0.2 without a checksum: changed bytes in it are not noticed. The next save adds "
+            "one",
+            name,
+        )
+        return
+    why = (
+        "load_training: expected the checksum that every training file carries, got none. Its end was cut off, or "
+        "OnRequestExit or BackupAndRestore of release 0.2 saved it, which wrote none. If you know that the file is "
+        f"whole, add a checksum: save_checkpoint(load_checkpoint({name!r}), {name!r}, crc_check=True)"
+    )
+    raise refused(name, Path(name), format, CheckpointError(why))
 
 
 def is_resumable(found: dict[str, Any]) -> bool:
@@ -169,38 +202,78 @@ def put_back(found: dict[str, Any], cells: Iterable[Cell], file: str) -> Trainin
     about = _about(found, file)
     targets = list(_values(cells))
     _check(targets, found, file)
+    _restore_random(about, found, file)  # before anything else is changed: it may be damaged
     for name, target in targets:
         if name in found:
             with torch.no_grad():
                 target._torch.copy_(found[name]._torch)
-    if about["seed"] is not None:
-        seeds.set_seed(about["seed"])
-    random.set_states(
-        {
-            name.removeprefix(_RANDOM): value._torch
-            for name, value in found.items()
-            if name.startswith(_RANDOM)
-        }
-    )
-    rng.set_global_state(about["globals"])
-    kept = {name.removeprefix(_KEPT): value for name, value in found.items() if name.startswith(_KEPT)}
+    _restore_random(about, found, file)  # a parameter that had no values yet may have sampled some
+    kept = {
+        name.removeprefix(_KEPT): value
+        for name, value in found.items()
+        if name.startswith(_KEPT) and isinstance(value, Tensor)
+    }
     return TrainingState(
         about["step"], about["epoch"], about["step_in_epoch"], about["data"], about["extra"], kept
     )
 
 
-def _about(found: dict[str, Any], file: str) -> dict[str, Any]:
+def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> None:
+    """Put the seed and the generators back as they were saved; they stay as they are if one of them is damaged."""
+    seed, states, shared = seeds.get_seed(), random.states(), rng.global_state()
     try:
-        about: dict[str, Any] = json.loads(found[_ABOUT].asnumpy().tobytes())
-        version = about["version"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{file}: its entry {_ABOUT!r} cannot be read: {error}") from None
-    if version != _VERSION:
-        raise CheckpointError(
-            f"{file} was saved by another release (its state has version {version}, this one reads {_VERSION}): load "
-            "its parameters with load_checkpoint, and begin the run anew."
+        if about["seed"] is not None:
+            seeds.set_seed(about["seed"])
+        random.set_states(
+            {
+                name.removeprefix(_RANDOM): value._torch
+                for name, value in found.items()
+                if name.startswith(_RANDOM)
+            }
         )
-    return about
+        rng.set_global_state(about["globals"])
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        if seed is not None:
+            seeds.set_seed(seed)
+        random.set_states(states)
+        rng.set_global_state(shared)
+        raise CheckpointError(f"{file}: its states of random numbers are damaged: {error}") from None
+
+
+_COUNTS = ("step", "epoch", "step_in_epoch")
+
+
+def _about(found: dict[str, Any], file: str) -> dict[str, Any]:
+    """The state of a training as JSON has it; every field has the type that it was saved with."""
+    try:
+        about = json.loads(found[_ABOUT].asnumpy().tobytes())
+        version = about["version"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{file}: its entry {_ABOUT!r} cannot be read: {error}") from None
+    if version not in _READABLE or isinstance(version, bool):
+        raise CheckpointError(
+            f"{file} was saved by another release (its state has version {str(version)[:20]}, this one reads "
+            f"{_VERSION}): load its parameters with load_checkpoint, and begin the run anew."
+        )
+    seed, run = about.get("seed"), about.get("run")
+    if (
+        not all(type(about.get(name)) is int for name in _COUNTS)
+        or not {"data", "seed", "globals", "extra"} <= about.keys()
+        or not (seed is None or (type(seed) is int and seed >= 0))
+        or not isinstance(run, (dict, type(None)))
+    ):
+        raise CheckpointError(
+            f"{file}: its entry {_ABOUT!r} is damaged: a field is missing or of another type."
+        )
+    return dict(about)
 
 
 def _values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
@@ -234,6 +307,8 @@ def _check(targets: list[tuple[str, Tensor]], found: dict[str, Any], file: str) 
         )
     for name, target in targets:
         saved = found.get(name)
+        if name in found and not isinstance(saved, Parameter):
+            raise CheckpointError(f"{file}: expected a tensor for {name!r}, got {type(saved).__name__}.")
         if isinstance(saved, Parameter) and (saved.shape, saved.dtype) != (target.shape, target.dtype):
             raise ParameterMismatch(
                 f"{name!r} is {saved.dtype}{list(saved.shape)} in {file}, and {target.dtype}{list(target.shape)} here. "

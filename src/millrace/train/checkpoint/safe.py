@@ -1,93 +1,221 @@
-"""``.safetensors`` files, through the library of that name: mapped, and without a pickle."""
+"""``.safetensors`` files: a JSON header with name, dtype, shape and byte range of each tensor, then the bytes.
+
+Every number of the header is checked against the size of the file before memory is allocated. Files are written through
+the same atomic path as ``.ckpt`` files, byte for byte as the ``safetensors`` library orders them.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import torch
 
 from millrace.core.errors import ArgumentTypeError, CheckpointError
-from millrace.core.optional import require
 
 from .entries import TEXT, Entry, raw
+from .files import Draft
 
-__all__ = ["read", "read_crc", "write"]
+__all__ = ["Slot", "checksum_fits", "read", "read_header", "write"]
+
+# The library refuses longer headers.
+_LONGEST_HEADER = 100_000_000
+_MOST_DIMS = 64
+_METADATA = "__metadata__"
+
+# dtype in the file -> dtype of PyTorch and dtype name of a checkpoint, in the order in which the library sorts tensors.
+_DTYPES: dict[str, tuple[torch.dtype, str]] = {
+    "BOOL": (torch.bool, "Bool"),
+    "U8": (torch.uint8, "UInt8"),
+    "I8": (torch.int8, "Int8"),
+    "I16": (torch.int16, "Int16"),
+    "U16": (torch.uint16, "UInt16"),
+    "F16": (torch.float16, "Float16"),
+    "BF16": (torch.bfloat16, "BFloat16"),
+    "I32": (torch.int32, "Int32"),
+    "U32": (torch.uint32, "UInt32"),
+    "F32": (torch.float32, "Float32"),
+    "C64": (torch.complex64, "Complex64"),
+    "F64": (torch.float64, "Float64"),
+    "I64": (torch.int64, "Int64"),
+    "U64": (torch.uint64, "UInt64"),
+}
+# dtypes of one byte that can be listed and not loaded
+_LISTED = ("F8_E5M2", "F8_E4M3", "F8_E8M0")
+_NAMES = {dtype: name for name, (dtype, _) in _DTYPES.items()}
+_RANKS = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
-def _library(module: str = "safetensors") -> Any:
-    return require(module, extra="train", purpose="safetensors files")
+class Slot(NamedTuple):
+    """One tensor of a file: where its bytes are, counted from the start of the file."""
+
+    name: str
+    dtype: torch.dtype | None
+    type_name: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+# --- writing ------------------------------------------------------------------------------------------------
 
 
 def write(
-    path: Path, entries: Sequence[Entry], crc: bool = False, remove_redundancy: bool | None = None
+    draft: Draft, entries: Sequence[Entry], crc: bool = False, remove_redundancy: bool | None = None
 ) -> None:
-    """Write entries, whose tensors are in host memory, in the order of their names."""
+    """Write entries, whose tensors are in host memory."""
     tensors: dict[str, torch.Tensor] = {}
-    for entry in sorted(entries):
+    for entry in sorted(entries, key=lambda entry: entry.name):
         if entry.kind == TEXT or isinstance(entry.data, bytes):
             raise ArgumentTypeError(
                 f"For 'save_checkpoint', {entry.name!r} is a str, and a safetensors file holds tensors only; "
                 "save it as format='ckpt', or leave it out with choice_func."
             )
-        # the library refuses two names for one memory
-        shared = any(entry.data.data_ptr() == other.data_ptr() for other in tensors.values() if other.numel())
-        tensors[entry.name] = entry.data.clone() if shared else entry.data
+        if entry.data.dtype not in _NAMES or entry.name == _METADATA:
+            raise ArgumentTypeError(
+                f"save_checkpoint: expected tensors that a safetensors file can hold, got {entry.name!r} of type "
+                f"{entry.kind}. Save it as format='ckpt', or leave it out with choice_func."
+            )
+        tensors[entry.name] = entry.data
     about = {"format": "ms"}
     if remove_redundancy is not None:
         about["remove_redundancy"] = str(remove_redundancy)
     if crc:
-        about["crc_num"] = str(_checksum(tensors, tensors.__getitem__))
-    torched = _library("safetensors.torch")
-    try:
-        torched.save_file(tensors, str(path), metadata=about if tensors else None)
-    except _library().SafetensorError as error:
-        # the library wraps what the system says; the number in its text is all that is left of it
-        raise _system(error) from error
+        about["crc_num"] = str(_checksum(tensors.items()))
+    ordered = sorted(tensors.items(), key=lambda item: (-_RANKS[_NAMES[item[1].dtype]], item[0]))
+    header: dict[str, Any] = {_METADATA: about} if tensors else {}
+    end = 0
+    for name, tensor in ordered:
+        start, end = end, end + tensor.numel() * tensor.element_size()
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    text += b" " * (-len(text) % 8)
+    draft.write(len(text).to_bytes(8, "little") + text)
+    for _, tensor in ordered:
+        draft.write(raw(tensor))
 
 
-def _system(error: Exception) -> OSError:
-    import errno
-    import os
-    import re
-
-    found = re.search(r"os error (\d+)", str(error))
-    number = int(found[1]) if found else errno.EIO
-    return OSError(number, os.strerror(number) if found else str(error))
+# --- reading ------------------------------------------------------------------------------------------------
 
 
 def read(
     path: Path, choice: Callable[[str], Any] | None = None
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors of a file by name, sorted, in memory of their own; and what is said about it."""
-    found = {}
-    try:
-        with _library().safe_open(str(path), framework="pt") as file:
-            about = dict(file.metadata() or {})
-            for name in sorted(file.keys()):
-                if choice is None or choice(name):
-                    found[name] = file.get_tensor(name).clone()
-    except _library().SafetensorError as error:
-        raise CheckpointError(f"this is no whole safetensors file: {error}") from None
-    return found, about
+    """The chosen tensors of a file by name, sorted, each in separate memory; and the file's metadata."""
+    with path.open("rb", buffering=0) as file:
+        slots, about = read_header(file)
+        tensors = {
+            slot.name: _tensor(file, slot)
+            for slot in sorted(slots, key=lambda slot: slot.name)
+            if choice is None or choice(slot.name)
+        }
+    return tensors, about
 
 
-def read_crc(path: Path) -> bool | None:
-    """Whether the checksum of a file fits its tensors; None where it has none."""
-    with _library().safe_open(str(path), framework="pt") as file:
-        kept = (file.metadata() or {}).get("crc_num")
-        if kept is None:
+def checksum_fits(path: Path) -> bool | None:
+    """Whether the checksum of a file fits its tensors; None for a file without one."""
+    with path.open("rb", buffering=0) as file:
+        slots, about = read_header(file)
+        if "crc_num" not in about:
             return None
-        return str(_checksum(sorted(file.keys()), file.get_tensor)) == kept
+        ordered = sorted(slots, key=lambda slot: slot.name)
+        return str(_checksum((slot.name, _tensor(file, slot)) for slot in ordered)) == about["crc_num"]
 
 
-def _checksum(names: Any, get: Callable[[str], torch.Tensor]) -> int:
-    sum_ = 0
-    for name in names:
-        sum_ = zlib.crc32(_summed(get(name)), zlib.crc32(name.encode(), sum_))
-    return sum_
+def read_header(file: BinaryIO | Any) -> tuple[list[Slot], dict[str, str]]:
+    """The tensors that a file holds, and its metadata; every length is checked against the size of the file."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(0)
+    prefix = file.read(8)
+    length = int.from_bytes(prefix, "little")
+    if len(prefix) < 8 or length > min(size - 8, _LONGEST_HEADER):
+        raise _damage(f"a header of {length} bytes, the file has {size}")
+    text = file.read(length)
+    if len(text) != length:
+        raise _damage(f"a header of {length} bytes, {len(text)} could be read")
+    try:
+        header = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise _damage(f"a header that is not JSON ({error})") from None
+    if not isinstance(header, dict):
+        raise _damage("a header that is not a JSON object")
+    about = header.pop(_METADATA, {})
+    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+        raise _damage("metadata that are not texts")
+    first = 8 + length
+    slots = [_slot(name, value, first) for name, value in header.items()]
+    end = first
+    for slot in sorted(slots, key=lambda slot: (slot.start, slot.end)):
+        if slot.start != end:
+            raise _damage(f"{slot.name!r} at byte {slot.start}, the tensor before it ends at {end}")
+        end = slot.end
+    if end != size:
+        raise _damage(f"tensors up to byte {end}, the file has {size}")
+    return slots, about
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _slot(name: str, value: Any, first: int) -> Slot:
+    if not isinstance(value, dict):
+        raise _damage(f"{name!r} is no description of a tensor")
+    dtype, shape, offsets = value.get("dtype"), value.get("shape"), value.get("data_offsets")
+    if not isinstance(dtype, str) or (dtype not in _DTYPES and dtype not in _LISTED):
+        raise _damage(f"{name!r} has the dtype {str(dtype)[:40]!r}, which no file has")
+    if not _counts(shape) or len(shape) > _MOST_DIMS or not _counts(offsets) or len(offsets) != 2:
+        raise _damage(f"{name!r} has the shape {str(shape)[:60]} and the byte range {str(offsets)[:60]}")
+    torch_dtype, type_name = _DTYPES.get(dtype, (None, dtype))
+    count = math.prod(shape) * (1 if torch_dtype is None else torch_dtype.itemsize)
+    if math.prod(filter(None, shape)) >= 1 << 62 or offsets[1] - offsets[0] != count:
+        raise _damage(f"{name!r} is {dtype}{str(shape)[:60]} and has the byte range {str(offsets)[:60]}")
+    return Slot(name, torch_dtype, type_name, tuple(shape), first + offsets[0], first + offsets[1])
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(type(count) is int and 0 <= count < 1 << 62 for count in value)
+
+
+def _damage(got: str) -> CheckpointError:
+    return CheckpointError(f"expected a whole safetensors file, got {got}. The file is damaged or cut off")
+
+
+def _tensor(file: Any, slot: Slot) -> torch.Tensor:
+    if slot.dtype is None:
+        raise CheckpointError(
+            f"expected a dtype that can be loaded, got {slot.type_name} for {slot.name!r}. Load the other tensors with "
+            "choice_func"
+        )
+    memory = torch.empty(slot.end - slot.start, dtype=torch.uint8)
+    target = memoryview(memory.numpy())
+    file.seek(slot.start)
+    done = 0
+    while done < len(target):
+        count = file.readinto(target[done : done + (1 << 30)])
+        if not count:
+            raise _damage(f"the end of the file in {slot.name!r}")
+        done += count
+    return memory.view(slot.dtype).reshape(slot.shape)
+
+
+def _checksum(tensors: Any) -> int:
+    total = 0
+    for name, tensor in tensors:
+        total = zlib.crc32(_summed(tensor), zlib.crc32(name.encode("utf-8", "surrogatepass"), total))
+    return total
 
 
 def _summed(tensor: torch.Tensor) -> bytes | memoryview:
@@ -104,25 +232,7 @@ def _summed(tensor: torch.Tensor) -> bytes | memoryview:
 
 
 def listing(path: Path) -> list[tuple[str, str, tuple[int, ...], int]]:
-    """(name, type, shape, bytes) of each tensor, as the head of the file says."""
-    import json
-
-    read(path, lambda name: False)  # the library checks the head against the file
-    with path.open("rb") as file:
-        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return [
-        (
-            name,
-            _TYPES.get(one["dtype"], one["dtype"]),
-            tuple(one["shape"]),
-            one["data_offsets"][1] - one["data_offsets"][0],
-        )
-        for name, one in head.items()
-        if name != "__metadata__"
-    ]
-
-
-_TYPES = {
-    "BOOL": "Bool", "U8": "UInt8", "I8": "Int8", "U16": "UInt16", "I16": "Int16", "U32": "UInt32", "I32": "Int32",
-    "U64": "UInt64", "I64": "Int64", "F16": "Float16", "BF16": "BFloat16", "F32": "Float32", "F64": "Float64",
-}  # fmt: skip
+    """(name, type, shape, bytes) of each tensor, as the header describes them."""
+    with path.open("rb", buffering=0) as file:
+        slots, _ = read_header(file)
+    return [(slot.name, slot.type_name, slot.shape, slot.end - slot.start) for slot in slots]

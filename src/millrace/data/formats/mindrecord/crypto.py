@@ -1,19 +1,23 @@
 """Encrypted sets: the whole data file and the whole index, in blocks of 64 MiB.
 
-The cipher is AES-GCM, or a user's function of (file to read, its size, file to write, key).
+The cipher is AES-GCM, AES-GCM-STREAM, or a user's function of (file to read, its size, file to write, key). AES-GCM is
+MindSpore's format: it detects a changed block, but not blocks that were exchanged, repeated or dropped, nor a block of
+another file under the same key. AES-GCM-STREAM (``core/encrypted_stream.py``) detects these too; MindSpore cannot read
+it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from millrace.core import sealed
+from millrace.core import encrypted_stream, sealed
 from millrace.core.errors import ArgumentValueError, FormatError
 
 __all__ = [
     "AES",
+    "STREAM",
     "Cipher",
     "decrypt",
     "encrypt",
@@ -24,6 +28,9 @@ __all__ = [
 ]
 
 AES = "AES-GCM"
+STREAM = encrypted_stream.MODE
+# At the end of a file a mode has seven letters.
+_STREAM_MARK = "AES-STR"
 _UDF = "UDF-ENC"
 _END = b"ENCRYPT"
 _BLOCK = sealed.BLOCK
@@ -78,7 +85,7 @@ def sealed_mode(tail: bytes, size: int) -> str | None:
     """The same from the last bytes of a file of this size."""
     tail = tail[-14:] if size >= 18 else b""
     mode = tail[:7].decode("ascii", "replace")
-    return mode if tail[7:] == _END and mode in (AES, _UDF) else None
+    return mode if tail[7:] == _END and mode in (AES, _STREAM_MARK, _UDF) else None
 
 
 def encrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
@@ -87,6 +94,12 @@ def encrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
     if callable(cipher.enc_mode):
         mode = _UDF
         cipher.enc_mode(source, os.fstat(source.fileno()).st_size, target, (cipher.key or b"").decode())
+    elif cipher.enc_mode == STREAM:
+        mode = _STREAM_MARK
+        writer = encrypted_stream.StreamWriter(target.write, cipher.key or b"")
+        while plain := source.read(encrypted_stream.BLOCK):
+            writer.write(plain)
+        writer.finish()
     else:
         while plain := source.read(_BLOCK):
             block = cipher.seal(plain)
@@ -108,17 +121,20 @@ def decrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher, file: str) -> No
         target.flush()
         return
     if callable(cipher.dec_mode):
-        raise FormatError("encrypted with AES-GCM, and set_dec_mode() asks for another mode", file=file)
+        raise FormatError(
+            f"encrypted with {_NAMES[mode]}, and set_dec_mode() asks for another mode", file=file
+        )
+    expected = cipher.dec_mode or (AES if callable(cipher.enc_mode) else cipher.enc_mode)
+    if _NAMES[mode] != expected:
+        text = f"expected a file encrypted with {expected}, got {_NAMES[mode]}. Call set_dec_mode({_NAMES[mode]!r})"
+        raise FormatError(text, file=file)
+    blocks = (
+        _stream_blocks(source, size, cipher, file)
+        if mode == _STREAM_MARK
+        else _blocks(source, size, cipher, file)
+    )
     done = 0
-    while True:
-        head = source.read(4)
-        count = int.from_bytes(head, "big", signed=True) if len(head) == 4 else -1
-        left = size - 14 - source.tell()
-        if count == 0 and left == 0:
-            break
-        if not 0 < count <= min(_MAX_CIPHER, left):
-            raise FormatError("the blocks of an encrypted file do not add up: it is damaged", file=file)
-        plain = cipher.unseal(source.read(count), file)
+    for plain in blocks:
         done += len(plain)
         for begin in range(0, len(plain), 1 << 16):
             part = plain[begin : begin + (1 << 16)]
@@ -128,6 +144,35 @@ def decrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher, file: str) -> No
                 target.write(part)
     target.truncate(done)
     target.flush()
+
+
+_NAMES = {AES: AES, _STREAM_MARK: STREAM}
+
+
+def _blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> Iterator[bytes]:
+    """The plain blocks of a file in MindSpore's format."""
+    while True:
+        head = source.read(4)
+        count = int.from_bytes(head, "big", signed=True) if len(head) == 4 else -1
+        left = size - 14 - source.tell()
+        if count == 0 and left == 0:
+            return
+        if not 0 < count <= min(_MAX_CIPHER, left):
+            raise FormatError("the blocks of an encrypted file do not add up: it is damaged", file=file)
+        yield cipher.unseal(source.read(count), file)
+
+
+def _stream_blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> Iterator[bytes]:
+    """The plain blocks of an encrypted stream. Nothing of the file is used before the last one is verified."""
+
+    def read(start: int, end: int) -> bytes:
+        source.seek(start)
+        return source.read(end - start)
+
+    try:
+        yield from encrypted_stream.decrypt_blocks(read, size - 18, cipher.key or b"")
+    except sealed.Unsealable as error:
+        raise FormatError(f"cannot decrypt: {error}", file=file) from None
 
 
 _current = Cipher()
@@ -154,7 +199,10 @@ def set_enc_key(enc_key: str | None) -> None:
 
 
 def set_enc_mode(enc_mode: Mode = AES) -> None:
-    """How to encrypt: "AES-GCM", or a function of (file to read, its size, file to write, key).
+    """How to encrypt: "AES-GCM", "AES-GCM-STREAM", or a function of (file to read, its size, file to write, key).
+
+    "AES-GCM" is MindSpore's format. It does not detect blocks of 64 MiB that were exchanged, repeated or dropped, nor
+    blocks of another file under the same key. "AES-GCM-STREAM" does; only Millrace reads it.
 
     >>> set_enc_mode("AES-GCM")
     """
@@ -162,7 +210,9 @@ def set_enc_mode(enc_mode: Mode = AES) -> None:
 
 
 def set_dec_mode(dec_mode: Mode | None = AES) -> None:
-    """How to decrypt: "AES-GCM", None for the mode of set_enc_mode, or a function like that of set_enc_mode.
+    """How to decrypt: "AES-GCM", "AES-GCM-STREAM", None for the mode of set_enc_mode, or a function like its.
+
+    A file of another mode is refused.
 
     >>> set_dec_mode("AES-GCM")
     """
@@ -170,6 +220,6 @@ def set_dec_mode(dec_mode: Mode | None = AES) -> None:
 
 
 def _mode(mode: Mode, name: str) -> Mode:
-    if not callable(mode) and mode != AES:
-        raise ArgumentValueError(f"{name} must be '{AES}' or a function, got {mode!r}")
+    if not callable(mode) and mode not in (AES, STREAM):
+        raise ArgumentValueError(f"{name} must be '{AES}', '{STREAM}' or a function, got {mode!r}")
     return mode
