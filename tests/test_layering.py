@@ -112,7 +112,7 @@ LIBRARIES = {
     "pynvml": {"rooms": (), "leaf": ("tensor.holders",)},
     "ray": {"rooms": (), "leaf": ("core.ray_cluster", "data.engine.executors.ray", "serve.ray")},
     "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
-    "cryptography": {"rooms": (), "leaf": ("core.sealed",)},
+    "cryptography": {"rooms": (), "leaf": ("core.sealed", "core.encrypted_stream")},
     "cv2": {
         "rooms": ("data.kernels.vision", "data.formats.mindrecord.convert.base", "cli.doctor"),
         "leaf": (),
@@ -128,7 +128,7 @@ LIBRARIES = {
     "tokenizers": {"rooms": (), "leaf": ("data.kernels.text",)},
     "fsspec": {"rooms": ("core.remote", "core.object_store"), "leaf": ()},
     "obstore": {"rooms": (), "leaf": ("core.object_store",)},
-    "safetensors": {"rooms": (), "leaf": ("train.checkpoint.safe", "train.exporting")},
+    "safetensors": {"rooms": (), "leaf": ("train.exporting",)},
     "onnx": {"rooms": (), "leaf": ("train.exporting",)},
     "rich": {"rooms": ("cli", "data.monitor", "data.formats.progress"), "leaf": ()},
     "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from millrace.core import steps
@@ -16,7 +17,7 @@ from millrace.nn.wrap import WithEvalCell, WithLossCell
 from millrace.tensor.parallel_context import get_auto_parallel_context
 
 from .callbacks.base import CallbackList, CallbackParams
-from .checkpoint.continuing import position_in
+from .checkpoint.continuing import resumed
 from .feeding import Feed, Position, batches_in, mismatch, sinks_here
 from .loop import Training, evaluate
 from .mixed_precision.networks import build_train_network, check_level
@@ -202,13 +203,13 @@ class Model:
 
         `train_dataset` is a dataset, or any collection of batches. `resume` is a file that ``ModelCheckpoint`` wrote,
         or the folder they lie in: the run goes on from it, from the newest good one, to the same bits as a run that was
-        never stopped; a folder without any begins anew.
+        never stopped; a folder without any begins anew. The folder is locked meanwhile. Another run in it is refused.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "train", "argument")
         if self._loss_fn is not None and self._optimizer is None:
             log.warning("a loss and no optimizer: no weight will change; write Model(..., optimizer=...)")
-        self._go_on_from(resume)
-        self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
+        with self._resuming(resume):
+            self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
     def fit(
         self,
@@ -247,30 +248,30 @@ class Model:
             )
 
         def due(finished: int) -> bool:
-            if isinstance(valid_frequency, int):
-                return finished % valid_frequency == 0
-            return finished in valid_frequency
+            every = isinstance(valid_frequency, int)
+            return finished % valid_frequency == 0 if every else finished in valid_frequency
 
-        self._go_on_from(resume)
         valid = None if valid_dataset is None else (valid_dataset, due, valid_dataset_sink_mode)
-        self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid)
+        with self._resuming(resume):
+            self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid)
 
-    def _go_on_from(self, place: str | None) -> None:
-        found = None if place is None else position_in(place, self._train_network)
-        self._resumed_from, self._continue_at = found or (None, self._continue_at)
+    @contextmanager
+    def _resuming(self, place: str | None) -> Iterator[None]:
+        with resumed(place, self._train_network, (self._network, self._optimizer, self._loss_fn)) as started:
+            self._run, found = started
+            self._resumed_from, self._continue_at = found or (None, self._continue_at)
+            yield
 
-    def _check(
-        self, epoch: int, sinks: bool, sink_size: int, initial_epoch: int, method: str, word: str
-    ) -> None:
+    def _check(self, epoch: int, sinks: bool, sink_size: int, initial: int, method: str, word: str) -> None:
         owner = f"Model.{method}"
         check_positive_int(epoch, "epoch", owner)
         check_bool(sinks, "dataset_sink_mode", owner)
         check_kind(sink_size, "sink_size", owner, int)
-        check_int(initial_epoch, "initial_epoch", owner, 0)
-        if epoch <= initial_epoch:
+        check_int(initial, "initial_epoch", owner, 0)
+        if epoch <= initial:
             raise ArgumentValueError(
                 f"For 'Model.{method}', the parameter 'epoch' must bigger than parameter 'initial_epoch', but got the "
-                f"parameter 'epoch' is {epoch}, 'initial_epoch' is {initial_epoch}."
+                f"parameter 'epoch' is {epoch}, 'initial_epoch' is {initial}."
             )
         if sink_size < -1 or sink_size == 0:
             raise ArgumentValueError(
@@ -314,6 +315,7 @@ class Model:
             optimizer=self._optimizer,
             parallel_mode=get_auto_parallel_context("parallel_mode"),
             resumed_from=self._resumed_from,
+            run_identity=self._run,
             train_dataset=dataset,
             train_dataset_element=None,
             train_network=self._train_network,
@@ -325,9 +327,7 @@ class Model:
             training = self._training = Training(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
             params.training, training.resumed = training, at
-            after = None
-            if valid is not None:
-                after = lambda: self._between(training, *valid)  # noqa: E731
+            after = None if valid is None else partial(self._between, training, *valid)
             if wants_line(told.callbacks):
                 told.add(ProgressLine())
             if steps.looked_at():

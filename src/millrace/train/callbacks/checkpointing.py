@@ -15,6 +15,7 @@ from millrace.core.tensor import Tensor
 from millrace.train.checkpoint.fitting import alone, load_param_into_net
 from millrace.train.checkpoint.loading import load_checkpoint
 from millrace.train.checkpoint.resume import at_position
+from millrace.train.checkpoint.run_folder import check_folder_is_free
 from millrace.train.checkpoint.saving import save_checkpoint, wait_for_checkpoints
 
 from .base import Callback, RunContext
@@ -87,8 +88,10 @@ class ModelCheckpoint(Callback):
         return self._latest_ckpt_file_name
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Take the names of the run that is resumed."""
+        """Take the names of the run that is resumed; refuse a folder that another training resumes from."""
         params = self._params = run_context.original_args()
+        if self._directory:
+            check_folder_is_free(self._directory)
         self._last_time = time.time()
         self._last_triggered_step = params.get("cur_step_num", 0)
         resumed, prefix = params.get("resumed_from"), self._given_prefix
@@ -179,7 +182,7 @@ class ModelCheckpoint(Callback):
         training = params.get("training")
         if not self._config.resumable or training is None or self._config.saved_network is not None:
             return {}
-        return at_position(training.position())
+        return at_position(training.position(), params.get("run_identity"))
 
     def _write(self, params: Any, file: str, more: dict[str, Any]) -> None:
         config = self._config

@@ -27,7 +27,7 @@ def _saved_with_state(params: Any, file: str) -> None:
     training = params.get("training")
     more: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
     if training is not None:
-        more = {**at_position(training.position()), **more}
+        more = {**at_position(training.position(), params.get("run_identity")), **more}
     save_checkpoint(params.train_network, file, append_dict=more, crc_check=True)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, CheckpointError
 from millrace.core.log import get_logger
@@ -11,32 +14,46 @@ from millrace.core.remote import is_remote, remote_glob
 from millrace.nn.cell import Cell
 from millrace.train.feeding import Position
 
-from .places import FORMATS
-from .resume import load_training
+from .resume import restore
+from .run_folder import ENDINGS, ForeignRun, Run, describe, run_in
 
-__all__ = ["position_in"]
+__all__ = ["position_in", "resumed"]
 
 log = get_logger(__name__)
 
-_ENDINGS = tuple(f".{format}" for format in FORMATS)
+
+@contextmanager
+def resumed(
+    place: str | None, train_network: Cell, parts: tuple[Cell, Any, Any]
+) -> Iterator[tuple[Run, tuple[str, Position] | None]]:
+    """The identity of a training, and where it stands; a folder that it resumes from is locked until the block ends.
+
+    ``parts`` are its network, optimizer and loss.
+    """
+    with run_in(place, {} if place is None else describe(*parts)) as run:
+        found = None if place is None else position_in(place, train_network, run)
+        run.confirm()
+        yield run, found
 
 
-def position_in(place: str, network: Cell) -> tuple[str, Position] | None:
+def position_in(place: str, network: Cell, run: Run | None = None) -> tuple[str, Position] | None:
     """Put a saved training back into its network: the file it came from, and where it stood.
 
     None for a folder without checkpoints: the training begins. A file of a folder that is torn is passed over, which
-    is said.
+    is said. A file of another run than ``run`` is refused; a file that was named is taken as it is.
     """
     if not isinstance(place, str):
         raise ArgumentTypeError(
             f"'resume' must be the name of a checkpoint, or of a folder of them, but got {place!r}."
         )
-    if place.endswith(_ENDINGS) and not os.path.isdir(place):
-        return _loaded(place, network)
+    if place.endswith(ENDINGS) and not os.path.isdir(place):
+        return _loaded(place, network, run, explicit=True)
     refused = None
     for file in _newest_first(place):
         try:
-            return _loaded(file, network)
+            return _loaded(file, network, run, explicit=False)
+        except ForeignRun:
+            raise
         except CheckpointError as error:
             log.warning("%s", error)
             refused = refused or error
@@ -45,29 +62,33 @@ def position_in(place: str, network: Cell) -> tuple[str, Position] | None:
     return None
 
 
-def _loaded(file: str, network: Cell) -> tuple[str, Position]:
-    found = load_training(file, network)
+def _loaded(file: str, network: Cell, run: Run | None, explicit: bool) -> tuple[str, Position]:
+    def accept(saved: dict[str, Any] | None) -> None:
+        if run is not None:
+            run.accept(saved, file, explicit)
+
+    found = restore(file, [network], accept=accept)
     if found.data is None and found.step_in_epoch:
         raise CheckpointError(
             f"{file} was saved in the middle of an epoch whose data could not tell their place, so that the run cannot "
             "go on from it. Train on a dataset, or save at the end of epochs."
         )
     name = file if is_remote(file) else os.path.realpath(file)
-    kept = found.extra if isinstance(found.extra, dict) else {}
-    place = Position(
-        found.epoch, found.step, found.step_in_epoch, found.data, kept.get("callbacks", {}), found.kept
-    )
+    kept = found.extra.get("callbacks", {}) if isinstance(found.extra, dict) else {}
+    if not isinstance(kept, dict) or not all(isinstance(facts, dict) for facts in kept.values()):
+        raise CheckpointError(f"{file}: what its callbacks kept is damaged.")
+    place = Position(found.epoch, found.step, found.step_in_epoch, found.data, kept, found.kept)
     return name, place
 
 
 def _newest_first(folder: str) -> list[str]:
     if is_remote(folder):
         # an object has no time that all stores tell alike: epoch and step in its name say which is newer
-        found = [file for file in remote_glob(f"{folder.rstrip('/')}/*") if file.endswith(_ENDINGS)]
+        found = [file for file in remote_glob(f"{folder.rstrip('/')}/*") if file.endswith(ENDINGS)]
         return sorted(found, key=_numbers, reverse=True)
     if not os.path.isdir(folder):
         return []
-    entries = [entry for entry in os.scandir(folder) if entry.name.endswith(_ENDINGS)]
+    entries = [entry for entry in os.scandir(folder) if entry.name.endswith(ENDINGS)]
     return [entry.path for entry in sorted(entries, key=lambda e: e.stat().st_mtime_ns, reverse=True)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from millrace.tensor.storage import wrap
 
 from .loading import read_verified, refused
 from .places import name_to_load
+from .run_folder import Run
 from .saving import check_cipher, save_checkpoint
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "is_resumable",
     "load_training",
     "put_back",
+    "restore",
     "save_training",
 ]
 
@@ -120,8 +122,15 @@ def save_training(
     )
 
 
-def appendix(data: Any, step: int, epoch: int, step_in_epoch: int = 0, extra: Any = None) -> dict[str, Any]:
-    """What is saved beside parameters, for ``append_dict``."""
+def appendix(
+    data: Any,
+    step: int,
+    epoch: int,
+    step_in_epoch: int = 0,
+    extra: Any = None,
+    run: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What is saved beside parameters, for ``append_dict``; ``run`` is the identity of the run."""
     about = {
         "version": _VERSION,
         "step": step,
@@ -131,6 +140,7 @@ def appendix(data: Any, step: int, epoch: int, step_in_epoch: int = 0, extra: An
         "seed": seeds.get_seed(),
         "globals": rng.global_state(),
         "extra": extra,
+        "run": run,
     }
     try:
         text = json.dumps(about)
@@ -144,9 +154,16 @@ def appendix(data: Any, step: int, epoch: int, step_in_epoch: int = 0, extra: An
     return {**found, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
 
 
-def at_position(place: Any) -> dict[str, Any]:
+def at_position(place: Any, run: Run | None = None) -> dict[str, Any]:
     """The same for where a Model's training stands."""
-    about = appendix(place.data, place.step, place.epoch, place.step_in_epoch, {"callbacks": place.callbacks})
+    about = appendix(
+        place.data,
+        place.step,
+        place.epoch,
+        place.step_in_epoch,
+        {"callbacks": place.callbacks},
+        None if run is None else run.as_json(),
+    )
     return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
 
 
@@ -159,6 +176,16 @@ def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = Non
     ``enc_key`` that the file was saved with.
     """
     check_cipher(dec_key, encrypted_stream.MODE, "dec")
+    return restore(ckpt_file_name, cells, dec_key)
+
+
+def restore(
+    ckpt_file_name: str,
+    cells: Iterable[Cell],
+    dec_key: bytes | None = None,
+    accept: Callable[[dict[str, Any] | None], None] = lambda run: None,
+) -> TrainingState:
+    """Put a training file back; ``accept`` gets the identity of its run before anything changes, and may refuse it."""
     format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
     name = name_to_load(ckpt_file_name, format)
     found, verified = read_verified(
@@ -172,6 +199,7 @@ def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = Non
         raise refused(name, Path(name), format, CheckpointError(why))
     if not verified:
         _check_unverified(found, name, format)
+    accept(_about(found, name).get("run"))
     return put_back(found, cells, name)
 
 
