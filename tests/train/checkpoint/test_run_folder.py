@@ -33,52 +33,22 @@ def impatient(monkeypatch):
     monkeypatch.setattr(run_folder, "_PATIENCE", 0.0)
 
 
-def started(folder: Path, seed: int, kill: int | None = None) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tests.train.checkpoint.pair", str(folder), str(seed)]
-    command += [] if kill is None else [str(kill)]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "started\n"
-    return process
-
-
-def begin(process: subprocess.Popen) -> None:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-def end(process: subprocess.Popen) -> str:
-    said = process.communicate(timeout=300)[0].strip()
-    assert process.returncode in (0, -signal.SIGKILL)
-    return said
-
-
 def pairs(tmp_path: Path, count: int) -> None:
-    """Two trainings of different seeds, the first perhaps killed; then both once more, one after the other."""
-    expected = {seed: run(tmp_path / f"alone-{seed}", seed) for seed in (1, 2)}
+    """Each of them ends with its own parameters, or is refused with an error that names both runs."""
+    command = [sys.executable, "-m", "tests.train.checkpoint.pair", str(tmp_path), str(count)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    first, *lines = map(json.loads, done.stdout.splitlines())
+    expected = {int(seed): digest for seed, digest in first.items()}
     assert len(set(expected.values())) == 2
-    refusals = 0
-    for number in range(count):
-        folder = tmp_path / f"pair-{number}"
-        folder.mkdir()
-        kill = (None, 1, 5, 8)[number % 4]
-        both = [started(folder, 1, kill), started(folder, 2)]
-        for process in both[:: -1 if number % 2 else 1]:
-            begin(process)
-        results = [end(process) for process in both]
-        for seed in (1, 2):  # each is started again, as after a failure
-            again = started(folder, seed)
-            begin(again)
-            results.append(end(again))
-        for seed, result in zip((1, 2, 1, 2), results):
+    assert len(lines) == count
+    for number, results in enumerate(lines):
+        for seed, result in results:
             assert result.startswith("refused: ") or result in ("", expected[seed]), (number, seed, result)
-        refusals += sum(result.startswith("refused: ") for result in results)
-        assert any(result in expected.values() for result in results), results
-        assert any(
-            f"seed {seed}" in result and "separate folder" in result for seed in (1, 2) for result in results
-        )
-    assert refusals >= count
+        refused = [result for _, result in results if result.startswith("refused: ")]
+        assert refused, results  # afterwards the folder belongs to one of them
+        assert all("separate folder" in result and "seed" in result for result in refused), results
+        assert any(result in expected.values() for _, result in results), results
 
 
 def test_four_pairs_of_trainings(tmp_path):
@@ -94,10 +64,9 @@ def test_twenty_four_pairs_of_trainings(tmp_path):
 def test_a_killed_run_resumes_in_a_new_process_and_another_seed_does_not(tmp_path):
     expected = run(tmp_path / "alone", 1)
     folder = tmp_path / "run"
-    folder.mkdir()
-    died = started(folder, 1, 9)
-    begin(died)
-    assert (end(died), died.returncode) == ("", -signal.SIGKILL)
+    command = "import sys; from tests.train.checkpoint.pair import run; run(sys.argv[1], 1, 9)"
+    died = subprocess.run([sys.executable, "-c", command, str(folder)], cwd=ROOT, timeout=120)
+    assert died.returncode == -signal.SIGKILL
     about = json.loads((folder / FILE).read_text())
     with pytest.raises(
         CheckpointError, match=rf"seed 2, got .* of run {about['id']} with .*seed 1\. Give each training"
