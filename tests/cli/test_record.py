@@ -230,6 +230,22 @@ def test_errors_are_one_line_and_status_2(tmp_path, capsys):
     assert record("convert", "csv", tmp_path / "none.csv", tmp_path / "y") == 2
 
 
+def test_encrypted_sets_take_a_mode(tmp_path, capsys):
+    from millrace.mindrecord import set_enc_key, set_enc_mode
+
+    set_enc_key("0123456789abcdef")
+    set_enc_mode("AES-GCM-STREAM")
+    try:
+        write(tmp_path / "x", {"n": {"type": "int32"}}, [[{"n": 1}]])
+    finally:
+        set_enc_key(None)
+        set_enc_mode()
+    key = ("--key", "0123456789abcdef")
+    assert record("verify", tmp_path / "x", *key, "--mode", "AES-GCM-STREAM") == 0
+    assert record("verify", tmp_path / "x", *key) != 0
+    assert "AES-GCM-STREAM" in "".join(capsys.readouterr())
+
+
 def test_encrypted_sets_take_a_key(tmp_path, capsys, monkeypatch):
     from millrace.mindrecord import set_enc_key
 

@@ -40,7 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show every entry, also of the optimizer")
     parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
     parser.add_argument("--key", help="the key of an encrypted file, or MILLRACE_CHECKPOINT_KEY")
-    parser.add_argument("--mode", default="AES-GCM", help="how it is encrypted (AES-GCM)")
+    parser.add_argument(
+        "--mode",
+        default="AES-GCM",
+        help="how it is encrypted (AES-GCM), as save_checkpoint(enc_mode=...) has it",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import MillraceError
-from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key
+from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key, set_enc_mode
+from millrace.data.formats.mindrecord.crypto import AES, STREAM
 from millrace.data.formats.mindrecord.naming import FileExists
 from millrace.data.formats.progress import progress
 from millrace.data.monitor.words import many
@@ -49,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             made.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
         made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
         made.add_argument("--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it")
+        made.add_argument(
+            "--mode", default=AES, choices=(AES, STREAM), help="how they are encrypted (AES-GCM)"
+        )
         return made
 
     inspect = action("inspect", "show schema, rows, shards, sizes and a few rows")
@@ -95,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
     try:
         set_enc_key(key)
+        set_enc_mode(arguments.mode)
         for name in getattr(arguments, "files", None) or [arguments.source]:
             if "://" not in name and not os.path.exists(name) and not glob.glob(name):
                 return _failed(arguments, f"{name} is missing{path_nearby(name)}")
@@ -111,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         if key is not None:
             set_enc_key(None)
+        set_enc_mode()
 
 
 def _failed(arguments: argparse.Namespace, text: str) -> int:
