@@ -28,6 +28,7 @@ from millrace.core.errors import MissingExtra, ServeError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
 
+from .onnx_files import read_onnx
 from .onnx_nodes import nodes_of
 from .runners import OnnxRunner, Runner
 from .tensors import Array, Spec
@@ -57,6 +58,8 @@ CONVERT = "import sys, _tools; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
 
 def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> Runner:
     """What computes an ONNX file: onnxruntime, or MNN where that is faster and gives the same."""
+    if isinstance(file, str):
+        file = read_onnx(file)  # every runtime gets the bytes that were checked
     usual = OnnxRunner(file, threads)
     if runtime == "onnxruntime":
         return usual

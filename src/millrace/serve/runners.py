@@ -10,8 +10,9 @@ import torch
 
 from millrace.core.errors import FormatError, ServeError
 from millrace.core.optional import require
-from millrace.graph.stored import StoredGraph
+from millrace.graph.stored import DTYPES, StoredGraph
 
+from .onnx_files import check_onnx, read_onnx
 from .tensors import DATATYPES, Array, Spec, word_of
 
 __all__ = ["GraphRunner", "OnnxRunner", "Runner", "zeros"]
@@ -69,9 +70,8 @@ class GraphRunner:
 
 
 def _word(kind: str) -> str:
-    empty = torch.empty(0, dtype=getattr(torch, kind.removeprefix("torch.")))
     try:
-        return word_of(empty.numpy().dtype)
+        return word_of(torch.empty(0, dtype=DTYPES[kind]).numpy().dtype)
     except TypeError:
         raise FormatError(f"an input of type {kind} cannot be served") from None
 
@@ -89,6 +89,8 @@ class OnnxRunner:
     platform = "onnxruntime_onnx"
 
     def __init__(self, file: str | bytes, threads: int) -> None:
+        data = read_onnx(file) if isinstance(file, str) else file
+        check_onnx(data)
         runtime: Any = require("onnxruntime", extra="serve", purpose="serving an ONNX file")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -97,7 +99,7 @@ class OnnxRunner:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         try:
-            self.session = runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+            self.session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             raise FormatError(
                 f"onnxruntime cannot load it: {error}", file=file if isinstance(file, str) else None

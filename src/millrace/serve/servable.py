@@ -8,11 +8,22 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from millrace.core import limits
+from millrace.core.checked_json import parse_json
 from millrace.core.cores import available_cores
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, MillraceError, ServeError
+from millrace.core.stored_zip import read_regular_file
 from millrace.graph.stored import StoredGraph
 from millrace.nn.cell import Cell
-from millrace.train.exporting import load, recorded, write_archive
+from millrace.train.exporting import (
+    ABOUT,
+    ONNX,
+    parse_program,
+    read_archive,
+    read_program,
+    recorded,
+    write_archive,
+)
 
 from .mnn import onnx_runner
 from .processing import Steps, Taken, by_name, gathered, stacked, steps_from_json
@@ -21,7 +32,7 @@ from .tensors import DATATYPES, Array, Spec, word_of
 
 __all__ = ["Loaded", "Servable", "read"]
 
-ABOUT, ONNX, FORMAT, VERSION, MOST = "servable.json", "model.onnx", "millrace-servable", 1, 16 << 20
+FORMAT, VERSION = "millrace-servable", 1
 
 
 class Servable:
@@ -110,8 +121,7 @@ class Servable:
         if isinstance(self.model, Cell):
             write_archive(path, *self._recorded(), more)
         elif isinstance(ready.runner, GraphRunner):
-            with zipfile.ZipFile(self.model) as archive:
-                described = json.loads(archive.read("program.json"))
+            described = read_program(read_archive(self.model), self.model)
             write_archive(path, described, ready.runner.graph.tensors, more)
         else:
             with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
@@ -122,10 +132,8 @@ class Servable:
 
 def _onnx_of(path: str) -> bytes:
     if path.endswith(".onnx"):
-        with open(path, "rb") as file:
-            return file.read()
-    with zipfile.ZipFile(path) as archive:
-        return archive.read(ONNX)
+        return read_regular_file(path, limits.ARCHIVE.onnx_bytes)
+    return read_archive(path)[ONNX]
 
 
 class Loaded:
@@ -247,34 +255,28 @@ def _loaded(found: _Opened) -> Loaded:
 
 def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _Opened:
     threads = threads or available_cores()
-    if path.endswith(".onnx"):
-        if not os.path.isfile(path):
-            raise FormatError("there is no such file", file=path)
-        return _Opened(onnx_runner(path, threads, runtime), None)
-    if not path.endswith(".mindir"):
+    if not path.endswith((".onnx", ".mindir")):
         raise FormatError("a model is an archive, .mindir, or an ONNX file, .onnx", file=path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            about = None
-            if ABOUT in names:
-                if archive.getinfo(ABOUT).file_size > MOST:
-                    raise FormatError(f"its {ABOUT} is too large", file=path)
-                about = json.loads(archive.read(ABOUT))
-                if (
-                    not isinstance(about, dict)
-                    or about.get("format") != FORMAT
-                    or about.get("version") != VERSION
-                ):
-                    raise FormatError(f"its {ABOUT} is none of this Millrace's", file=path)
-            if ONNX in names:
-                return _Opened(onnx_runner(archive.read(ONNX), threads, runtime), about)
-    except FileNotFoundError:
-        raise FormatError("there is no such file", file=path) from None
-    except (zipfile.BadZipFile, ValueError, OSError, RecursionError) as error:
-        raise FormatError(f"no archive of Millrace, or a damaged one: {error}", file=path) from error
+    if not os.path.isfile(path):
+        raise FormatError("there is no such file", file=path)
+    if path.endswith(".onnx"):
+        return _Opened(onnx_runner(path, threads, runtime), None)
+    members = read_archive(path)
+    about = _parse_about(members[ABOUT], path) if ABOUT in members else None
+    if ONNX in members:
+        return _Opened(onnx_runner(members[ONNX], threads, runtime), about)
     named = list(outputs) or [str(name) for name in (about or {}).get("outputs", ())]
-    return _Opened(GraphRunner(load(path), named), about)
+    return _Opened(GraphRunner(parse_program(members, path), named), about)
+
+
+def _parse_about(data: bytes, path: str) -> dict[str, Any]:
+    try:
+        about = parse_json(data, limits.ARCHIVE.json_depth, limits.ARCHIVE.digits)
+    except ValueError as error:
+        raise FormatError(f"{ABOUT} is damaged: {error}", file=path) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
+        raise FormatError(f"its {ABOUT} is none of this Millrace's", file=path)
+    return about
 
 
 def refused(error: Exception) -> ServeError:

@@ -28,11 +28,14 @@ __all__ = [
     "kernel_of",
     "methods",
     "nn_functions",
+    "operator_overload",
     "out_of_memory",
     "release",
     "run_backward",
+    "schema_text",
     "standard_gamma",
     "stop_cuda",
+    "storage_key",
     "tensor_version",
 ]
 
@@ -58,6 +61,8 @@ LOWEST = {
     "torch.Tensor._is_view": "2.6",
     "torch.ops.aten.add.Tensor._schema": "2.6",
     "torch.ops.aten.add.Tensor._op": "2.6",
+    "torch._ops.OpOverload": "2.6",
+    "torch.UntypedStorage._cdata": "2.6",
 }
 # Private operators that graph capture treats in a special way. A release without one of them does not capture it.
 PRIVATE_OPERATORS = {
@@ -114,6 +119,30 @@ def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> to
     else:
         made = torch.distributions.Gamma(alpha, 1.0).rsample()
     return made
+
+
+_OVERLOAD: Any = getattr(getattr(torch, "_ops", None), "OpOverload", ())
+
+
+def operator_overload(name: str) -> Any:
+    """The operator ``aten::name.overload`` of the installed PyTorch; None where it has none.
+
+    Only names of a committed table may be passed, never a name from a file: this looks attributes up.
+    """
+    base, _, overload = name.removeprefix("aten::").partition(".")
+    operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    return operator if isinstance(operator, _OVERLOAD) and schema_text(operator) else None
+
+
+def schema_text(operator: Any) -> str:
+    """The declaration of an operator, ``aten::add.Tensor(Tensor self, ...) -> Tensor``; "" where it has none."""
+    return str(getattr(operator, "_schema", ""))
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """What distinguishes storages that are alive, those of meta tensors too, which have no address."""
+    storage = tensor.untyped_storage()
+    return int(getattr(storage, "_cdata", id(storage)))
 
 
 class _NoDispatchMode:

@@ -12,21 +12,24 @@ from typing import Any
 
 import torch
 
+from millrace.core import limits
+from millrace.core.checked_json import parse_json
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, OperationError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
+from millrace.core.stored_zip import read_members
 from millrace.core.tensor import Tensor
 from millrace.graph.stored import StoredGraph, for_any_rows, store
 from millrace.nn.cell import Cell
 from millrace.tensor import modes
 from millrace.tensor.storage import to_torch_dtype, unwrap_all, wrap_all
 
-__all__ = ["export", "load", "recorded", "write_archive"]
+__all__ = ["export", "load", "parse_program", "read_archive", "read_program", "recorded", "write_archive"]
 
 log = get_logger(__name__)
 
 FORMATS = ("AIR", "ONNX", "MINDIR")
-PROGRAM, WEIGHTS, MOST = "program.json", "weights.safetensors", 1 << 30
+PROGRAM, WEIGHTS, ABOUT, ONNX = "program.json", "weights.safetensors", "servable.json", "model.onnx"
 # Numbers of rows that a net is recorded with when any number is to do; 1 and 2 are special to some operations.
 ROWS = (5, 7, 11)
 
@@ -199,11 +202,19 @@ def write_archive(
     tensors: Sequence[torch.Tensor],
     more: dict[str, bytes] | None = None,
 ) -> None:
-    """Write what was recorded; `more` are files that go into the archive beside it."""
+    """Write what was recorded; `more` are files that go into the archive beside it.
+
+    It is checked as :func:`load` will check it, so that no archive is written that cannot be read.
+    """
+    plain = json.dumps({"format": "millrace", **described})
+    try:
+        StoredGraph(json.loads(plain), list(tensors))
+    except FormatError as error:
+        raise OperationError(f"the network cannot be exported: {error.message}") from error
     files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
     weights = {str(place): each.cpu().contiguous() for place, each in enumerate(tensors)}
     with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(PROGRAM, json.dumps({"format": "millrace", **described}))
+        archive.writestr(PROGRAM, plain)
         archive.writestr(WEIGHTS, files.save({name: each.clone() for name, each in weights.items()}))
         for name, data in (more or {}).items():
             archive.writestr(name, data)
@@ -233,27 +244,58 @@ def load(file_name: str, **kwargs: Any) -> StoredGraph:
             "For 'load', the argument 'file_name'(MindIR file) does not exist, please check whether the 'file_name' is "
             f"correct: {file_name!r}."
         )
+    return parse_program(read_archive(file_name), file_name)
+
+
+def read_archive(path: str) -> dict[str, bytes]:
+    """The members of an archive by name. FormatError where the file is damaged, or holds anything but these."""
+    most = limits.ARCHIVE
+    allowed = {
+        PROGRAM: most.program_bytes,
+        WEIGHTS: most.weights_bytes,
+        ABOUT: most.about_bytes,
+        ONNX: most.onnx_bytes,
+    }
+    try:
+        return read_members(path, allowed, most.directory_bytes)
+    except FormatError as error:
+        raise FormatError(
+            f"{error.message} (MindSpore's own .mindir files cannot be read here)", file=path
+        ) from error
+
+
+def read_program(members: dict[str, bytes], path: str) -> dict[str, Any]:
+    """The program of an archive as plain data, unchecked."""
+    if PROGRAM not in members:
+        raise FormatError(f"no archive of Millrace: it has no {PROGRAM}", file=path)
+    try:
+        described = parse_json(members[PROGRAM], limits.ARCHIVE.json_depth, limits.ARCHIVE.digits)
+    except ValueError as error:
+        raise FormatError(f"{PROGRAM} is damaged: {error}", file=path) from error
+    if not isinstance(described, dict) or described.get("format") != "millrace":
+        raise FormatError("no archive of Millrace", file=path)
+    return described
+
+
+def parse_program(members: dict[str, bytes], path: str) -> StoredGraph:
+    """The graph of an archive's members, checked."""
+    described = read_program(members, path)
+    try:
+        return StoredGraph(described, _parse_weights(members.get(WEIGHTS, b"")))
+    except FormatError as error:
+        raise FormatError(error.message, **{**error.context, "file": path}) from error
+
+
+def _parse_weights(data: bytes) -> list[torch.Tensor]:
+    """The tensors of an archive, in the order of their numbers."""
     files = require("safetensors.torch", extra="train", purpose="reading an archive of a net")
     try:
-        with zipfile.ZipFile(file_name) as archive:
-            if archive.getinfo(PROGRAM).file_size > MOST:
-                raise FormatError("its program is too large", file=file_name)
-            described = json.loads(archive.read(PROGRAM))
-            data = archive.read(WEIGHTS)
-        found = _weights(files, data)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise FormatError(
-            "no archive of Millrace, or a damaged one (MindSpore's own .mindir files cannot be read here)",
-            file=file_name,
-        ) from error
-    if not isinstance(described, dict) or described.get("format") != "millrace":
-        raise FormatError("no archive of Millrace", file=file_name)
-    return StoredGraph(described, [found[str(place)] for place in range(len(found))])
-
-
-def _weights(files: Any, data: bytes) -> dict[str, torch.Tensor]:
-    try:
-        found: dict[str, torch.Tensor] = files.load(data)
+        tensors: dict[str, torch.Tensor] = files.load(data)
     except Exception as error:  # the library's own class cannot be named where it is not installed
-        raise ValueError(str(error)) from error
-    return found
+        raise FormatError(f"{WEIGHTS} is damaged: {error}") from error
+    if len(tensors) > limits.ARCHIVE.tensors:
+        raise FormatError(f"{WEIGHTS}: expected at most {limits.ARCHIVE.tensors} tensors, got {len(tensors)}")
+    numbers = [str(place) for place in range(len(tensors))]
+    if set(tensors) != set(numbers):
+        raise FormatError(f"{WEIGHTS} is damaged: its tensors are not numbered from 0")
+    return [tensors[number] for number in numbers]
