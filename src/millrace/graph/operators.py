@@ -15,7 +15,17 @@ from millrace.tensor.private import operator_overload, schema_text
 
 from .operator_table import TABLE, TABLE_VERSION
 
-__all__ = ["DENIED", "Argument", "Operator", "denial", "emitted", "operators", "refusal", "resolve"]
+__all__ = [
+    "DENIED",
+    "UNDECLARED_WRITES",
+    "Argument",
+    "Operator",
+    "denial",
+    "emitted",
+    "operators",
+    "refusal",
+    "resolve",
+]
 
 # Families that never enter the table, with the reason. A pattern matches the whole name without namespace and overload.
 DENIED: dict[str, str] = {
@@ -39,6 +49,8 @@ DENIED: dict[str, str] = {
         "no network computes with it when it predicts",
     r"__.*__": "it is a name of Python",
 }  # fmt: skip
+# Operators that write into arguments without a mark in the schema -> the argument that makes them, and those written.
+UNDECLARED_WRITES = {"aten::native_batch_norm": ("training", ("running_mean", "running_var"))}
 _PATTERNS = [(re.compile(pattern), reason) for pattern, reason in DENIED.items()]
 # Operators of Python's own spelling that are plain arithmetic.
 _ARITHMETIC = frozenset({"__and__", "__or__", "__xor__", "__lshift__", "__rshift__"})

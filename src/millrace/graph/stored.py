@@ -15,7 +15,7 @@ from millrace.core import limits
 from millrace.core.errors import ArgumentValueError, FormatError
 from millrace.tensor.private import below_autograd
 
-from .operators import Operator, refusal, resolve
+from .operators import UNDECLARED_WRITES, Operator, refusal, resolve
 from .recording import Slot
 from .stored_arguments import DTYPES, Rows, parse_arguments, parse_slot, slots_in
 from .stored_sizes import Measured, SizeError, measure
@@ -216,15 +216,15 @@ class StoredCall:
     @property
     def written(self) -> list[Slot]:
         """The tensors that the call writes into."""
-        arguments = enumerate(self.operator.arguments)
-        return [
-            slot
-            for place, argument in arguments
-            if argument.written
-            for slot in slots_in(
-                [self.args[place] if place < len(self.args) else self.kwargs.get(argument.name)]
-            )
-        ]
+        given = {
+            argument.name: self.args[place] if place < len(self.args) else self.kwargs.get(argument.name)
+            for place, argument in enumerate(self.operator.arguments)
+        }
+        names = [argument.name for argument in self.operator.arguments if argument.written]
+        if self.operator.name in UNDECLARED_WRITES:
+            condition, undeclared = UNDECLARED_WRITES[self.operator.name]
+            names += undeclared if given[condition] else ()
+        return [slot for name in names for slot in slots_in([given[name]])]
 
     def define(self, known: set[Slot]) -> set[Slot]:
         """The slots that the call computes. Each is computed once, and none is an input or a constant."""

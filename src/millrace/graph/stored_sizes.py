@@ -121,6 +121,8 @@ def _owners_of(
 def _infer(call: StoredCall, values: list[Any], places: dict[Slot, int], rows: int) -> Any:
     args = [_meta(value, values, places, rows) for value in call.args]
     kwargs = {name: _meta(value, values, places, rows) for name, value in call.kwargs.items()}
+    if any(argument.type == "Device" for argument in call.operator.arguments):
+        kwargs["device"] = _META  # else an operator that creates a tensor would allocate it here
     rule = RULES.get(call.operator.name)
     if rule is not None:
         made = rule(*args, **kwargs)
