@@ -237,6 +237,7 @@ BAD_ARGUMENTS = {
     "scale": call(
         "upsample_nearest1d", slot("temp", 1), [6], {"float": (1e-30).hex()}, results=(("temp", 2),)
     ),
+    "interpolation": call("grid_sampler_3d", X, X, 1000, 0, True),
     "reduction": call("smooth_l1_loss", X, X, 7, {"float": "0x1p0"}),
 }
 

@@ -42,6 +42,8 @@ _NAMED: dict[str, dict[str, Any]] = {
 _OF_TYPE = {"ScalarType": "dtype", "Layout": "layout", "MemoryFormat": "memory_format"}
 _LIST = re.compile(r"(.*)\[(\d*)\]")
 _WORD = re.compile(r"[A-Za-z0-9_. \-]*")
+# Integers that stand for a choice. A kernel that knows no such choice returns memory that it has not written.
+_ENUMERATIONS = ("reduction", "interpolation_mode", "padding_mode")
 _LARGEST_SIZE = 1 << 40
 _END_OF_AXIS = (1 << 63) - 1
 
@@ -102,8 +104,8 @@ def _parse(value: Any, argument: Argument) -> Any:
         ) from None
     if argument.name == "pin_memory" and parsed:
         raise ValueError("the argument 'pin_memory' must be false")
-    if argument.name == "reduction" and parsed not in (0, 1, 2):
-        raise ValueError("the argument 'reduction' must be 0, 1 or 2")
+    if argument.name in _ENUMERATIONS and parsed not in (0, 1, 2):
+        raise ValueError(f"the argument {argument.name!r} must be 0, 1 or 2")
     if argument.name.startswith("scale") and not _is_moderate(parsed):
         raise ValueError(f"the argument {argument.name!r} is no scale between 1/65536 and 65536")
     return parsed
