@@ -15,6 +15,10 @@ def main(what):
     init()
     total = ops.AllReduce()(Tensor([get_rank() + 1.0]))
     print(f"rank {get_rank()} of {get_group_size()}: sum {float(total[0]):g}, told {what!r}")
+    if what.startswith("hold "):
+        print(f"rank {get_rank()} is ready", flush=True)
+        with open(f"{what[5:]}/hold-{get_rank()}") as fifo:  # until the test writes
+            fifo.read()
     last = get_rank() == get_group_size() - 1
     if what == "raise" and last:
         raise ValueError("boom")

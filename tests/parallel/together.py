@@ -31,7 +31,7 @@ def rank_env(rank, size, job):
     env = {
         k: v
         for k, v in os.environ.items()
-        if not k.startswith(("RANK", "WORLD", "MASTER", "OMPI", "PMI", "MS_"))
+        if not k.startswith(("RANK", "WORLD", "MASTER", "OMPI", "PMI", "MS_", "XDG_RUNTIME_DIR"))
     }
     return env | {
         "OMPI_COMM_WORLD_RANK": str(rank),
@@ -76,7 +76,8 @@ def results(module, size=2):
             for rank, (each, text) in enumerate(zip(running, said, strict=False))
             if each.returncode
         ]
-        left = [name for name in os.listdir(folder) if not name.endswith(".json")]
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        left = [str(path) for path in files if path.suffix != ".json"]
     names = checks_of(module)
     answers = {
         name: [lost[0] if lost and name not in rank else rank.get(name, "not run") for rank in found]

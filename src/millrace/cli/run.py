@@ -25,6 +25,11 @@ which one it was, with its traceback.
 On several machines the same command is started on each of them, with the same
 --hosts; the first is where they meet. With --rdzv machines may come and go.
 
+One machine: all sockets are on loopback. Several machines: connections between
+them have neither password nor encryption, so everybody who reaches a machine's
+ports can read and change the run. Use a private network. Public addresses are
+refused without --insecure.
+
 examples:
   millrace run -n 4 train.py --epochs 3
   millrace run -n 2 -m package.train
@@ -57,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--job", default="", metavar="NAME", help="with --rdzv: the name of this run, equal on all"
+    )
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="allow public addresses: whoever reaches them can change the run",
     )
     parser.add_argument("--logs", default="", metavar="FOLDER", help="keep the output of every rank there")
     parser.add_argument(
@@ -115,6 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.job,
         arguments.logs,
         arguments.restarts,
+        arguments.insecure,
     )
     for stream in (sys.stdout, sys.stderr):  # what ranks say is seen at once, into a pipe or a file too
         if isinstance(stream, io.TextIOWrapper):

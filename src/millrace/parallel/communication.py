@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import datetime
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,10 @@ from millrace.tensor import groups, parallel_context
 from millrace.tensor.context import get_context, get_device, set_context
 from millrace.tensor.groups import WORLD, Group
 
+from .addresses import connect_store, is_public, loopback_interface, open_store, resolve
 from .ending import watch_for_end
 from .environment import Place, read_place
+from .meeting_file import open_meeting
 
 __all__ = [
     "HCCL_WORLD_COMM_GROUP",
@@ -64,6 +67,10 @@ class GlobalComm:
 
 # the place of this process on its machine, and where it met the others, from `init` on
 _here: list[tuple[Place, Any]] = []
+# variables that keep the connections on loopback, set by `_join` and unset by `release`
+_loopback_variables: list[str] = []
+# how often this process has met others at a file: each time has its own
+_meetings = itertools.count(1)
 
 
 def is_initialized() -> bool:
@@ -118,12 +125,18 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
     waiting = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
     if place.role == "scheduler":
         _schedule(place, waiting)
+    if place.one_machine and place.size > 1:
+        _stay_on_loopback()
     try:
         rank, store = _meet(place, waiting)
         # what stays on the host of a GPU machine, such as objects, goes over gloo
         both = "cpu:gloo,cuda:nccl" if library == "nccl" else library
         dist.init_process_group(both, store=store, rank=rank, world_size=place.size, timeout=waiting)
+    except OperationError:
+        _leave_loopback()
+        raise
     except (RuntimeError, ValueError) as error:
+        _leave_loopback()
         raise OperationError(
             f"For 'init', rank {place.rank} of {place.size} (started by {place.launcher}) did not meet the others at "
             f"{place.file or f'{place.host}:{place.port}'}: {str(error).splitlines()[0]}. Are all of them running, and "
@@ -144,18 +157,48 @@ def _meet(place: Place, waiting: datetime.timedelta) -> tuple[int, Any]:
     if place.size == 1:
         return 0, dist.HashStore()
     if place.file:
-        return place.rank, dist.FileStore(place.file, place.size)
-    opens = place.rank == 0 and not place.hosted
-    address = dist.TCPStore(place.host, place.port, None, opens, timeout=waiting, wait_for_workers=False)
+        path = f"{place.file}.{next(_meetings)}"
+        return place.rank, open_meeting(path, place.rank, place.size, waiting)
+    if place.rank == 0 and not place.hosted:
+        address = _open(place, waiting)
+    else:
+        address = connect_store(place.host, place.port, waiting)
     # a launcher that starts its processes anew leaves what the former ones said at the meeting place
     store = dist.PrefixStore(f"/millrace/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", address)
     rank = place.rank if place.rank >= 0 else store.add("ranks", 1) - 1
     return rank, store
 
 
+def _open(place: Place, waiting: datetime.timedelta) -> Any:
+    """The store that the others connect to. The environment names its address: that is the user's choice."""
+    public = [address for address in resolve(place.host) if is_public(address)]
+    if public:
+        logger.warning(
+            "the processes meet at %s, port %d, which is a public address: whoever reaches it can change the run. "
+            "Name an address of a private network in MASTER_ADDR.",
+            public[0],
+            place.port,
+        )
+    return open_store(place.host, place.port, waiting, any_address=True)
+
+
+def _stay_on_loopback() -> None:
+    """Let gloo and NCCL listen on loopback alone, unless the user named an interface."""
+    interface = loopback_interface()
+    for name, value in (("GLOO_SOCKET_IFNAME", interface), ("NCCL_SOCKET_IFNAME", f"={interface}")):
+        if interface and name not in os.environ:
+            os.environ[name] = value
+            _loopback_variables.append(name)
+
+
+def _leave_loopback() -> None:
+    while _loopback_variables:
+        os.environ.pop(_loopback_variables.pop(), None)
+
+
 def _schedule(place: Place, waiting: datetime.timedelta) -> None:
     """What MindSpore's scheduler does: be the meeting place until every worker has left."""
-    store = dist.TCPStore(place.host, place.port, None, True, timeout=waiting, wait_for_workers=False)
+    store = _open(place, waiting)
     for number in range(place.size):
         store.wait([f"/millrace/0/left/{number}"], datetime.timedelta(days=365))
     sys.exit(0)
@@ -177,6 +220,7 @@ def release() -> None:
     if place.launcher == "msrun" and world is not None:
         store.set(f"left/{world.rank}", "1")
     dist.destroy_process_group()
+    _leave_loopback()
 
 
 atexit.register(release)

@@ -19,6 +19,7 @@ from millrace.tensor.device import on_device
 from millrace.tensor.groups import WORLD
 
 from . import communication, functions
+from .addresses import is_loopback
 from .environment import Place, read_place
 from .handles import CommHandle, call, group_of, place_in, raw, raws
 
@@ -97,7 +98,16 @@ def init_process_group(
                 f"{world_size} and {rank}."
             )
         host, _, port = init_method[6:].rpartition(":")
-        place = Place("init_process_group", rank, world_size, rank, world_size, host, int(port))
+        place = Place(
+            "init_process_group",
+            rank,
+            world_size,
+            rank,
+            world_size,
+            host,
+            int(port),
+            one_machine=is_loopback(host),
+        )
     gpu = get_context("device_target") == "GPU" and backend != "gloo"
     communication._join(place, "nccl" if gpu else "gloo", timeout)
 

@@ -7,15 +7,19 @@ Known are `millrace run` and `torchrun` (RANK, WORLD_SIZE ...), `mpirun` (OMPI_C
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from millrace.core.errors import ArgumentValueError
+from millrace.core.errors import ArgumentValueError, OperationError
+from millrace.core.private_folder import runtime_folder
 
-__all__ = ["Place", "read_place"]
+from .addresses import is_loopback
+
+__all__ = ["MEETING", "Place", "read_place"]
 
 DEFAULT_PORT = 29500
+# set by `millrace run` on one machine: the id of the run and the folder of its meeting file, "id:folder"
+MEETING = "MILLRACE_MEETING"
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Place:
     # at an address: whether rank 0 opens it, or somebody who was started for that
     hosted: bool = False
     role: str = "worker"
+    # whether it is known that all ranks are on this machine
+    one_machine: bool = False
 
 
 def read_place(env: Mapping[str, str] = os.environ) -> Place:
@@ -92,13 +98,24 @@ def _placed(
     if "MASTER_ADDR" in env or launcher.startswith(("torchrun", "RANK_ID")):
         host, port = env.get("MASTER_ADDR", "127.0.0.1"), _number(env, "MASTER_PORT", DEFAULT_PORT)
         hosted = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        return Place(launcher, number, count, here, among, host, port, hosted=hosted)
+        local = is_loopback(host) or (bool(env.get(local_size)) and among == count)
+        return Place(
+            launcher, number, count, here, among, host, port, _run_file(env), hosted, one_machine=local
+        )
     if count > 1 and among != count:
         raise ArgumentValueError(
             f"The processes were started by {launcher} on several machines, and do not know where to meet. Name one of "
             "them and a free port of it: mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 ... (or -genv with MPICH)."
         )
-    return Place(launcher, number, count, here, among, file=_meeting_file(env))
+    return Place(launcher, number, count, here, among, file=_meeting_file(env), one_machine=True)
+
+
+def _run_file(env: Mapping[str, str]) -> str:
+    """The meeting file of this `millrace run` on one machine; "" for ranks of another launcher that it started."""
+    run, _, folder = env.get(MEETING, "").partition(":")
+    if not folder or run != env.get("TORCHELASTIC_RUN_ID"):
+        return ""
+    return os.path.join(folder, f"meet-{_number(env, 'TORCHELASTIC_RESTART_COUNT', 0)}")
 
 
 def _meeting_file(env: Mapping[str, str]) -> str:
@@ -107,7 +124,7 @@ def _meeting_file(env: Mapping[str, str]) -> str:
         (env[name] for name in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID") if name in env), ""
     )
     name = "".join(letter if letter.isalnum() else "-" for letter in job) or f"parent-{os.getppid()}"
-    return os.path.join(tempfile.gettempdir(), f"millrace-meet-{os.getuid()}-{name}")
+    return str(runtime_folder(make=True, error=OperationError) / f"meet-{name[:128]}")
 
 
 def _of_msrun(env: Mapping[str, str]) -> Place:
@@ -122,4 +139,5 @@ def _of_msrun(env: Mapping[str, str]) -> Place:
     here = _number(env, "MS_LOCAL_RANK", _number(env, "DEVICE_ID", max(number, 0)))
     among = _number(env, "MS_LOCAL_WORKER_NUM", count)
     host, port = env["MS_SCHED_HOST"], _number(env, "MS_SCHED_PORT")
-    return Place("msrun", number, count, here, among, host, port, hosted=True, role=role)
+    local = is_loopback(host) or ("MS_LOCAL_WORKER_NUM" in env and among == count)
+    return Place("msrun", number, count, here, among, host, port, "", True, role, local)

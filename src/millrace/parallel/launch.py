@@ -1,5 +1,8 @@
 """Starts the processes of a training on this machine, on PyTorch's elastic agent, and ends them together.
 
+On one machine nothing listens beyond loopback (`rendezvous`), and the ranks meet at a file in a folder that only its
+owner may enter.
+
 Each rank's output goes to a file and, with the rank before each line, to the terminal. A rank that dies ends the
 others; what is shown last is which one died first, of what, with its traceback.
 """
@@ -23,15 +26,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.elastic.rendezvous import RendezvousError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from millrace.core.cores import available_cores
-from millrace.core.errors import ArgumentValueError
+from millrace.core.errors import ArgumentValueError, OperationError
 
+from .addresses import connect_store, interface_of, is_loopback_only_here, public_of, resolve, route_to
 from .dying import Death, last_traceback, root_of
+from .environment import MEETING
+from .rendezvous import DYNAMIC, LOCAL, STATIC, register, split_endpoint
 
 __all__ = ["Launch", "launch"]
 
@@ -54,6 +60,7 @@ class Launch:
     job: str = ""
     logs: str = ""
     restarts: int = 0
+    insecure: bool = False
 
 
 def launch(wanted: Launch) -> int:
@@ -61,11 +68,19 @@ def launch(wanted: Launch) -> int:
     count = wanted.processes or max(1, torch.cuda.device_count())
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, available_cores() // count)))
     logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)  # what matters is said below
-    with _log_folder(wanted.logs) as folder:
+    register()
+    with _private_folder() as private:
+        folder = Path(wanted.logs) if wanted.logs else private
+        folder.mkdir(parents=True, exist_ok=True)
         config = _config(wanted, count, folder)
+        if config.rdzv_backend == LOCAL:
+            os.environ[MEETING] = f"{config.run_id}:{private}"
         with _watching(config, wanted):
             try:
                 elastic_launch(config, sys.executable)(*wanted.command)
+            except (RendezvousError, OperationError) as error:
+                sys.stderr.write(f"millrace run: the machines did not meet: {error}\n")
+                return 1
             except ChildFailedError as error:
                 sys.stdout.flush()
                 sys.stderr.write(_report(error, folder, wanted))
@@ -80,12 +95,8 @@ def launch(wanted: Launch) -> int:
 
 
 @contextmanager
-def _log_folder(wanted: str) -> Iterator[Path]:
-    """Where output goes: the user's folder, which stays, or one that goes with the run."""
-    if wanted:
-        Path(wanted).mkdir(parents=True, exist_ok=True)
-        yield Path(wanted)
-        return
+def _private_folder() -> Iterator[Path]:
+    """A folder with mode 700 that is removed after the run."""
     folder = Path(tempfile.mkdtemp(prefix="millrace-run-"))
     try:
         yield folder
@@ -108,26 +119,65 @@ def _config(wanted: Launch, count: int, folder: Path) -> LaunchConfig:
     }
     if wanted.rdzv:
         least, most = wanted.nodes
-        return LaunchConfig(least, most, rdzv_backend="c10d", rdzv_endpoint=wanted.rdzv, **shared)
-    if len(wanted.hosts) < 2:
-        # port 0: whatever is free
+        endpoint = _with_port(wanted.rdzv, "--rdzv")
+        host, port = split_endpoint(endpoint)
+        address = _checked_address(wanted, host, port, [host])
         return LaunchConfig(
-            1, 1, rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost", **shared
+            least,
+            most,
+            rdzv_backend=DYNAMIC,
+            rdzv_endpoint=endpoint,
+            rdzv_configs={"any_address": is_loopback_only_here(host)},
+            local_addr=address or None,
+            **shared,
         )
+    if len(wanted.hosts) < 2:
+        return LaunchConfig(1, 1, rdzv_backend=LOCAL, local_addr="localhost", **shared)
+    node, endpoint = _node(wanted), _with_port(wanted.master or wanted.hosts[0], "--master")
+    host, port = split_endpoint(endpoint)
+    _checked_address(wanted, host, port, [host, *wanted.hosts])
     return LaunchConfig(
         len(wanted.hosts),
         len(wanted.hosts),
-        rdzv_backend="static",
-        rdzv_endpoint=_endpoint(wanted),
-        rdzv_configs={"rank": _node(wanted), "timeout": 900},
-        local_addr=wanted.hosts[_node(wanted)],
+        rdzv_backend=STATIC,
+        rdzv_endpoint=endpoint,
+        rdzv_configs={"rank": node, "timeout": 900, "any_address": wanted.insecure},
+        local_addr=wanted.hosts[node],
         **shared,
     )
 
 
-def _endpoint(wanted: Launch) -> str:
-    master = wanted.master or wanted.hosts[0]
-    return master if ":" in master else f"{master}:{PORT}"
+def _with_port(endpoint: str, option: str) -> str:
+    endpoint = endpoint if ":" in endpoint else f"{endpoint}:{PORT}"
+    host, _, port = endpoint.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ArgumentValueError(f"{option}: expected HOST or HOST:PORT, got {endpoint}")
+    return endpoint
+
+
+def _checked_address(wanted: Launch, host: str, port: int, hosts: list[str]) -> str:
+    """This machine's address in the network of the run, "" where it is unknown.
+
+    The stores and the connections of a run have no password: they belong in a private network.
+    """
+    address = route_to(host, port)
+    public = public_of(dict.fromkeys([*hosts, *([address] if address else [])]))
+    if public and not wanted.insecure:
+        raise ArgumentValueError(
+            f"expected addresses of a private network, got {', '.join(public)}: whoever reaches the ports of a run can "
+            "change it. Name private addresses, connect the machines with a VPN, or add --insecure"
+        )
+    if is_loopback_only_here(host):
+        if not wanted.insecure:
+            raise ArgumentValueError(
+                f"expected an address that other machines reach, got {host}, which is {resolve(host)[0]} here: name "
+                "this machine's address in the private network with --master or --rdzv, or add --insecure to listen "
+                "on all addresses"
+            )
+        return ""
+    if interface := interface_of(address):  # or gloo would listen on whatever address this machine's name has
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
+    return address
 
 
 def _node(wanted: Launch) -> int:
@@ -189,34 +239,30 @@ def _watching(config: LaunchConfig, wanted: Launch) -> Iterator[None]:
     if len(wanted.hosts) < 2:
         yield
         return
-    host, _, port = config.rdzv_endpoint.rpartition(":")
+    host, port = split_endpoint(config.rdzv_endpoint)
     done = threading.Event()
-    thread = threading.Thread(target=_watch, args=(host, int(port), config.run_id, done), daemon=True)
+    thread = threading.Thread(target=_watch, args=(host, port, done), daemon=True)
     thread.start()
     try:
         yield
     except BaseException:
-        _tell(host, int(port))
+        _tell(host, port)
         raise
     finally:
         done.set()
         thread.join(timeout=2 * GRACE)
 
 
-def _store(host: str, port: int, seconds: float) -> Any:
-    return dist.TCPStore(host, port, None, False, timeout=timedelta(seconds=seconds), wait_for_workers=False)
-
-
 def _tell(host: str, port: int) -> None:
     try:
-        _store(host, port, 2).set("millrace/ended", "1")
+        connect_store(host, port, timedelta(seconds=2)).set("millrace/ended", "1")
     except (RuntimeError, ValueError):
         return  # the place is gone: that tells them too
 
 
-def _watch(host: str, port: int, job: str, done: threading.Event) -> None:
+def _watch(host: str, port: int, done: threading.Event) -> None:
     try:
-        store = _store(host, port, 900)
+        store = connect_store(host, port, timedelta(seconds=900))
     except (RuntimeError, ValueError):
         return  # they never met: the agent says so
     while not done.wait(1.0):

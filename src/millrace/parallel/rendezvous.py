@@ -1,0 +1,292 @@
+"""How the launchers of a run agree on who takes part, for PyTorch's elastic agent. Nothing that comes over a socket is
+unpickled, and no store listens on more than one address.
+
+PyTorch's own rendezvous opens stores on all interfaces and unpickles a value that it reads from them; so these take its
+place:
+
+- `LocalRendezvous`, one machine: the agent's store is memory of this process. Scripts that call
+  ``torch.distributed.init_process_group`` themselves get a store on loopback.
+- `StaticRendezvous`, a fixed list of machines: a store on the address of the first one.
+- `open_dynamic`, machines that join and leave: PyTorch's algorithm, with its state as JSON in the store.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+from typing import Any
+
+import torch.distributed as dist
+from torch.distributed.elastic.rendezvous import (
+    RendezvousHandler,
+    RendezvousInfo,
+    RendezvousParameters,
+    RendezvousStateError,
+    RendezvousStoreInfo,
+    rendezvous_handler_registry,
+)
+from torch.distributed.elastic.rendezvous.api import RendezvousConnectionError
+from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
+    DynamicRendezvousHandler,
+    RendezvousBackend,
+    Token,
+    _NodeDesc,
+    _RendezvousState,
+)
+
+from millrace.core.errors import OperationError
+
+from .addresses import LOOPBACK, connect_store, open_store
+
+__all__ = ["DYNAMIC", "LOCAL", "STATIC", "decode_state", "encode_state", "register"]
+
+LOCAL, STATIC, DYNAMIC = "millrace-local", "millrace-static", "millrace-dynamic"
+STORE_TIMEOUT = datetime.timedelta(seconds=60)
+MAX_STATE_BYTES, MAX_NODES, MAX_NAME = 1 << 20, 4096, 1024
+EMPTY = "none yet"
+
+
+def register() -> None:
+    """Make them known to PyTorch's launcher, by name."""
+    for name, create in ((LOCAL, LocalRendezvous), (STATIC, StaticRendezvous), (DYNAMIC, open_dynamic)):
+        rendezvous_handler_registry.register(name, create)
+
+
+class _FixedRendezvous(RendezvousHandler):
+    """What a rendezvous of a fixed number of machines has to say: nothing changes while it runs."""
+
+    def __init__(self, parameters: RendezvousParameters) -> None:
+        self._run_id = parameters.run_id
+
+    @property
+    def use_agent_store(self) -> bool:
+        return True
+
+    def is_closed(self) -> bool:
+        return False
+
+    def set_closed(self) -> None:
+        pass
+
+    def num_nodes_waiting(self) -> int:
+        return 0
+
+    def get_run_id(self) -> str:
+        return self._run_id
+
+    def shutdown(self) -> bool:
+        return True
+
+
+class LocalRendezvous(_FixedRendezvous):
+    """One machine."""
+
+    def __init__(self, parameters: RendezvousParameters) -> None:
+        super().__init__(parameters)
+        self._store = open_store(LOOPBACK, 0, STORE_TIMEOUT)
+
+    def get_backend(self) -> str:
+        return LOCAL
+
+    def next_rendezvous(self) -> RendezvousInfo:
+        return RendezvousInfo(dist.HashStore(), 0, 1, RendezvousStoreInfo(LOOPBACK, self._store.port))
+
+
+class StaticRendezvous(_FixedRendezvous):
+    """Machines that are known from the start; the first opens the store."""
+
+    def __init__(self, parameters: RendezvousParameters) -> None:
+        super().__init__(parameters)
+        self._host, self._port = split_endpoint(parameters.endpoint)
+        self._rank, self._size = int(parameters.config["rank"]), parameters.max_nodes
+        self._timeout = datetime.timedelta(seconds=int(parameters.config["timeout"]))
+        self._any_address = bool(parameters.config.get("any_address"))
+        self._store: dist.TCPStore | None = None
+
+    def get_backend(self) -> str:
+        return STATIC
+
+    def next_rendezvous(self) -> RendezvousInfo:
+        if self._store is None and self._rank == 0:
+            self._store = open_store(self._host, self._port, self._timeout, any_address=self._any_address)
+        elif self._store is None:
+            self._store = connect_store(self._host, self._port, self._timeout)
+        where = RendezvousStoreInfo(self._host, self._port)
+        return RendezvousInfo(dist.PrefixStore(self._run_id, self._store), self._rank, self._size, where)
+
+
+def split_endpoint(endpoint: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT.
+
+    >>> split_endpoint("node1:29400")
+    ('node1', 29400)
+    """
+    host, _, port = endpoint.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+# Machines that join and leave -------------------------------------------------------------------------
+
+
+class _OneAddressHandler(DynamicRendezvousHandler):
+    """PyTorch's, with the store of the ranks on the address of this machine alone."""
+
+    any_address = False
+
+    def _create_tcp_store_server(self, master_addr: str, master_port: int) -> dist.TCPStore:
+        return open_store(master_addr, master_port, STORE_TIMEOUT, any_address=self.any_address)
+
+
+def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
+    """A rendezvous of machines that join and leave. The one whose address is the endpoint's opens the store."""
+    host, port = split_endpoint(parameters.endpoint)
+    any_address = bool(parameters.config.get("any_address"))
+    try:
+        store = open_store(host, port, STORE_TIMEOUT, any_address=any_address)
+    except OperationError:  # not this machine, or another launcher on it has opened the store
+        try:
+            store = connect_store(host, port, STORE_TIMEOUT)
+        except (RuntimeError, ValueError) as error:
+            raise RendezvousConnectionError(
+                f"no store answers at {host}:{port}, and this machine cannot open one there: {error}"
+            ) from error
+    handler = _OneAddressHandler.from_backend(
+        parameters.run_id,
+        store,
+        JsonBackend(store, parameters.run_id),
+        parameters.min_nodes,
+        parameters.max_nodes,
+        parameters.local_addr,
+    )
+    handler.any_address = any_address
+    return handler
+
+
+class JsonBackend(RendezvousBackend):
+    """Keeps the state of a rendezvous as JSON in a store.
+
+    The handler of PyTorch gives and takes pickled states. Those stay in this process: what goes into the store is JSON,
+    and what comes out of it is checked and pickled anew.
+    """
+
+    def __init__(self, store: dist.Store, run_id: str) -> None:
+        self._store, self._key = store, f"millrace/rendezvous/{run_id}"
+        self._call("compare_set", self._key, "", EMPTY)  # a store has no way to ask for a key that is missing
+
+    @property
+    def name(self) -> str:
+        return DYNAMIC
+
+    def get_state(self) -> tuple[bytes, Token] | None:
+        return self._state_of(self._call("get", self._key))
+
+    def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
+        text = encode_state(pickle.loads(state))  # noqa: S301 the bytes that our own handler made a moment ago
+        before = token.decode() if isinstance(token, bytes) else EMPTY
+        stored = self._call("compare_set", self._key, before, text)
+        result = self._state_of(stored)
+        return None if result is None else (*result, stored == text.encode())
+
+    def _call(self, operation: str, *arguments: str) -> bytes:
+        try:
+            if operation == "get":
+                return bytes(self._store.get(*arguments))
+            return bytes(self._store.compare_set(*arguments))
+        except (ValueError, RuntimeError) as error:
+            raise RendezvousConnectionError(f"the store of the rendezvous is gone: {error}") from error
+
+    def _state_of(self, stored: bytes) -> tuple[bytes, Token] | None:
+        if stored == EMPTY.encode():
+            return None
+        return pickle.dumps(decode_state(stored)), stored
+
+
+def encode_state(state: _RendezvousState) -> str:
+    """A state as JSON, equal states as equal text.
+
+    >>> decode_state(encode_state(_RendezvousState()).encode()).round
+    0
+    """
+    return json.dumps(
+        {
+            "round": state.round,
+            "complete": state.complete,
+            "deadline": None if state.deadline is None else state.deadline.isoformat(),
+            "closed": state.closed,
+            "participants": sorted([*_parts(node), rank] for node, rank in state.participants.items()),
+            "wait_list": sorted(map(_parts, state.wait_list)),
+            "redundancy_list": sorted(map(_parts, state.redundancy_list)),
+            "last_heartbeats": sorted(
+                [*_parts(node), moment.isoformat()] for node, moment in state.last_heartbeats.items()
+            ),
+        },
+        separators=(",", ":"),
+    )
+
+
+def decode_state(data: bytes) -> _RendezvousState:
+    """The state in JSON that came over a socket; what is not exactly that is refused."""
+    try:
+        if len(data) > MAX_STATE_BYTES:
+            raise ValueError(f"{len(data)} bytes")
+        values = json.loads(data)
+        state = _RendezvousState()
+        if not isinstance(values, dict) or set(values) != set(vars(state)):
+            raise ValueError("other fields")
+        state.round = _integer(values["round"])
+        state.complete, state.closed = _boolean(values["complete"]), _boolean(values["closed"])
+        state.deadline = None if values["deadline"] is None else _moment(values["deadline"])
+        state.participants = {
+            _node(entry[:3]): _integer(entry[3]) for entry in _entries(values["participants"], 4)
+        }
+        state.wait_list = {_node(entry) for entry in _entries(values["wait_list"], 3)}
+        state.redundancy_list = {_node(entry) for entry in _entries(values["redundancy_list"], 3)}
+        state.last_heartbeats = {
+            _node(entry[:3]): _moment(entry[3]) for entry in _entries(values["last_heartbeats"], 4)
+        }
+    except (ValueError, RecursionError) as error:
+        raise RendezvousStateError(
+            "the store of the rendezvous: expected the state of this run, got something else "
+            f"({str(error)[:80]!r}). Does another program use this port?"
+        ) from None
+    return state
+
+
+def _parts(node: _NodeDesc) -> list[Any]:
+    return [node.addr, node.pid, node.local_id]
+
+
+def _node(parts: list[Any]) -> _NodeDesc:
+    if not isinstance(parts[0], str) or len(parts[0]) > MAX_NAME:
+        raise ValueError("no address")
+    return _NodeDesc(parts[0], _integer(parts[1]), _integer(parts[2]))
+
+
+def _entries(value: Any, length: int) -> list[list[Any]]:
+    if not isinstance(value, list) or len(value) > MAX_NODES:
+        raise ValueError("no list of machines")
+    if any(not isinstance(entry, list) or len(entry) != length for entry in value):
+        raise ValueError("no machine")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError("no number")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("neither true nor false")
+    return value
+
+
+def _moment(value: Any) -> datetime.datetime:
+    if not isinstance(value, str) or len(value) > 64:
+        raise ValueError("no time")
+    moment = datetime.datetime.fromisoformat(value)
+    if moment.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return moment
