@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import dataclasses
 import socket
 import threading
 from collections.abc import Callable
@@ -19,49 +21,123 @@ from millrace.data.engine.transport.slab import Bytes8
 from .blocks import Numbers
 from .client import Connection, SharedShelf
 from .protocol import Packet, said_of
-from .wire import Wire
+from .wire import GREETING_SECONDS, Wire
 
-__all__ = ["Gateway"]
+__all__ = ["Gateway", "Limits"]
 
 log = get_logger(__name__)
 
-MOST_CONNECTIONS = 256
+ACCEPT_RETRY = 0.1  # seconds
 Answer = tuple[Packet, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How many connections a gateway serves at once, and how long one may take to prove that it knows the key.
+
+    Connections that have not proved it have slots of their own: they cannot take those of clients.
+    """
+
+    greeting_seconds: float = GREETING_SECONDS
+    greeting: int = 64
+    greeting_per_address: int = 16
+    clients: int = 256
+    backlog: int = 1024
+
+
+class Greetings:
+    """The connections that have not yet proved that they know the key.
+
+    A new one always gets in. Where there are too many, the oldest one is closed: of the same address, or of the address
+    that has the most. A client needs milliseconds for its greeting, so it is not the oldest.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, str] = {}  # oldest first
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, sock: socket.socket, address: str) -> None:
+        with self._lock:
+            self._open[sock] = address
+            counts = collections.Counter(self._open.values())
+            if counts[address] > self._limits.greeting_per_address:
+                self._close_oldest(address)
+            elif len(self._open) > self._limits.greeting:
+                self._close_oldest(counts.most_common(1)[0][0])
+
+    def remove(self, sock: socket.socket) -> bool:
+        """Whether it was still one of them."""
+        with self._lock:
+            return self._open.pop(sock, None) is not None
+
+    def _close_oldest(self, address: str) -> None:
+        oldest = next(sock for sock, owner in self._open.items() if owner == address)
+        del self._open[oldest]
+        with contextlib.suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)  # its thread wakes up, and closes it
 
 
 class Gateway:
     """Listens on a port of the network and answers who knows the key."""
 
-    def __init__(self, host: str, port: int, key: bytes, address: str) -> None:
+    def __init__(self, host: str, port: int, key: bytes, address: str, limits: Limits | None = None) -> None:
         self._key, self._address = key, address
-        self._listener = socket.create_server((host, port), reuse_port=False)
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._limits = limits or Limits()
+        self._listener = socket.create_server((host, port), reuse_port=False, backlog=self._limits.backlog)
+        self.port = int(self._listener.getsockname()[1])
+        self.greetings = Greetings(self._limits)
+        self._clients = threading.BoundedSemaphore(self._limits.clients)
+        self._closed = threading.Event()
         threading.Thread(target=self._accept, name="millrace-cache-gateway", daemon=True).start()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed.is_set():
             try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            if not self._room.acquire(blocking=False):
-                sock.close()
+                sock, peer = self._listener.accept()
+            except OSError as error:
+                # such as too many open files: those of others end meanwhile
+                if not self._closed.wait(ACCEPT_RETRY):
+                    log.info("a connection from another machine was not accepted: %s", error)
                 continue
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            self.greetings.add(sock, str(peer[0]))
+            try:
+                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            except RuntimeError:  # no more threads
+                self.greetings.remove(sock)
+                sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
         try:
             with sock:
-                wire = Wire(sock, self._key, serves=True)
-                sock.settimeout(None)  # a client may compute for hours between two questions
-                with contextlib.closing(Connection(self._address)) as server:
-                    Visitor(wire, server).serve()
+                wire = Wire(sock, self._key, serves=True, greeting_seconds=self._limits.greeting_seconds)
+                if self.greetings.remove(sock):
+                    self._serve_client(wire)
         except (MillraceError, OSError) as error:
             log.info("a connection from another machine ended: %s", error)
         finally:
-            self._room.release()
+            self.greetings.remove(sock)
+
+    def _serve_client(self, wire: Wire) -> None:
+        if not self._clients.acquire(blocking=False):
+            wire.send({"error": f"the cache server has {self._limits.clients} connections already"})
+            return
+        try:
+            # a client may compute for hours between two questions; one whose machine is gone is noticed
+            wire.sock.settimeout(None)
+            wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            with contextlib.closing(Connection(self._address)) as server:
+                Visitor(wire, server).serve()
+        finally:
+            self._clients.release()
 
     def close(self) -> None:
+        self._closed.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes up the thread that accepts
         self._listener.close()
 
 

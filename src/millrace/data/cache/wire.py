@@ -15,6 +15,8 @@ import secrets
 import socket
 import stat
 import struct
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,13 +57,25 @@ def read_key(path: str) -> bytes:
 
 
 class Wire:
-    """One end of a connection. ``serves`` says which: the sides' proofs and codes differ."""
+    """One end of a connection. ``serves`` says which: the sides' proofs and codes differ.
 
-    def __init__(self, sock: socket.socket, key: bytes, *, serves: bool) -> None:
+    The whole greeting has `GREETING_SECONDS`, however the other side divides it into packets.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        key: bytes,
+        *,
+        serves: bool,
+        greeting_seconds: float = GREETING_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.sock = sock
+        self._clock = clock
+        self._deadline: float | None = clock() + greeting_seconds
         self._out = self._in = 0
         self._codes = b"", b""
-        sock.settimeout(GREETING_SECONDS)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             made = self._greet(key) if serves else self._greeted(key)
@@ -73,6 +87,7 @@ class Wire:
             raise CacheError(f"the other side did not greet as a cache does ({error})", "version") from error
         ours, theirs = (b"server", b"client") if serves else (b"client", b"server")
         self._codes = _proof(made, ours), _proof(made, theirs)
+        self._deadline = None
         sock.settimeout(ANSWER_SECONDS)
 
     # the greeting -----------------------------------------------------------------------------------
@@ -82,7 +97,7 @@ class Wire:
         self._send_plain({"version": VERSION, "nonce": mine})
         said = self._receive_plain()
         both = f"{mine}{said['nonce']}".encode()
-        if not hmac.compare_digest(_proof(key, b"client" + both).hex(), str(said["proof"])):
+        if not _is_proof(said["proof"], _proof(key, b"client" + both)):
             self._send_plain({"error": "the key is another one"})
             raise CacheError("a client does not know the key", "key")
         self._send_plain({"proof": _proof(key, b"server" + both).hex()})
@@ -96,7 +111,7 @@ class Wire:
         both = f"{said['nonce']}{mine}".encode()
         self._send_plain({"nonce": mine, "proof": _proof(key, b"client" + both).hex()})
         answer = self._receive_plain()
-        if not hmac.compare_digest(_proof(key, b"server" + both).hex(), str(answer.get("proof"))):
+        if not _is_proof(answer.get("proof"), _proof(key, b"server" + both)):
             raise CacheError(
                 f"the cache server does not have the same key: copy the file that {KEY_VARIABLE} names from there",
                 "key",
@@ -105,6 +120,7 @@ class Wire:
 
     def _send_plain(self, packet: Packet) -> None:
         data = json.dumps(packet).encode()
+        self._limit_wait()
         self.sock.sendall(_LENGTHS.pack(len(data), 0) + data)
 
     def _receive_plain(self) -> Packet:
@@ -167,13 +183,27 @@ class Wire:
     def _fill(self, room: memoryview) -> None:
         at = 0
         while at < len(room):
+            self._limit_wait()
             got = self.sock.recv_into(room[at:])
             if not got:
                 raise ConnectionError("it ended in the middle of a message")
             at += got
 
+    def _limit_wait(self) -> None:
+        """During the greeting: let the next call wait no longer than what is left of it."""
+        if self._deadline is None:
+            return
+        left = self._deadline - self._clock()
+        if left <= 0:
+            raise TimeoutError("its greeting took too long")
+        self.sock.settimeout(left)
+
     def close(self) -> None:
         self.sock.close()
+
+
+def _is_proof(received: Any, proof: bytes) -> bool:
+    return hmac.compare_digest(str(received).encode("utf-8", "replace"), proof.hex().encode())
 
 
 def _proof(key: bytes, text: bytes) -> bytes:
