@@ -2,7 +2,8 @@
 
 One cluster at a time, as Ray has it. Pipelines and servers hold it; the last one to let go disconnects if we
 connected, and stops what we started: processes, shared memory and files. A cluster that the user's program is connected
-to already is only used.
+to already is only used. A cluster that we start is for this user on this machine: its ports are on loopback, and its
+sockets and files in a folder with mode 700.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ log = get_logger(__name__)
 # Seconds to wait until every node has looked for the files.
 _LOOK = 120.0
 _CONNECT = 5.0
+_LOOPBACK = "127.0.0.1"
 
 # Nothing of a run is reported to anybody, and Ray does not start a cluster of its own because a call came too late.
 _QUIET = {
@@ -173,15 +175,19 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             else:
                 # sockets lie in it, whose names must be short
                 folder = tempfile.mkdtemp(prefix="mray-", dir="/tmp")
-                ray.init(
-                    address="local",
-                    num_cpus=available_cores(),
-                    num_gpus=0,
-                    include_dashboard=False,
-                    object_store_memory=object_store_memory,
-                    logging_level=logging.ERROR,
-                    _temp_dir=folder,
-                )
+                with _loopback_only():
+                    ray.init(
+                        address="local",
+                        num_cpus=available_cores(),
+                        num_gpus=0,
+                        include_dashboard=False,
+                        object_store_memory=object_store_memory,
+                        logging_level=logging.ERROR,
+                        _node_ip_address=_LOOPBACK,
+                        # Ray opens its folder to everybody (mode 777): the one above stays ours
+                        _temp_dir=os.path.join(folder, "r"),
+                    )
+                _check_address(ray)
         except BaseException as error:
             with contextlib.suppress(Exception):
                 ray.shutdown()
@@ -194,6 +200,36 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             )
             raise ResourceError(f"cannot {what}: {type(error).__name__}: {error}") from error
     return Cluster(ray, folder, connected=True)
+
+
+@contextlib.contextmanager
+def _loopback_only() -> Iterator[None]:
+    """Start Ray on 127.0.0.1, so that its servers listen there alone.
+
+    Ray replaces that address by one that other machines reach, unless it takes this system for one without clusters, as
+    it does with macOS and Windows.
+    """
+    constants = require("ray._private.ray_constants", extra="ray", purpose="work on a Ray cluster")
+    before = getattr(constants, "ENABLE_RAY_CLUSTER", None)
+    if before is None:
+        yield
+        return
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+def _check_address(ray: Any) -> None:
+    outside = [node["NodeManagerAddress"] for node in ray.nodes() if node["NodeManagerAddress"] != _LOOPBACK]
+    if outside:
+        log.warning(
+            "Ray on this machine: expected it to listen on %s, got %s. Other machines may reach its ports: block them, "
+            "or use Ray 2.60.",
+            _LOOPBACK,
+            outside[0],
+        )
 
 
 def no_answer(address: str) -> str:
