@@ -6,7 +6,8 @@ import http.client
 import re
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from millrace.core.errors import FormatError
 from millrace.data.monitor.live import server as serving
+from millrace.data.monitor.live.heads import MOST_HEADS, Heads
 from millrace.data.monitor.live.server import FILES, Server
 from tests.data.monitor.live.client import events, get, here
 from tests.data.monitor.live.long_run import write_run
@@ -277,3 +279,90 @@ def test_nothing_comes_from_anywhere_else() -> None:
         text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert re.findall(r"https?:|//[a-z]+\.|@import|url\(|innerHTML|eval\(", text) == [], file.name
     assert {file.name for file in folder.iterdir()} == {name for name, _ in FILES.values()}
+
+
+# connections that say nothing, or too much -------------------------------------------------------------
+
+
+def test_silent_connections_take_a_fixed_number_of_threads(tmp_path: Path, no_leaks: None) -> None:
+    write_run(tmp_path / "run.history", seconds=3)
+    with Server(tmp_path / "run.history") as made:
+        before = threading.active_count()
+        silent = [socket.create_connection(("127.0.0.1", made.port), timeout=30) for _ in range(200)]
+        for sock in silent[::2]:
+            sock.send(b"GET / HT")
+        assert get(made, here(made, "metrics"))[0] == 200  # and who has a request is answered
+        for sock in silent[:-MOST_HEADS]:
+            with sock:
+                assert ended(sock)  # since newer ones came
+        until(lambda: threading.active_count() <= before + MOST_HEADS)
+        assert len(made._http.heads) <= MOST_HEADS
+        for sock in silent[-MOST_HEADS:]:
+            sock.close()
+
+
+def test_a_request_has_one_deadline(tmp_path: Path, no_leaks: None) -> None:
+    now = [0.0]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        heads = Heads(seconds=10.0, clock=lambda: now[0])
+        heads.add(ours)
+        now[0] = 9.9
+        heads.close_late()
+        assert len(heads) == 1
+        now[0] = 10.0
+        heads.close_late()
+        assert len(heads) == 0
+        assert theirs.recv(1) == b""
+    write_run(tmp_path / "run.history", seconds=3)
+    with Server(tmp_path / "run.history") as made:
+        made._http.heads._seconds = 0.0
+        with socket.create_connection(("127.0.0.1", made.port), timeout=30) as sock:
+            assert ended(sock)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /" + b"a" * 2000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"414"),
+        (b"GET /?" + b"a" * 2000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"414"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + (b"a: " + b"b" * 400 + b"\r\n") * 60, b""),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\na: " + b"b" * 30_000, b""),
+        (b"a" * 60_000, b""),
+    ],
+)
+def test_a_long_request_is_refused(server: Server, sent: bytes, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as sock:
+        try:
+            sock.sendall(sent)
+            received = sock.recv(4096)
+        except ConnectionError:
+            received = b""
+    assert status in received
+    assert bool(received) == bool(status)
+
+
+def test_there_are_only_so_many_responses(server: Server) -> None:
+    taken = 0
+    while server._http.responses.acquire(blocking=False):
+        taken += 1
+    try:
+        assert get(server, here(server, "metrics"))[0] == 503
+    finally:
+        server._http.responses.release(taken)
+    assert taken == serving.MOST_RESPONSES
+    assert get(server, here(server, "metrics"))[0] == 200
+
+
+def ended(sock: socket.socket) -> bool:
+    try:
+        return sock.recv(1) == b""
+    except ConnectionResetError:
+        return True  # it had sent something that was not read
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.005)

@@ -3,6 +3,9 @@
 Who has the address has the page: it holds a token that cannot be guessed, and without it nothing is told. A request
 must name this machine in its Host header, so that a web page from elsewhere cannot reach us under a name of its own
 (DNS rebinding). Only the files of a fixed table are given out.
+
+Connections that have not sent a whole request are few and have a deadline (`heads`). Where there are too many, the
+oldest one is closed: silent ones cost a fixed number of threads.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any, Self
 from millrace.core.log import get_logger
 
 from .file import Tail
+from .heads import Heads, LimitedHead
 from .metrics import CONTENT_TYPE, metrics
 from .state import State
 
@@ -36,6 +40,8 @@ LOOK, ALIVE = 0.25, 15.0
 MOST_PAGES, PATIENCE = 16, 30.0
 # Seconds that pages have to take the last numbers when the server ends.
 GRACE = 2.0
+# Responses under way at once, pages aside, and the longest address.
+MOST_RESPONSES, MOST_ADDRESS = 32, 1024
 
 FILES = {
     "": ("index.html", "text/html; charset=utf-8"),
@@ -105,6 +111,8 @@ class _Http(ThreadingHTTPServer):
         self.path, self.token = path, token.encode()
         self.ending = threading.Event()
         self.pages = threading.Semaphore(MOST_PAGES)
+        self.responses = threading.Semaphore(MOST_RESPONSES)
+        self.heads = Heads()
         self._answering: set[threading.Thread] = set()
         super().__init__(address, _Handler)
 
@@ -115,6 +123,7 @@ class _Http(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """As the base does, in threads that are joined at the end."""
+        self.heads.add(request)
         thread = threading.Thread(
             target=self._answer, args=(request, client_address), name="millrace-page-request", daemon=True
         )
@@ -122,7 +131,14 @@ class _Http(ThreadingHTTPServer):
         thread.start()
 
     def _answer(self, request: Any, client_address: Any) -> None:
-        self.process_request_thread(request, client_address)
+        try:
+            self.process_request_thread(request, client_address)
+        finally:
+            self.heads.remove(request)
+
+    def service_actions(self) -> None:
+        """Called several times a second."""
+        self.heads.close_late()
 
     def join(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -139,6 +155,10 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "millrace", ""
     timeout = PATIENCE
 
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = LimitedHead(self.rfile)  # type: ignore[assignment]
+
     def do_GET(self) -> None:
         self._answer(body=True)
 
@@ -146,9 +166,25 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def _answer(self, body: bool) -> None:
+        self.server.heads.remove(self.connection)
+        if not self.server.responses.acquire(blocking=False):
+            self._refuse(503, "Too many requests at once.")
+            return
+        try:
+            stream = self._respond(body)
+        finally:
+            self.server.responses.release()
+        if stream:
+            self._events()
+
+    def _respond(self, body: bool) -> bool:
+        """Whether the request is for the events, which have a limit of their own; any other is answered."""
         if not self._is_for_us():
             self._refuse(403, "This page is only for the machine it runs on.")
-            return
+            return False
+        if len(self.path) > MOST_ADDRESS:
+            self._refuse(414, "The address is too long.")
+            return False
         path = self.path.partition("?")[0]
         _, _, rest = path.partition("/")
         token, slash, name = rest.partition("/")
@@ -161,12 +197,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif name == "metrics":
             self._metrics(body)
         elif name == "events" and body:
-            self._events()
+            return True
         elif name in FILES:
             file, kind = FILES[name]
             self._send(200, _asset(file), kind, body)
         else:
             self._refuse(404, "There is no such page.")
+        return False
 
     # who asks ---------------------------------------------------------------------------------------
 
