@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from millrace.core.errors import CacheError
+from millrace.core.escape import escape_controls
 from millrace.data.cache import admin
 from millrace.data.monitor.words import many
 
 from .doctor.finding import size
+from .output import say, say_json
 from .parser import fail, number
 from .table import print_table
 
@@ -98,14 +99,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _failed(arguments: argparse.Namespace, text: str, status: int = 2) -> int:
     if getattr(arguments, "json", False):
-        print(json.dumps({"ok": False, "error": text}, ensure_ascii=False))
+        say_json({"ok": False, "error": text})
     else:
         fail(f"cache {arguments.action}", text)
     return status
 
 
 def _say(arguments: argparse.Namespace, found: dict[str, Any], *lines: str) -> int:
-    print(json.dumps({"ok": True, **found}, ensure_ascii=False) if arguments.json else "\n".join(lines))
+    if arguments.json:
+        say_json({"ok": True, **found})
+    else:
+        say("\n".join(map(escape_controls, lines)))
     return 0
 
 
@@ -183,7 +187,7 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
         ]
         return _say(arguments, {"sessions": listed})
     if not found:
-        print("no sessions; make one with: millrace cache new")
+        say("no sessions; make one with: millrace cache new")
         return 0
     rows = []
     for one in found:
@@ -199,14 +203,14 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
 
 
 def _new(arguments: argparse.Namespace, host: str, port: int) -> int:
-    print(admin.generate(host, port))
+    say(str(admin.generate(host, port)))
     return 0
 
 
 def _drop(arguments: argparse.Namespace, host: str, port: int) -> int:
     for session in arguments.sessions:
         admin.destroy(host, port, session)
-        print(f"session {session} is gone")
+        say(f"session {session} is gone")
     return 0
 
 

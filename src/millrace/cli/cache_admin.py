@@ -16,6 +16,7 @@ from millrace.core.errors import CacheError
 from millrace.data.cache import admin
 
 from .ending import ended_well
+from .output import say
 
 __all__ = ["main"]
 
@@ -132,7 +133,7 @@ def _main(words: list[str], prog: str) -> int:
             _explain(error, host, port, wish.session, prog)
     except _Refused as refused:
         sys.stdout.flush()
-        print(refused, file=sys.stderr)
+        say(str(refused), file=sys.stderr)
         return 1
     return 0
 
@@ -231,13 +232,13 @@ def _start(host: str, port: int, session: int, options: _Start) -> None:
     server = admin.start(
         host, port, options.workers, options.spill, options.memory_ratio, log_level=options.log_level
     )
-    print("Cache server startup completed successfully!")
-    print(
+    say("Cache server startup completed successfully!")
+    say(
         f"The cache server daemon has been created as process id {server.pid} "
         f"and listening on port {server.port}."
     )
-    print("\nRecommendation:")
-    print(
+    say("\nRecommendation:")
+    say(
         "Since the server is detached into its own daemon process, monitor the server logs "
         f"(under {os.path.dirname(server.log)}) for any issues that may happen after startup"
     )
@@ -246,11 +247,11 @@ def _start(host: str, port: int, session: int, options: _Start) -> None:
 def _stop(host: str, port: int, session: int, options: _Start) -> None:
     if not admin.stop(host, port):
         raise _Refused(f"Server on port {port} is not reachable or has been shutdown already.")
-    print(f"Cache server on port {port} has been stopped successfully.")
+    say(f"Cache server on port {port} has been stopped successfully.")
 
 
 def _generate(host: str, port: int, session: int, options: _Start) -> None:
-    print(f"Session created for server on port {port}: {admin.generate(host, port)}")
+    say(f"Session created for server on port {port}: {admin.generate(host, port)}")
 
 
 def _destroy(host: str, port: int, session: int, options: _Start) -> None:
@@ -258,16 +259,16 @@ def _destroy(host: str, port: int, session: int, options: _Start) -> None:
         admin.info(host, port)
         raise CacheError(f"there is no session {session}", "session")
     admin.destroy(host, port, session)
-    print(f"Drop session {session} successfully for server on port {port}")
+    say(f"Drop session {session} successfully for server on port {port}")
 
 
 def _list(host: str, port: int, session: int, options: _Start) -> None:
-    print(f"Listing sessions for server on port {port}\n")
+    say(f"Listing sessions for server on port {port}\n")
     found = admin.sessions(host, port)
     if not found:
-        print("No active sessions.")
+        say("No active sessions.")
         return
-    print("".join(name.rjust(width) for name, width in _HEADER.items()))
+    say("".join(name.rjust(width) for name, width in _HEADER.items()))
     for one in sorted(found, key=lambda one: one.session):
         rows = sorted(
             (
@@ -281,7 +282,7 @@ def _list(host: str, port: int, session: int, options: _Start) -> None:
         )
         for numbers in rows or [(0, 0, 0, 0, 0)]:
             cells = [str(one.session), *(str(number or "n/a") for number in numbers)]
-            print("".join(cell.rjust(width) for cell, width in zip(cells, _HEADER.values(), strict=True)))
+            say("".join(cell.rjust(width) for cell, width in zip(cells, _HEADER.values(), strict=True)))
 
 
 def _info(host: str, port: int, session: int, options: _Start) -> None:
@@ -294,19 +295,19 @@ def _info(host: str, port: int, session: int, options: _Start) -> None:
         "log level": server.log_level,
         "spill dir": server.spill,
     }
-    print("Cache Server Configuration: ")
-    print(_RULE)
+    say("Cache Server Configuration: ")
+    say(_RULE)
     for name, value in shown.items():
-        print(f"{name:<20}{value!s:<50}")
+        say(f"{name:<20}{value!s:<50}")
         if name == "config name":
-            print(_RULE)
-    print(_RULE)
-    print("Active sessions: ")
+            say(_RULE)
+    say(_RULE)
+    say("Active sessions: ")
     if not found:
-        print("No active sessions.")
+        say("No active sessions.")
         return
-    print("".join(f"{number}  " for number in sorted(one.session for one in found)))
-    print("(Please use 'dataset-cache --list_sessions' to get detailed info of sessions.)")
+    say("".join(f"{number}  " for number in sorted(one.session for one in found)))
+    say("(Please use 'dataset-cache --list_sessions' to get detailed info of sessions.)")
 
 
 _DOERS: dict[str, Callable[[str, int, int, _Start], None]] = {

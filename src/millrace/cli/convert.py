@@ -11,6 +11,7 @@ from typing import Any
 
 from millrace.core.errors import ArgumentValueError, MillraceError
 
+from .output import say, say_json
 from .parser import fail, no_such_path
 from .table import print_table
 
@@ -78,11 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
     lost = [move.source for move in done.moves if not move.target and not move.why.startswith(meant)]
     if arguments.json:
         moves = [{**move._asdict(), "shape": list(move.shape)} for move in done.moves]
-        print(json.dumps({"ok": not (lost or done.missing), "moves": moves, "missing": done.missing}))
+        say_json({"ok": not (lost or done.missing), "moves": moves, "missing": done.missing})
     else:
         print_table(("from", "shape", "to", "how"), done.rows())
         moved = sum(1 for move in done.moves if move.target)
-        print(
+        say(
             f"{moved} moved to {arguments.target}, {len(lost)} without a place, {len(done.missing)} of the net missing"
         )
     return 1 if lost or done.missing else 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from millrace.core.errors import MillraceError
+from millrace.core.escape import escape_controls
 
+from .output import say, say_json
 from .parser import count, fail, no_such_path
 from .table import print_table
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             worst = 1
             answers.append({"file": file, "ok": False, "error": str(error)})
             if not arguments.json:
-                print(f"millrace inspect: {error}", file=sys.stderr)
+                say(f"millrace inspect: {error}", file=sys.stderr)
             continue
         except (MillraceError, OSError) as error:
             return fail("inspect", str(error))
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             _show(found, arguments)
     if arguments.json:
-        print(json.dumps(answers if len(answers) > 1 else answers[0], ensure_ascii=False))
+        say_json(answers if len(answers) > 1 else answers[0])
     return worst
 
 
@@ -111,7 +112,7 @@ def _answer(found: Contents, arguments: argparse.Namespace) -> dict[str, Any]:
 def _show(found: Contents, arguments: argparse.Namespace) -> None:
     from millrace.train.checkpoint.files import human
 
-    print(f"{found.file}: {found.format}, {human(found.size)}")
+    say(f"{found.file}: {found.format}, {human(found.size)}")
     if arguments.all:
         every = [
             (i.name, i.part, i.kind, "x".join(map(str, i.shape)) or "one number", human(i.nbytes))
@@ -133,12 +134,12 @@ def _show(found: Contents, arguments: argparse.Namespace) -> None:
         ]
         print_table(("layer", "parameters", "type", "size"), rows)
     total = found.numbers()
-    print(f"{total:,} parameters in {len(found.of('parameter'))} tensors, without the optimizer")
+    say(f"{total:,} parameters in {len(found.of('parameter'))} tensors, without the optimizer")
     for part, what in (("statistic", "statistics of normalisations"), ("optimizer", "kept by the optimizer")):
         items = found.of(part)
         if items:
             size = human(sum(item.nbytes for item in items))
-            print(f"{found.numbers(part):,} numbers in {len(items)} entries are {what}, {size}")
+            say(f"{found.numbers(part):,} numbers in {len(items)} entries are {what}, {size}")
     extra = found.of("extra")
     if extra:
-        print(f"also: {', '.join(item.name for item in extra)}")
+        say(f"also: {', '.join(escape_controls(item.name) for item in extra)}")

@@ -10,6 +10,10 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
+from millrace.core.escape import escape_controls
+
+from .output import say
+
 __all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "number", "path_nearby", "seconds"]
 
 _N = TypeVar("_N", int, float)
@@ -32,7 +36,7 @@ class Parser(argparse.ArgumentParser):
             known = [option for action in self._actions for option in action.option_strings]
             message = f"unknown option {word}" if word.startswith("-") else f"unexpected argument {word!r}"
             message += nearby(word.partition("=")[0], known)
-        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        say(f"{self.prog}: {escape_controls(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -66,7 +70,7 @@ def nearby(word: str, known: Iterable[str]) -> str:
 def fail(command: str, message: str) -> int:
     """Say in one line why a command cannot be done; its exit status."""
     lines = [line.strip() for line in message.splitlines()]
-    print(f"millrace {command}: {', '.join(filter(None, lines))}", file=sys.stderr)
+    say(f"millrace {command}: {escape_controls(', '.join(filter(None, lines)))}", file=sys.stderr)
     return 2
 
 

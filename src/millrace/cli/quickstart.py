@@ -25,6 +25,7 @@ from millrace.mindrecord import FileWriter
 from .bench.script import from_python
 from .history import keep_history
 from .meter import Meter
+from .output import console as new_console
 from .parser import count, fail
 from .shapes import CLASSES, write_image
 
@@ -87,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make images, write records, run the pipeline, show the report, stop and resume; or train on the records."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console(highlight=False, soft_wrap=True)
     folder: Path = arguments.folder
     if arguments.train:
         return _learn(console, arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import base64
 import glob
-import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import MillraceError
+from millrace.core.escape import escape_controls
 from millrace.data.formats.mindrecord import MindRecordReader, set_enc_key, set_enc_mode
 from millrace.data.formats.mindrecord.crypto import AES, STREAM
 from millrace.data.formats.mindrecord.naming import FileExists
 from millrace.data.formats.progress import progress
 from millrace.data.monitor.words import many
 
+from .output import say, say_json
 from .parser import fail, path_nearby
 from .table import print_table
 
@@ -121,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _failed(arguments: argparse.Namespace, text: str) -> int:
     if arguments.json:
-        print(json.dumps({"ok": False, "error": text}, ensure_ascii=False))
+        say_json({"ok": False, "error": text})
     else:
         fail(f"record {arguments.action}", text)
     return 2
@@ -132,7 +133,10 @@ def _files(arguments: argparse.Namespace) -> Any:
 
 
 def _say(arguments: argparse.Namespace, found: dict[str, Any], lines: list[str]) -> None:
-    print(json.dumps(found, ensure_ascii=False) if arguments.json else "\n".join(lines))
+    if arguments.json:
+        say_json(found)
+    else:
+        say("\n".join(map(escape_controls, lines)))
 
 
 # --- looking ------------------------------------------------------------------------------------------------
@@ -147,14 +151,14 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
             found["sheet"] = write_sheet(reader, arguments.sheet, arguments.images, arguments.column)
     if arguments.json:
-        print(json.dumps(found | {"first_rows": [_row_json(row) for row in rows]}, ensure_ascii=False))
+        say_json(found | {"first_rows": [_row_json(row) for row in rows]})
         return 0
     shards = found["shards"]
-    print(f"{many(found['rows'], 'row')} in {many(len(shards), 'file')}, version {found['version']}", end="")
-    print(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
+    say(f"{many(found['rows'], 'row')} in {many(len(shards), 'file')}, version {found['version']}", end="")
+    say(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
     if found["desc"]:
-        print(f"description: {found['desc']}")
-    print()
+        say(f"description: {escape_controls(str(found['desc']))}")
+    say()
     index = set(found["index_fields"])
     print_table(
         ["field", "type", "shape", "index"],
@@ -172,7 +176,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     if rows:
         print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
     if arguments.sheet:
-        print(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
+        say(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
     return 0
 
 
@@ -212,7 +216,7 @@ def _head(arguments: argparse.Namespace) -> int:
         rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
     if arguments.json:
         for row in rows:
-            print(json.dumps(_row_json(row), ensure_ascii=False))
+            say_json(_row_json(row))
     elif rows:
         print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
     return 0

@@ -10,6 +10,8 @@ from millrace import __version__
 from millrace.core.cores import available_cores
 from millrace.core.torch_range import range_text, status_of
 
+from .output import say
+
 __all__ = ["add_arguments", "run"]
 
 LIBRARIES = ("numpy", "opencv-python-headless", "simplejpeg", "Pillow", "cloudpickle")
@@ -43,5 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
     lines["torch"] = _torch()
     width = max(map(len, lines))
     for name, value in lines.items():
-        print(f"{name:<{width}}  {value}")
+        say(f"{name:<{width}}  {value}")
     return 0

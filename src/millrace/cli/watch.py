@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import threading
@@ -19,6 +18,7 @@ from millrace.data.monitor.live.server import Server
 from millrace.data.monitor.live.state import State
 from millrace.data.monitor.live.text import text_of
 
+from .output import console, say, say_json
 from .parser import fail, no_such_path, number
 
 __all__ = ["add_arguments", "run"]
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         if found is None:
             return fail("watch", _nothing(arguments))
         if arguments.json:
-            print(json.dumps(_now(found), ensure_ascii=False))
+            say_json(_now(found))
             return 0
         return _text(found) if arguments.text else _page(found, arguments)
     except (MillraceError, OSError) as error:
@@ -111,11 +111,11 @@ def _list() -> int:
     for path, goes_on in found:
         now = _now(path)
         rank = "" if now.get("rank") is None else f" rank {now['rank']}"
-        print(
+        say(
             f"{'live' if goes_on else now['status']:8}  {now['when']}  {now.get('program', '?')}{rank}  {path}"
         )
     if not found:
-        print("no runs")
+        say("no runs")
     return 0
 
 
@@ -125,12 +125,12 @@ def _list() -> int:
 def _text(path: Path) -> int:
     now = _now(path)
     if now["status"] != "live" or not sys.stdout.isatty():
-        print("\n".join(text_of(now)))
+        say("\n".join(text_of(now)))
         return 0
     from rich.live import Live
     from rich.text import Text
 
-    with Tail(path) as tail, Live(auto_refresh=False) as screen:
+    with Tail(path) as tail, Live(console=console(), auto_refresh=False) as screen:
         state = State()
         while True:
             ended = tail.ended
@@ -148,9 +148,9 @@ def _text(path: Path) -> int:
 def _page(path: Path, arguments: argparse.Namespace) -> int:
     with Server(path, arguments.port) as server:
         now = _now(path)
-        print(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
-        print(f"the page: {server.url}")
-        print("Ctrl-C ends it; --text shows the same here", flush=True)
+        say(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
+        say(f"the page: {server.url}")
+        say("Ctrl-C ends it; --text shows the same here", flush=True)
         if not arguments.no_browser and sys.stdout.isatty() and _has_screen():
             webbrowser.open(server.url)
         threading.Event().wait()  # until Ctrl-C

@@ -9,9 +9,12 @@ import time
 from datetime import datetime
 from typing import Any
 
+from .escape import escape_controls, escape_json
+
 __all__ = ["FORMATS", "JsonLine", "TextLine", "event_of", "module_of", "rank"]
 
 PACKAGE = "millrace"
+LAYOUT = "\n\t"
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "event", "taskName"}
 
 
@@ -53,7 +56,7 @@ class TextLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         who = f"{module_of(record.name)}({record.process}:{record.thread},{record.processName})"
         where = f"{self.formatTime(record)} [{_place(record)}:{record.lineno}]"
-        return f"[{record.levelname}] {who}:{where} {super().format(record)}"
+        return f"[{record.levelname}] {who}:{where} {escape_controls(super().format(record), keep=LAYOUT)}"
 
 
 class JsonLine(logging.Formatter):
@@ -77,7 +80,7 @@ class JsonLine(logging.Formatter):
         if record.stack_info:
             line["stack"] = record.stack_info
         more = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
-        return json.dumps({**more, **line}, default=str, ensure_ascii=False)
+        return escape_json(json.dumps({**more, **line}, default=str, ensure_ascii=False))
 
 
 FORMATS: dict[str, type[logging.Formatter]] = {"text": TextLine, "json": JsonLine}

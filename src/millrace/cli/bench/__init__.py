@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from millrace import __version__
+from millrace.cli.output import console as new_console
+from millrace.cli.output import say_json
 from millrace.cli.parser import count, fail, seconds
 from millrace.core import settings
 from millrace.core.cores import available_cores
@@ -78,7 +80,7 @@ def _bench(arguments: argparse.Namespace) -> int:
     from . import machine, measure, show
     from .target import target_of
 
-    console = Console(highlight=False, soft_wrap=True, stderr=arguments.json)
+    console = new_console(highlight=False, soft_wrap=True, stderr=arguments.json)
     with _progress(console) as stage:
         stage("looking for files")
         target = target_of(arguments.paths, arguments.batch, arguments.decode)
@@ -104,10 +106,12 @@ def _bench(arguments: argparse.Namespace) -> int:
     if arguments.html:
         made.report.to_html(arguments.html, title=f"millrace bench {' '.join(arguments.paths)}")
     if arguments.json:
-        print(json.dumps(answer, indent=2))
+        say_json(answer, indent=2)
         return 0
     cores = available_cores()
-    console.print(f"[bold]millrace bench[/bold]: {target.what}, {cores} core{'s' if cores > 1 else ''}")
+    console.print(
+        f"[bold]millrace bench[/bold]: {escape(target.what)}, {cores} core{'s' if cores > 1 else ''}"
+    )
     if target.code:
         console.print("\n[bold]What is loaded[/bold]")
         console.print("\n".join(f"  {line}" for line in target.code.splitlines()), markup=False)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from collections import Counter
 from pathlib import Path
 
-from rich.console import Console
-
 from millrace import __version__
+from millrace.cli.output import console as new_console
+from millrace.cli.output import say_json
 
 from .checks import diagnose
 from .finding import LEVELS, Machine, size
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every check; 0 without problems, 1 with."""
     machine = Machine(folders=tuple(dict.fromkeys([Path(), *arguments.folders])))
     removed = [one for one in find(machine) if remove(one, machine)] if arguments.clean else []
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = new_console(highlight=False, soft_wrap=not sys.stdout.isatty())
     if console.is_terminal and not arguments.json:
         with console.status("looking ...", spinner="line"):
             findings = list(diagnose(machine))
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             "findings": [dataclasses.asdict(finding) for finding in findings],
             "removed": [str(one.path) for one in removed],
         }
-        print(json.dumps(answer, indent=2))
+        say_json(answer, indent=2)
     else:
         for one in removed:
             console.print(f"removed {one.path}, {size(one.bytes)}", markup=False)

@@ -1,0 +1,48 @@
+"""Text from files and names, without the characters that a terminal takes as commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+__all__ = ["escape_controls", "escape_json"]
+
+# C0 and C1 controls, marks that change the direction of text, separators of lines, halves of characters, tag characters
+_CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def _python_escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+def escape_controls(
+    text: str, keep: str = "", escape: Callable[[re.Match[str]], str] = _python_escape
+) -> str:
+    """Text that a terminal shows as it is: control characters and marks of direction as Python writes them.
+
+    Args:
+        text: Text from anywhere.
+        keep: Control characters that stay, such as a newline.
+        escape: What takes the place of a character.
+
+    >>> print(escape_controls("a\\x1b[31m\\x9b2J\\u202e\\n"))
+    a\\x1b[31m\\x9b2J\\u202e\\n
+    """
+    return _CONTROLS.sub(lambda found: found[0] if found[0] in keep else escape(found), text)
+
+
+def escape_json(text: str) -> str:
+    """JSON text in which no string has a control character; the values are the same.
+
+    >>> print(escape_json('["\\x9b2J"]'))
+    ["\\u009b2J"]
+    """
+    return escape_controls(text, keep="\n", escape=_json_escape)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
