@@ -20,6 +20,8 @@ def main(what):
         with open(f"{what[5:]}/hold-{get_rank()}") as fifo:  # until the test writes
             fifo.read()
     last = get_rank() == get_group_size() - 1
+    if what == "raise once" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and last:
+        raise ValueError("boom")
     if what == "raise" and last:
         raise ValueError("boom")
     if what == "ignore and kill":

@@ -81,6 +81,13 @@ def test_a_rank_that_is_killed_ends_one_that_ignores_signals(tmp_path, no_leaks)
     assert "ended with it: rank 0" in done.stderr
 
 
+def test_ranks_that_are_started_again_meet_again(tmp_path, no_leaks):
+    done = run("-n", "2", "--restarts", "1", what="raise once", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.count("rank 0 of 2: sum 3") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ctrl_c_ends_all(tmp_path, no_leaks):
     running = subprocess.Popen(
         [sys.executable, "-m", "millrace", "run", "-n", "2", "-m", "http.server", "0"],

@@ -18,13 +18,18 @@ pytest.importorskip("torch")
 
 import torch.distributed as dist
 from torch.distributed.elastic.rendezvous import RendezvousStateError
-from torch.distributed.elastic.rendezvous.dynamic_rendezvous import _NodeDesc, _RendezvousState
+from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
+    RendezvousSettings,
+    RendezvousTimeout,
+    _NodeDesc,
+    _RendezvousState,
+)
 
 from millrace.core.errors import ArgumentValueError, OperationError
 from millrace.parallel import addresses, launch
 from millrace.parallel.environment import read_place
 from millrace.parallel.meeting_file import open_meeting
-from millrace.parallel.rendezvous import JsonBackend, decode_state, encode_state
+from millrace.parallel.rendezvous import StateStore, _JsonStateHolder, decode_state, encode_state
 from tests.listeners import beyond_loopback, listening, processes_with
 
 from .test_run import LIMIT, SCRIPT, clean_env, command
@@ -239,7 +244,7 @@ def test_a_state_is_the_same_after_a_round_trip():
     state.round, state.complete, state.deadline = 3, True, now
     state.participants, state.wait_list = {first: 0}, {second}
     state.redundancy_list, state.last_heartbeats = {second}, {first: now, second: now}
-    assert vars(decode_state(encode_state(state).encode())) == vars(state)
+    assert vars(decode_state(encode_state(state))) == vars(state)
 
 
 GOOD = encode_state(_RendezvousState())
@@ -265,21 +270,26 @@ BAD_STATES = {
 @pytest.mark.parametrize("text", BAD_STATES.values(), ids=BAD_STATES)
 def test_a_state_that_is_none_is_refused(text):
     with pytest.raises(RendezvousStateError, match="expected the state of this run"):
-        decode_state(text.encode())
+        decode_state(text)
 
 
 def test_two_launchers_write_one_state():
-    store = dist.HashStore()
-    first, second = JsonBackend(store, "job"), JsonBackend(store, "job")
-    assert first.get_state() is None
-    state = _RendezvousState()
-    state.round = 1
-    bits, token, stored = first.set_state(pickle.dumps(state))
-    assert (stored, pickle.loads(bits).round) == (True, 1)
-    state.round = 2
-    assert second.set_state(pickle.dumps(state))[2] is False  # it has not seen the first
-    assert pickle.loads(second.get_state()[0]).round == 1
-    assert second.set_state(pickle.dumps(state), token)[2] is True
+    store, settings = dist.HashStore(), RendezvousSettings("job", 1, 2, RendezvousTimeout(), SHORT, 3)
+    first, second = (_JsonStateHolder(StateStore(store, "job"), settings) for _ in range(2))
+    first.state.round = 1
+    first.mark_dirty()
+    assert first.sync() is True
+    second.state.round = 2
+    second.mark_dirty()
+    assert second.sync() is False  # it had not seen the first, which it has now
+    assert second.state.round == 1
+    second.state.round = 2
+    second.mark_dirty()
+    assert second.sync() is True
+    assert first.sync() is None  # it has just looked
+    first._last_sync_time = -1
+    first.sync()
+    assert first.state.round == 2
 
 
 # The meeting file ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import types
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
@@ -11,6 +12,7 @@ import torch
 
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError
+from millrace.core.private_folder import INDUCTOR, compile_cache
 from millrace.tensor import modes
 
 from .runner import run_graph
@@ -112,6 +114,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         made = function(*wrap_all(args), **{name: wrap_all(value) for name, value in kwargs.items()})
         return made._torch if isinstance(made, Tensor) else unwrap_all(made)
 
+    os.environ[INDUCTOR] = compile_cache()
     inner = torch.compile(raw)
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -12,10 +12,14 @@ place:
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
-import pickle
-from typing import Any
+import os
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any, cast
 
 import torch.distributed as dist
 from torch.distributed.elastic.rendezvous import (
@@ -30,7 +34,9 @@ from torch.distributed.elastic.rendezvous.api import RendezvousConnectionError
 from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
     DynamicRendezvousHandler,
     RendezvousBackend,
-    Token,
+    RendezvousSettings,
+    RendezvousTimeout,
+    _BackendRendezvousStateHolder,
     _NodeDesc,
     _RendezvousState,
 )
@@ -39,11 +45,22 @@ from millrace.core.errors import OperationError
 
 from .addresses import LOOPBACK, connect_store, open_store
 
-__all__ = ["DYNAMIC", "LOCAL", "STATIC", "decode_state", "encode_state", "register"]
+__all__ = [
+    "DYNAMIC",
+    "LOCAL",
+    "STATIC",
+    "StateStore",
+    "decode_state",
+    "encode_state",
+    "register",
+    "split_endpoint",
+]
 
 LOCAL, STATIC, DYNAMIC = "millrace-local", "millrace-static", "millrace-dynamic"
 STORE_TIMEOUT = datetime.timedelta(seconds=60)
-MAX_STATE_BYTES, MAX_NODES, MAX_NAME = 1 << 20, 4096, 1024
+# a launcher that says nothing for three of these has gone
+KEEP_ALIVE, KEEP_ALIVE_ATTEMPTS = datetime.timedelta(seconds=5), 3
+MAX_STATE_LENGTH, MAX_NODES, MAX_NAME = 1 << 20, 4096, 1024
 EMPTY = "none yet"
 
 
@@ -129,6 +146,55 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
 # Machines that join and leave -------------------------------------------------------------------------
 
 
+class StateStore:
+    """The state of a rendezvous, as text in a store that all launchers share."""
+
+    def __init__(self, store: dist.Store, run_id: str) -> None:
+        self._store, self._key = store, f"millrace/rendezvous/{run_id}"
+        self.exchange("", EMPTY)  # a store has no way to ask for a key that is missing
+
+    def read(self) -> str:
+        with _connected():
+            return bytes(self._store.get(self._key)).decode(errors="replace")
+
+    def exchange(self, expected: str, text: str) -> str:
+        """Write `text` where `expected` stands; the text that stands there now."""
+        with _connected():
+            return bytes(self._store.compare_set(self._key, expected, text)).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _connected() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
+        raise RendezvousConnectionError(f"the store of the rendezvous is gone: {error}") from error
+
+
+class _JsonStateHolder(_BackendRendezvousStateHolder):
+    """PyTorch's holder of the state, which here goes as JSON into the store and comes checked out of it."""
+
+    def __init__(self, texts: StateStore, settings: RendezvousSettings) -> None:
+        super().__init__(cast(RendezvousBackend, None), settings)  # it has no backend: `sync` is ours
+        self._texts, self._text = texts, EMPTY
+
+    def sync(self) -> bool | None:
+        """Write the state if it was changed here, else read it; whether it was written, None where it was read."""
+        written = None
+        if self._dirty:
+            wanted = encode_state(self._state)
+            self._text = self._texts.exchange(self._text, wanted)
+            written = self._text == wanted
+        elif self._last_sync_time >= max(time.monotonic() - self._cache_duration, 0):
+            return None  # read a moment ago
+        else:
+            self._text = self._texts.read()
+        self._state = _RendezvousState() if self._text == EMPTY else decode_state(self._text)
+        self._dirty, self._last_sync_time = False, time.monotonic()
+        self._sanitize()
+        return written
+
+
 class _OneAddressHandler(DynamicRendezvousHandler):
     """PyTorch's, with the store of the ranks on the address of this machine alone."""
 
@@ -151,61 +217,25 @@ def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
             raise RendezvousConnectionError(
                 f"no store answers at {host}:{port}, and this machine cannot open one there: {error}"
             ) from error
-    handler = _OneAddressHandler.from_backend(
+    settings = RendezvousSettings(
         parameters.run_id,
-        store,
-        JsonBackend(store, parameters.run_id),
         parameters.min_nodes,
         parameters.max_nodes,
-        parameters.local_addr,
+        RendezvousTimeout(),
+        keep_alive_interval=KEEP_ALIVE,
+        keep_alive_max_attempt=KEEP_ALIVE_ATTEMPTS,
     )
+    holder = _JsonStateHolder(StateStore(store, parameters.run_id), settings)
+    node = _NodeDesc(parameters.local_addr or socket.getfqdn(), os.getpid(), 0)
+    handler = _OneAddressHandler(node, settings, DYNAMIC, store, holder)
     handler.any_address = any_address
     return handler
-
-
-class JsonBackend(RendezvousBackend):
-    """Keeps the state of a rendezvous as JSON in a store.
-
-    The handler of PyTorch gives and takes pickled states. Those stay in this process: what goes into the store is JSON,
-    and what comes out of it is checked and pickled anew.
-    """
-
-    def __init__(self, store: dist.Store, run_id: str) -> None:
-        self._store, self._key = store, f"millrace/rendezvous/{run_id}"
-        self._call("compare_set", self._key, "", EMPTY)  # a store has no way to ask for a key that is missing
-
-    @property
-    def name(self) -> str:
-        return DYNAMIC
-
-    def get_state(self) -> tuple[bytes, Token] | None:
-        return self._state_of(self._call("get", self._key))
-
-    def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
-        text = encode_state(pickle.loads(state))  # noqa: S301 the bytes that our own handler made a moment ago
-        before = token.decode() if isinstance(token, bytes) else EMPTY
-        stored = self._call("compare_set", self._key, before, text)
-        result = self._state_of(stored)
-        return None if result is None else (*result, stored == text.encode())
-
-    def _call(self, operation: str, *arguments: str) -> bytes:
-        try:
-            if operation == "get":
-                return bytes(self._store.get(*arguments))
-            return bytes(self._store.compare_set(*arguments))
-        except (ValueError, RuntimeError) as error:
-            raise RendezvousConnectionError(f"the store of the rendezvous is gone: {error}") from error
-
-    def _state_of(self, stored: bytes) -> tuple[bytes, Token] | None:
-        if stored == EMPTY.encode():
-            return None
-        return pickle.dumps(decode_state(stored)), stored
 
 
 def encode_state(state: _RendezvousState) -> str:
     """A state as JSON, equal states as equal text.
 
-    >>> decode_state(encode_state(_RendezvousState()).encode()).round
+    >>> decode_state(encode_state(_RendezvousState())).round
     0
     """
     return json.dumps(
@@ -225,12 +255,12 @@ def encode_state(state: _RendezvousState) -> str:
     )
 
 
-def decode_state(data: bytes) -> _RendezvousState:
+def decode_state(text: str) -> _RendezvousState:
     """The state in JSON that came over a socket; what is not exactly that is refused."""
     try:
-        if len(data) > MAX_STATE_BYTES:
-            raise ValueError(f"{len(data)} bytes")
-        values = json.loads(data)
+        if len(text) > MAX_STATE_LENGTH:
+            raise ValueError(f"{len(text)} characters")
+        values = json.loads(text)
         state = _RendezvousState()
         if not isinstance(values, dict) or set(values) != set(vars(state)):
             raise ValueError("other fields")
