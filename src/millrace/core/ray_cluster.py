@@ -209,7 +209,7 @@ def _loopback_only() -> Iterator[None]:
     Ray replaces that address by one that other machines reach, unless it takes this system for one without clusters, as
     it does with macOS and Windows.
     """
-    constants = require("ray._private.ray_constants", extra="ray", purpose="work on a Ray cluster")
+    constants: Any = require("ray._private.ray_constants", extra="ray", purpose="work on a Ray cluster")
     before = getattr(constants, "ENABLE_RAY_CLUSTER", None)
     if before is None:
         yield

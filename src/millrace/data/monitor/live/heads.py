@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import BinaryIO
+from io import BufferedIOBase
 
 __all__ = ["Heads", "LimitedHead"]
 
@@ -60,7 +60,7 @@ class Heads:
 class LimitedHead:
     """The reading side of a connection, for the lines of one request without a body."""
 
-    def __init__(self, file: BinaryIO, most: int = HEAD_BYTES) -> None:
+    def __init__(self, file: BufferedIOBase, most: int = HEAD_BYTES) -> None:
         self._file, self._left = file, most
 
     def readline(self, size: int = -1) -> bytes:
