@@ -9,6 +9,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -225,7 +226,8 @@ def test_a_launcher_unpickles_nothing_that_comes_over_a_socket(tmp_path, no_leak
     with started(line, cwd=tmp_path, envs=[{"TMPDIR": str(tmp_path)}]) as (launcher,):
         store = addresses.connect_store("127.0.0.1", port, datetime.timedelta(seconds=LIMIT))
         keys = ["torch.rendezvous.job", "millrace/rendezvous/job"]
-        while launcher.poll() is None:
+        until = time.monotonic() + LIMIT
+        while launcher.poll() is None and time.monotonic() < until:
             try:
                 for key in keys:
                     store.set(key, base64.b64encode(code))
