@@ -26,9 +26,21 @@ class Other(NamedTuple):
     reason: str
 
 
+_SOLVED = (
+    "MindSpore solves for the coefficients with LAPACK, whose last bits depend on the processor: a position on the "
+    "border between two pixels, or of the image, is rounded to either side"
+)
 _VECTOR = "OpenCV 5's vector code sums in another order than the OpenCV 4.5 inside MindSpore"
 
 NEAR = [
+    Near(r"^V\.Perspective\(.*\(pil\w*\)$", 255, 0.01, _SOLVED),
+    Near(r"^V\.RandomPerspective\(0\.0, 1\.0\)\(pil\)$", 1, 1.0, _SOLVED),
+    Near(
+        r"^V\.LinearTransformation\(np\.arange.*\(floats2\)$",
+        1e-9,
+        1.0,
+        "BLAS sums in an order that depends on the processor",
+    ),
     Near(
         r"^V\.(Resize|ResizedCrop|RandomResizedCrop|RandomCropDecodeResize|RandomResizedCropWithBBox|ResizeWithBBox)"
         r"\(.*\((\w+,? ?)?(float32|float64)(, boxes)?\)$",

@@ -261,5 +261,5 @@ def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
     rows = rows[::-1] if height > 0 else rows
     if bits == 8:
         return rows
-    weights = np.array([0.114, 0.587, 0.299])  # blue comes first
-    return np.rint(rows.reshape(abs(height), width, 3) @ weights).astype(np.uint8)
+    blue, green, red = np.moveaxis(rows.reshape(abs(height), width, 3), -1, 0)
+    return np.rint(blue * 0.114 + green * 0.587 + red * 0.299).astype(np.uint8)

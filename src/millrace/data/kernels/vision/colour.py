@@ -101,8 +101,10 @@ def gamma(x: Any, power: float, gain: float) -> Any:
         return np.stack([gamma(image, power, gain) for image in x])
     need("AdjustGamma", x, channels=(1, 3))
     if x.dtype.kind == "f":
-        made = np.power(x.astype(np.float32) * np.float32(gain), np.float32(power))
-        return np.clip(made, 0, 1).astype(np.float32)
+        scaled = x.astype(np.float32) * np.float32(gain)
+        # rounded from float64: the last bits of a power are those of the processor
+        result = np.power(scaled.astype(np.float64), float(np.float32(power)))
+        return np.clip(result, 0, 1).astype(np.float32)
     if x.dtype != np.uint8:
         raise DataError(f"AdjustGamma: only images of uint8 or floats are adjusted, but got {describe(x)}.")
     levels = np.arange(256) / 255.0
@@ -217,9 +219,11 @@ _LIGHT = np.array(
 
 def lighting(x: Any, weights: Array) -> Any:
     """AlexNet's PCA noise: the three weights times ImageNet's eigenvectors added to the channels."""
+    # one sum after the other: a product of BLAS has other last bits on other processors
+    shift = _LIGHT[:, 0] * weights[0] + _LIGHT[:, 1] * weights[1] + _LIGHT[:, 2] * weights[2]
     if is_pil(x):
         image = x if x.mode == "RGB" else x.convert("RGB")
-        return Image.fromarray(np.uint8(np.clip(np.asarray(image) + _LIGHT @ weights, 0, 255)))
+        return Image.fromarray(np.uint8(np.clip(np.asarray(image) + shift, 0, 255)))
     need("RandomLighting", x, ranks=(3,), channels=(3,))
-    made = x.astype(np.float64) + _LIGHT @ weights
+    made = x.astype(np.float64) + shift
     return (np.clip(made, 0, 255) if x.dtype == np.uint8 else made).astype(x.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .image import Array
+from .small_systems import multiply_vector
 
 __all__ = ["hsv_to_rgb", "linear", "rgb_to_hsv"]
 
@@ -65,4 +66,4 @@ def linear(x: Any, matrix: Array, mean: Array) -> Array:
         raise ArgumentValueError(
             f"transformation_matrix shape {matrix.shape} not compatible with Numpy image shape {x.shape}."
         )
-    return np.dot(x.reshape(1, -1) - mean, matrix).reshape(x.shape)
+    return multiply_vector(x.reshape(-1) - mean, matrix).reshape(x.shape)

@@ -13,6 +13,7 @@ from .enums import Inter
 from .image import Array, as_array, describe, is_pil, like_channels, need, need_pil
 from .libraries import Image, cv2
 from .resize import cv_inter, pil_inter
+from .small_systems import perspective_coefficients
 
 __all__ = ["affine", "affine_pil", "perspective", "rotate"]
 
@@ -155,7 +156,8 @@ def affine(
     d = -math.sin(turned - shear_y) * math.tan(shear_x) / math.cos(shear_y) + math.cos(turned)
     matrix = np.array([[d, -b, 0.0], [-c, a, 0.0]]) / _f32(scale)
     middle = ((width - 1) / 2.0, (height - 1) / 2.0)
-    matrix[:, 2] = matrix[:, :2] @ np.array([-middle[0] - across, -middle[1] - down]) + np.array(middle)
+    right, low = -middle[0] - across, -middle[1] - down
+    matrix[:, 2] = matrix[:, 0] * right + matrix[:, 1] * low + np.array(middle)
     how = _as_cv(inter)
     return _remap(x, _affine_maps(matrix, width, height, how == cv2.INTER_NEAREST), how, fill, op)
 
@@ -188,19 +190,35 @@ def perspective(x: Any, start: Any, end: Any, inter: Inter, op: str = "Perspecti
         need_pil(op, x)
     need(op, x)
     inter = Inter.LINEAR if inter == Inter.PILCUBIC else inter
-    matrix = cv2.getPerspectiveTransform(np.array(start, np.float32), np.array(end, np.float32))
+    matrix = _projection(np.array(start, np.float32), np.array(end, np.float32))
     how = _as_cv(inter)
     matrix = cv2.invert(matrix)[1]
     maps = _perspective_maps(matrix, x.shape[1], x.shape[0], how == cv2.INTER_NEAREST)
     return _remap(x, maps, how, (0,), op)
 
 
+def _projection(start: Array, end: Array) -> Array:
+    """The 3 x 3 matrix of OpenCV, solved in a fixed order."""
+    solution = perspective_coefficients(start.tolist(), end.tolist(), single=True)
+    if solution is None:  # three points on a line: OpenCV's least squares
+        return cv2.getPerspectiveTransform(start, end)
+    return np.array([*solution, 1.0]).reshape(3, 3)
+
+
 def _perspective_pil(image: Any, start: Any, end: Any, inter: Inter) -> Any:
     how = pil_inter(inter)
+    solution = perspective_coefficients(end, start)
+    if solution is None:  # three points on a line
+        solution = _least_squares(end, start)
+    return image.transform(image.size, Image.Transform.PERSPECTIVE, solution, how)
+
+
+def _least_squares(start: Any, end: Any) -> list[float]:
+    """The shortest of all coefficients that come nearest, where no projection exists."""
     rows = []
-    for (to_x, to_y), (x, y) in zip(end, start):
-        rows.append([to_x, to_y, 1, 0, 0, 0, -x * to_x, -x * to_y])
-        rows.append([0, 0, 0, to_x, to_y, 1, -y * to_x, -y * to_y])
-    given = np.array(start, dtype=np.float64).reshape(8)
-    solved = np.linalg.lstsq(np.array(rows, dtype=np.float64), given, rcond=None)[0]
-    return image.transform(image.size, Image.Transform.PERSPECTIVE, solved.tolist(), how)
+    for (x, y), (to_x, to_y) in zip(start, end, strict=True):
+        rows.append([x, y, 1, 0, 0, 0, -to_x * x, -to_x * y])
+        rows.append([0, 0, 0, x, y, 1, -to_y * x, -to_y * y])
+    goal = np.array(end, np.float64).reshape(8)
+    solution: list[float] = np.linalg.lstsq(np.array(rows, np.float64), goal, rcond=None)[0].tolist()
+    return solution

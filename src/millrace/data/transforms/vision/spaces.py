@@ -55,6 +55,9 @@ class HsvToRgb(Operation):
 class LinearTransformation(Operation):
     """All values of an image less a mean vector, times a square matrix: whitening, for one.
 
+    The rows of the matrix are added in their order, so that the result has the same bits on every processor. MindSpore
+    uses BLAS: its results differ from these, and between processors, in the last bits.
+
     >>> LinearTransformation(np.eye(2) * 2, np.ones(2))(np.array([[3.0, 4.0]])).tolist()
     [[4.0, 6.0]]
     """

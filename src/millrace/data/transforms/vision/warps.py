@@ -248,6 +248,8 @@ class Perspective(ImageOperation):
     """What lies at four start points (x, y) moved to four end points.
 
     With CUBIC 0.2 % of the values differ from MindSpore's by 1, floats by up to 2e-7: OpenCV 5 sums in another order.
+    The coefficients are solved for in a fixed order of operations, the same on every processor. For a Pillow image
+    MindSpore uses LAPACK: pixels that lie on a border may differ.
 
     >>> corners = [(0, 0), (3, 0), (3, 3), (0, 3)]
     >>> Perspective(corners, corners)(np.zeros((4, 4, 3), np.uint8)).shape
@@ -272,6 +274,8 @@ class Perspective(ImageOperation):
 
 class RandomPerspective(ImageOperation):
     """A Pillow image with its corners moved inwards by drawn amounts, with a given probability.
+
+    The same four corners give the same pixels on every processor. MindSpore's differ, see Perspective.
 
     >>> import PIL.Image
     >>> RandomPerspective(0.5, 1.0)(PIL.Image.new("RGB", (8, 6))).size
