@@ -3,6 +3,7 @@
 #   make quickstart   set up, run a first pipeline, train a small net on it, and serve it
 #   make test         set up and run the tests
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
+#   make isa          the bit contracts and parity suites under every instruction set that can be chosen here
 #   make check        format, lint, types, layering
 #   make audit        known vulnerabilities of what is installed (needs the network)
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
@@ -39,7 +40,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings audit
+.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings audit isa
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -93,6 +94,11 @@ nightly: $(STAMPS)/dev
 	@$(BIN)/python -m tests.fuzz --minutes $(FUZZ)
 	@$(MAKE) interop PIPELINES=5000
 	@$(MAKE) smoke
+	@$(MAKE) isa ARGS=
+
+# A part: make isa ARGS="--only OpenCV". Results only, no tests: ARGS="--results".
+isa: $(STAMPS)/dev
+	@$(BIN)/python -m tests.isa.run --jobs $(JOBS) $(ARGS)
 
 # Suites that need a CUDA device: operations, layers, zoo, training, transfer. docs/gpu.md has the last result.
 gpu: $(STAMPS)/dev
