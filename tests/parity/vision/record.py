@@ -15,7 +15,7 @@ from tests.parity.recorder import outcome, record
 from tests.parity.vision.cases import load
 from tests.parity.vision.encode import encode, encode_error
 from tests.parity.vision.inputs import FILES, make
-from tests.parity.vision.rules import near
+from tests.parity.vision.rules import keeps_values
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     }
 
     def run_one(case: Case) -> tuple[dict[str, Any], Any]:
-        keep = near(case.name) is not None
+        keep = keeps_values(case.name)
         return outcome(case, names, make, lambda value: encode(value, keep), encode_error)
 
     record(load(), arguments, run_one, GOLDENS)

@@ -65,7 +65,7 @@ NEAR = [
     ),
     Near(
         r"^V\.(Adjust(?!Brightness)\w+|Random(Color|Sharpness|ColorAdjust|AdjustSharpness)|GaussianBlur)\(.*\(float255\)$",
-        6e-5,
+        7e-5,
         1.0,
         _VECTOR,
     ),
@@ -75,7 +75,7 @@ NEAR = [
         1.0,
         _VECTOR,
     ),
-    Near(r"^V\.ConvertColor\(.*GRAY\)\(float32\)$", 1e-7, 1.0, _VECTOR),
+    Near(r"^V\.ConvertColor\(.*GRAY\)\(float32\)$", 2e-7, 1.0, _VECTOR),
     Near(
         r"V\.(DecodeVideo\(\)\(\w+\.\w+\)|read_video\(F)",
         3,
@@ -90,6 +90,18 @@ NEAR = [
     ),
     Near(r"^V\.(RgbToHsv|HsvToRgb)\(.*\((chw32|float32)\)$", 1e-7, 1.0, "float64 throughout"),
 ]
+
+# Bit for bit MindSpore's on a processor with fused multiply-add, which OpenCV uses where it is present.
+WITHOUT_FMA = [
+    Near(
+        r"^V\.(AdjustContrast\(1\.7|AdjustSaturation\(1\.7|AdjustSharpness\(2\.3|RandomSharpness\(\(1\.7, 1\.7\))\)"
+        r"\((?!float|one\b)\w+\)$",
+        1,
+        0.1,
+        "OpenCV rounds the products of a blend one by one on a processor without fused multiply-add",
+    ),
+]
+_CPU_FMA3 = 12  # OpenCV's number of the feature
 
 OTHER = [
     Other(
@@ -173,7 +185,18 @@ MORE = [
 
 
 def near(name: str) -> Near | None:
-    return next((rule for rule in NEAR if re.search(rule.pattern, name)), None)
+    """The rule that holds on this processor."""
+    fused = importlib.import_module("cv2").checkHardwareSupport(_CPU_FMA3)
+    return _first(NEAR, name) or (None if fused else _first(WITHOUT_FMA, name))
+
+
+def keeps_values(name: str) -> bool:
+    """Whether the values are recorded, because a rule needs them on some processor."""
+    return _first([*NEAR, *WITHOUT_FMA], name) is not None
+
+
+def _first(rules: list[Near], name: str) -> Near | None:
+    return next((rule for rule in rules if re.search(rule.pattern, name)), None)
 
 
 def other(name: str) -> Other | None:
