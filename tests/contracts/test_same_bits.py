@@ -44,7 +44,9 @@ def test_every_public_transform_is_run():
     assert set(public()) <= set(ALL)
 
 
-# --- pipelines: one holds a column for each transform, so that a mode is one run ---------------------------
+# --- pipelines: one holds a column for each of many transforms, so that a mode is a few runs ----------------
+
+GROUP = 48
 
 
 @functools.cache
@@ -88,18 +90,26 @@ def first_result(name: str) -> Any:
 
 def run(names: tuple[str, ...], dense: bool = False, batch: int | None = None, **changes: Any) -> Any:
     """The rows of each transform."""
-    results: dict[str, list[Row]] = {name: [] for name in names}
+    results: dict[str, list[Row]] = {}
     with settings.override(seed=7, **changes):
-        data = pipeline(names, dense)
-        if batch is not None:
-            data = data.batch(batch)
-        for step in data.create_dict_iterator(1, output_numpy=True):
-            for name in names:
-                parts = [value for key, value in step.items() if key.startswith(f"{name}/")]
-                if batch is None:
-                    results[name].append(tuple(parts))
-                else:
-                    results[name].extend(zip(*parts, strict=True))
+        for start in range(0, len(names), GROUP):
+            results |= run_group(names[start : start + GROUP], dense, batch)
+    return results
+
+
+def run_group(names: tuple[str, ...], dense: bool, batch: int | None) -> dict[str, list[Row]]:
+    data = pipeline(names, dense)
+    if batch is not None:
+        data = data.batch(batch)
+    keys = {name: [f"{name}/{k}" for k in range(len(as_row(first_result(name))))] for name in names}
+    results: dict[str, list[Row]] = {name: [] for name in names}
+    for step in data.create_dict_iterator(1, output_numpy=True):
+        for name in names:
+            parts = tuple(step[key] for key in keys[name])
+            if batch is None:
+                results[name].append(parts)
+            else:
+                results[name].extend(zip(*parts, strict=True))
     return results
 
 
@@ -258,6 +268,8 @@ def test_an_input_may_lie_anywhere(name, form):
 # Transforms for which other rows of a stack count, or for which the first axis is not the row.
 NOT_BY_ROW = {
     "AmplitudeToDB": "the loudest value of the whole stack limits it",
+    "LFCC, mono": "a stack of mono waves is one recording with many channels: its loudest value limits all",
+    "MFCC, mono": "a stack of mono waves is one recording with many channels: its loudest value limits all",
 }
 
 
