@@ -229,7 +229,7 @@ class Running:
         if not self.port:
             assert self.process.stdout is not None
             self.port = int(self.process.stdout.readline().rpartition(":")[2])
-        lines = [f"POST {case.path} HTTP/1.1", "Host: x", f"Content-Length: {len(case.body)}"]
+        lines = [f"POST {case.path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(case.body)}"]
         lines += [f"{name}: {value}" for name, value in case.headers.items()]
         self.request = "\r\n".join(lines).encode() + b"\r\n\r\n" + case.body
         self._wait()

@@ -89,7 +89,7 @@ def good() -> dict[str, Any]:
 
 def raw(path: str, headers: dict[str, str], data: bytes, version: str = "1.1") -> bytes:
     """A request as it travels."""
-    lines = [f"POST {path} HTTP/{version}", "Host: x", f"Content-Length: {len(data)}"]
+    lines = [f"POST {path} HTTP/{version}", "Host: 127.0.0.1", f"Content-Length: {len(data)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 

@@ -12,6 +12,7 @@ import pytest
 from millrace.core.errors import ServeError
 from millrace.serve import Client, start
 from millrace.serve.http.body import read
+from millrace.serve.limits import ByteBudget
 from tests.leaks import Footprint
 from tests.serve.hostile import ATTACKS, BROKEN, INFER, Slow, answer, good, raw, send, target, whole_of
 from tests.serve.models import config
@@ -89,7 +90,7 @@ def test_a_body_that_has_ended_is_not_waited_for():
         return parts.pop(0)  # an error where it is asked for more
 
     with pytest.raises(ServeError, match="the server's limit is 3"):
-        asyncio.run(read({"headers": []}, receive, 3, 60.0))
+        asyncio.run(read({"headers": []}, receive, 3, 60.0, ByteBudget(100, "bodies").lease()))
 
 
 def test_a_compressed_body_is_refused(at):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from millrace.core.errors import MillraceError
 from millrace.core.optional import missing
 from millrace.serve.config import RUNTIMES
+from millrace.serve.limits import MAX_CONNECTIONS, MAX_RESPONSE
 
 from .parser import count, fail, no_such_path, number, seconds
 
@@ -76,6 +77,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-body", type=count, default=64, metavar="MB", help="the largest request, in megabytes"
     )
     parser.add_argument(
+        "--max-response", type=count, default=MAX_RESPONSE >> 20, metavar="MB",
+        help="the largest response, in megabytes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-total-body", type=count, metavar="MB",
+        help="all request bodies at once; without it 8 times --max-body",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-total-response", type=count, metavar="MB",
+        help="all responses at once; without it 8 times --max-response",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-connections", type=count, default=MAX_CONNECTIONS, metavar="N",
+        help="HTTP connections at once; beyond it idle ones are closed",
+    )  # fmt: skip
+    parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="S", help="how long one request may take"
     )
     parser.add_argument(
@@ -93,6 +110,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what computes ONNX files; auto takes MNN where it is installed and faster",
     )  # fmt: skip
     parser.add_argument("--token", metavar="TEXT", help="what clients must send: Authorization: Bearer TEXT")
+    parser.add_argument(
+        "--allowed-host", action="append", default=[], metavar="NAME",
+        help="without a token: another name of this server in the Host header, '*' for every one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allowed-origin", action="append", default=[], metavar="ORIGIN",
+        help="a web page's origin whose requests are accepted, as https://app.example.com; '*' for every one",
+    )  # fmt: skip
     parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
     parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
     parser.add_argument(
@@ -194,6 +219,12 @@ def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
         max_wait_ms=arguments.max_wait,
         max_queue=arguments.max_queue,
         max_body=arguments.max_body << 20,
+        max_response=arguments.max_response << 20,
+        max_body_total=_megabytes(arguments.max_total_body),
+        max_response_total=_megabytes(arguments.max_total_response),
+        max_connections=arguments.max_connections,
+        allowed_hosts=arguments.allowed_host,
+        allowed_origins=arguments.allowed_origin,
         timeout=arguments.timeout,
         threads=arguments.threads,
         workers=arguments.workers,
@@ -203,6 +234,10 @@ def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
         key=arguments.key,
         drain=arguments.drain,
     )
+
+
+def _megabytes(size: int | None) -> int | None:
+    return None if size is None else size << 20
 
 
 def _serve(config: Config, arguments: argparse.Namespace) -> None:

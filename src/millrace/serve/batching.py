@@ -137,6 +137,17 @@ class Batcher:
             timer.cancel()
             one.given_up = True
             self.waiting -= 1
+            if not one.began:
+                self._forget(key, line, one)
+
+    def _forget(self, key: Hashable, line: _Line, one: Waiting) -> None:
+        """Drop a request that nobody waits for any more, so that it does not keep its arrays until its turn."""
+        with self._changed:
+            if one in line.waiting:
+                line.waiting.remove(one)
+                line.rows -= one.rows
+                if not line.waiting and self._lines.get(key) is line:
+                    del self._lines[key]
 
     def close(self) -> None:
         """Compute what waits, and end."""

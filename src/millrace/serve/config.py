@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millrace.core.errors import ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+
+from .limits import MAX_BODY, MAX_CONNECTIONS, MAX_RESPONSE, TOTAL_FACTOR
+from .security import check_host_name, check_origin
 
 __all__ = ["RUNTIMES", "Config"]
 
@@ -22,8 +25,11 @@ class Config:
     are computed together, up to `max_batch` rows; on an idle server a row waits `max_wait_ms` for others, and without
     that number a millisecond at most, and only when others were there a moment ago. A request waits and computes for
     `timeout` seconds at most; more than `max_queue` that wait are refused, and so is a body over `max_body` bytes,
-    before it is read. `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same
-    answers sooner.
+    before it is read. A response has `max_response` bytes at most. All bodies together have `max_body_total` bytes and
+    all responses together `max_response_total`; None is 8 times the largest one. Without a `token` the Host header
+    must be a loopback name, `host`, or one of `allowed_hosts`. A web page of another origin may send requests only
+    where `allowed_origins` lists it. `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it
+    gives the same answers sooner.
 
     >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
     16
@@ -37,7 +43,7 @@ class Config:
     max_batch: int = 32
     max_wait_ms: float | None = None
     max_queue: int = 1000
-    max_body: int = 64 << 20
+    max_body: int = MAX_BODY
     timeout: float = 30.0
     # threads that one batch is computed with; 0: as many as there are cores for each worker
     threads: int = 0
@@ -49,12 +55,22 @@ class Config:
     key: str | None = None
     # seconds that a server that was told to stop still answers, saying that it is not ready
     drain: float = 0.0
+    max_response: int = MAX_RESPONSE
+    # None: TOTAL_FACTOR times the largest
+    max_body_total: int | None = None
+    max_response_total: int | None = None
+    # HTTP connections at once; beyond it the one that has been idle longest is closed
+    max_connections: int = MAX_CONNECTIONS
+    # further names in the Host header, for a server without a token; "*" is every name
+    allowed_hosts: Sequence[str] = ()
+    # web pages of other origins that may send requests, as "https://app.example.com"; "*" is every one
+    allowed_origins: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.models:
             raise ArgumentValueError("a server needs a model: Config({'name': 'file.mindir'})")
         for name in self.models:
-            if not name or set(name) & set("/:?#%\n\r ") or not name.isprintable():
+            if not name or name in (".", "..") or set(name) & set("/:?#%\n\r ") or not name.isprintable():
                 raise ArgumentValueError(
                     f"the name of a model is part of an address, and may not hold '/', ':', '?', '#', '%' or "
                     f"spaces, but got {name!r}"
@@ -64,6 +80,8 @@ class Config:
             "max_wait_ms": 0,
             "max_queue": 1,
             "max_body": 1,
+            "max_response": 1,
+            "max_connections": 1,
             "workers": 1,
             "threads": 0,
             "drain": 0,
@@ -73,6 +91,19 @@ class Config:
         for field, smallest in least.items():
             if not getattr(self, field) >= smallest:
                 raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
+        for total, largest in (("max_body_total", "max_body"), ("max_response_total", "max_response")):
+            size = getattr(self, total)
+            if size is not None and size < getattr(self, largest):
+                raise ArgumentValueError(
+                    f"{total}: expected at least {largest}, {getattr(self, largest)}, got {size}. "
+                    f"Raise {total}, or lower {largest}"
+                )
+        for field, check in (("allowed_hosts", check_host_name), ("allowed_origins", check_origin)):
+            if isinstance(getattr(self, field), str):
+                raise ArgumentTypeError(
+                    f"{field}: expected a list of texts, got the text {getattr(self, field)!r}. Write it as a list"
+                )
+            object.__setattr__(self, field, tuple(check(text) for text in getattr(self, field)))
         if self.runtime not in RUNTIMES:
             raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
         if not self.timeout > 0:
@@ -81,3 +112,15 @@ class Config:
             raise ArgumentValueError("TLS needs both 'certificate' and 'key'")
         if self.token == "":
             raise ArgumentValueError("the token is empty; leave it out to let everybody in")
+
+    @property
+    def body_budget(self) -> int:
+        """Bytes of all request bodies at once."""
+        return TOTAL_FACTOR * self.max_body if self.max_body_total is None else self.max_body_total
+
+    @property
+    def response_budget(self) -> int:
+        """Bytes of all responses at once."""
+        return (
+            TOTAL_FACTOR * self.max_response if self.max_response_total is None else self.max_response_total
+        )

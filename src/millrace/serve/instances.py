@@ -15,7 +15,7 @@ from millrace.core.errors import ServeError
 from .service import Service, Version
 from .tensors import DATATYPES, Array, Spec, word_of
 
-__all__ = ["Answers", "answers", "fitted", "row_spec"]
+__all__ = ["Answers", "answers", "fitted", "prepare", "row_spec"]
 
 # for each instance its outputs by name, or what was wrong with it
 Answers = list[dict[str, Array] | ServeError]
@@ -35,28 +35,55 @@ def fitted(spec: Spec, array: Array, most: int) -> Array:
     return array
 
 
-async def answers(
-    service: Service, version: Version, instances: Sequence[Any], read: Callable[[Spec, Any], Array]
-) -> Answers:
-    """An answer for each instance, in their order; `read` makes an array of one of its values."""
-    most = service.config.max_queue
+def prepare(
+    version: Version, instances: Sequence[Any], read: Callable[[Spec, Any], Array], most: int
+) -> list[list[Array] | ServeError]:
+    """The model's inputs of each instance, or what is wrong with it; `read` makes an array of one of its values."""
     if not 1 <= len(instances) <= most:
         raise ServeError(f"a request holds 1 to {most} instances, got {len(instances)}")
     specs = [row_spec(version, spec) for spec in version.inputs]
+    return [_prepare_one(version, specs, instance, read) for instance in instances]
 
-    async def one(instance: Any) -> dict[str, Array] | ServeError:
+
+def _prepare_one(
+    version: Version, specs: Sequence[Spec], instance: Any, read: Callable[[Spec, Any], Array]
+) -> list[Array] | ServeError:
+    try:
+        arrays = [read(spec, value) for spec, value in zip(specs, _values(instance, specs), strict=True)]
+    except ServeError as error:
+        return error
+    for place, spec in enumerate(version.inputs):
+        if len(specs[place].shape) < len(spec.shape):
+            arrays[place] = arrays[place][None]
+    return arrays
+
+
+async def answers(
+    service: Service, version: Version, prepared: Sequence[list[Array] | ServeError]
+) -> Answers:
+    """A response for each instance, in their order. Together they have the bytes of one response at most."""
+    most, total = service.config.max_response, 0
+
+    async def one(arrays: list[Array] | ServeError) -> dict[str, Array] | ServeError:
+        nonlocal total
+        if isinstance(arrays, ServeError):
+            return arrays
+        if total > most:
+            return service.too_large(total)
         try:
-            arrays = [read(spec, value) for spec, value in zip(specs, _values(instance, specs), strict=True)]
-            for place, spec in enumerate(version.inputs):
-                if len(specs[place].shape) < len(spec.shape):
-                    arrays[place] = arrays[place][None]
             made = await service.infer(version, arrays)
         except ServeError as error:
             return error
+        total += sum(each.nbytes for each in made)
+        if total > most:  # nothing more is kept
+            return service.too_large(total)
         cut = version.loaded.batched or all(each.shape[:1] == (1,) for each in made)
         return {spec.name: each[0] if cut else each for spec, each in zip(version.outputs, made, strict=True)}
 
-    return list(await asyncio.gather(*(one(instance) for instance in instances)))
+    found = list(await asyncio.gather(*(one(arrays) for arrays in prepared)))
+    if total > most:
+        raise service.too_large(total)
+    return found
 
 
 def _values(instance: Any, specs: Sequence[Spec]) -> list[Any]:

@@ -122,7 +122,7 @@ def _uvicorn(config: Config, app: App) -> Any:
     return Quiet(
         uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
-            http=impatient(config.timeout),
+            http=impatient(config.timeout, config.max_connections),
             ssl_certfile=config.certificate, ssl_keyfile=config.key, backlog=1024, log_config=None,
             timeout_graceful_shutdown=max(1, round(config.timeout)), timeout_keep_alive=75,
         )

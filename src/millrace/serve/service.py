@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from millrace.core.cores import available_cores
 from millrace.core.errors import ServeError
@@ -14,7 +15,9 @@ from millrace.core.log import get_logger
 
 from .batching import Batcher
 from .config import Config
+from .limits import ByteBudget, Lease
 from .metrics import Metrics
+from .offload import Converters, offload
 from .servable import Loaded
 from .sources import versions_of
 from .tensors import Array
@@ -23,17 +26,21 @@ __all__ = ["Service", "Version"]
 
 log = get_logger(__name__)
 
+T = TypeVar("T")
+
 
 class Version:
     """One version of a model that can be asked."""
 
-    __slots__ = ("inputs", "loaded", "model", "number", "outputs", "seen")
+    __slots__ = ("inputs", "loaded", "model", "number", "outputs", "seen", "takes_bytes")
 
     def __init__(
         self, model: str, number: int, loaded: Loaded, seen: Callable[[int, int, float], None]
     ) -> None:
         self.model, self.number, self.loaded, self.seen = model, number, loaded, seen
         self.inputs, self.outputs = loaded.inputs, loaded.outputs
+        # whether an input is an array of Python objects, which takes time to decode
+        self.takes_bytes = any(spec.datatype == "BYTES" for spec in self.inputs)
 
 
 class Service:
@@ -49,6 +56,9 @@ class Service:
         # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
         self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
+        self._converters = Converters()
+        self.bodies = ByteBudget(config.body_budget, "request bodies")
+        self.responses = ByteBudget(config.response_budget, "responses")
         self._wait = None if config.max_wait_ms is None else config.max_wait_ms / 1000
         shared = available_cores() // config.workers if config.workers > 1 else 0
         self._threads = config.threads or (max(1, shared) if config.workers > 1 else 0)
@@ -58,6 +68,7 @@ class Service:
         if self.models:
             return
         self._batcher.start()
+        self._converters.start()
         if self._threads:
             import torch
 
@@ -80,6 +91,7 @@ class Service:
         self.leaving = self.stopping = True
         self._batcher.close()
         self._rows.shutdown()
+        self._converters.close()
         self._loader.shutdown()
 
     # --- models -----------------------------------------------------------------------------------------
@@ -135,9 +147,8 @@ class Service:
             raise ServeError("the server is stopping", 503)
         loaded = version.loaded
         rows = self._rows_of(version, arrays)
-        loop = asyncio.get_running_loop()
         if loaded.pre:
-            arrays = await loop.run_in_executor(self._rows, loaded.prepare, arrays)
+            arrays = await offload(self._rows, functools.partial(loaded.prepare, arrays))
         if loaded.batched:
             key = (id(loaded), *((each.shape[1:], each.dtype) for each in arrays))
             most, wait = self.config.max_batch, self._wait
@@ -145,8 +156,26 @@ class Service:
             key, most, wait = (id(loaded), id(arrays)), 1, 0.0
         made = await self._batcher.submit(key, loaded.runner.run, arrays, rows, most, wait, version.seen)
         if loaded.post:
-            made = await loop.run_in_executor(self._rows, loaded.finish, made)
+            made = await offload(self._rows, functools.partial(loaded.finish, made))
         return made
+
+    async def convert(self, size: int, call: Callable[[], T]) -> T:
+        """Decode or encode `size` bytes: here, or in a thread where they are many."""
+        return await self._converters.run(size, call)
+
+    def lease_response(self, size: int) -> Lease:
+        """Reserve the bytes of a response before it is encoded."""
+        if size > self.config.max_response:
+            raise self.too_large(size)
+        return self.responses.lease(size)
+
+    def too_large(self, size: int) -> ServeError:
+        """The error of a response that is larger than the limit."""
+        return ServeError(
+            f"the response: expected at most {self.config.max_response} bytes, got up to {size}. "
+            "Request fewer rows or outputs, or binary tensors",
+            413,
+        )
 
     def _rows_of(self, version: Version, arrays: Sequence[Array]) -> int:
         if not version.loaded.batched:
@@ -170,7 +199,14 @@ def chosen(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
     names = [spec.name for spec in outputs]
     if not wanted:
         return list(range(len(names)))
+    places: list[int] = []
     for name in wanted:
         if name not in names:
             raise ServeError(f"there is no output {name[:80]!r}; there are {', '.join(names)}")
-    return [names.index(name) for name in wanted]
+        place = names.index(name)
+        if place in places:
+            raise ServeError(
+                f"outputs: expected each output once, got {name[:80]!r} twice. Remove one of them"
+            )
+        places.append(place)
+    return places

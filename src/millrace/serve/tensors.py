@@ -11,7 +11,19 @@ import numpy.typing as npt
 
 from millrace.core.errors import ServeError
 
-__all__ = ["DATATYPES", "Array", "Spec", "cells", "from_bytes", "join_bytes", "split_bytes", "word_of"]
+from .limits import BYTES_ELEMENT
+
+__all__ = [
+    "DATATYPES",
+    "Array",
+    "Spec",
+    "cells",
+    "element_size",
+    "from_bytes",
+    "join_bytes",
+    "split_bytes",
+    "word_of",
+]
 
 Array = npt.NDArray[Any]
 
@@ -85,7 +97,8 @@ class Spec(NamedTuple):
                 f"input '{self.name}': expected shape {self._shown()}, got {str(list(lengths))[:80]}"
             )
         # a length of 0 makes no other one harmless: that many empty rows are too many, too
-        if math.prod(n or 1 for n in lengths) * DATATYPES[datatype].itemsize > most:
+        itemsize = BYTES_ELEMENT if datatype == "BYTES" else DATATYPES[datatype].itemsize
+        if math.prod(n or 1 for n in lengths) * itemsize > most:
             raise ServeError(
                 f"input '{self.name}': shape {str(list(lengths))[:80]} of {datatype} is more than the server's limit "
                 f"of {most} bytes",
@@ -156,6 +169,11 @@ def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
             f"input '{name}': expected {count} elements of BYTES, got {len(found)} in {end} bytes"
         )
     return found
+
+
+def element_size(value: Any) -> int:
+    """The most bytes that an element of a BYTES tensor has when it travels."""
+    return len(value) if isinstance(value, bytes) else 4 * len(str(value))
 
 
 def join_bytes(values: Iterable[Any]) -> bytes:

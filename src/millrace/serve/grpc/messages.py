@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.core.optional import require
 
-__all__ = ["INFERENCE", "ONNX", "SERVING", "messages"]
+__all__ = ["INFERENCE", "ONNX", "SERVING", "fields_of", "messages"]
 
 INFERENCE, SERVING, ONNX = "inference", "mindspore.serving.proto", "onnx"
 _PURPOSE = "serving a model"
@@ -97,6 +97,11 @@ def messages(package: str) -> dict[str, Any]:
         name: factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}"))
         for name in _TABLE[package]
     }
+
+
+def fields_of(package: str, name: str) -> list[tuple[int, str]]:
+    """The fields of a message: their numbers and types, without what says how often they occur."""
+    return [(int(number), kind.lstrip("*|")) for _, number, kind in map(str.split, _TABLE[package][name])]
 
 
 def _add(kinds: Any, message: Any, full: str, package: str, name: str, number: str, kind: str) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from millrace.core.errors import ServeError
 from millrace.serve.http import v2
-from millrace.serve.instances import answers, fitted, same_kind
+from millrace.serve.instances import Answers, answers, fitted, prepare, same_kind
+from millrace.serve.limits import BudgetError
 from millrace.serve.service import Service, Version
 from millrace.serve.tensors import Array, Spec, from_bytes, word_of
 
 from .messages import SERVING, messages
+from .v2 import Call
 
 __all__ = ["SERVICE", "methods"]
 
@@ -40,39 +43,62 @@ _TEXT, _BYTES = 13, 14
 FAILED = 1
 
 
-def methods(service: Service) -> dict[str, tuple[str, Callable[[Any], Awaitable[Any]]]]:
-    """The one method: what it takes, and what it does."""
+def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
+    """The one method: what it takes, what it does, and that it changes nothing."""
     made = messages(SERVING)
-    most = service.config.max_body
+    config = service.config
 
-    async def predict(request: Any) -> Any:
+    async def predict(request: Any, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
         version: Version | None = None
-        answer = made["PredictReply"](servable_spec=request.servable_spec)
         try:
             version = service.find(request.servable_spec.name, request.servable_spec.version_number)
-            instances = [dict(each.items) for each in request.instances]
-            found = await answers(service, version, instances, lambda spec, value: _read(spec, value, most))
+            decode = functools.partial(decoded, request, version)
+            prepared = await service.convert(request.ByteSize(), decode)
+            found = await answers(service, version, prepared)
+            size = sum(
+                sum(v2.bytes_size(np.asarray(array)) for array in each.values())
+                if isinstance(each, dict)
+                else 0
+                for each in found
+            )
+            reserve(size)
+            data = await service.convert(size, functools.partial(encoded, request, found))
             status = 200
+            return data
+        except BudgetError as error:
+            status = error.status
+            raise
         except ServeError as error:
             status = error.status
-            answer.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
-            return answer
+            reply = made["PredictReply"](servable_spec=request.servable_spec)
+            reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
+            return bytes(reply.SerializeToString())
         finally:
             service.ended(version, "mindspore-grpc", status, began)
+
+    def decoded(request: Any, version: Version) -> list[list[Array] | ServeError]:
+        instances = [dict(each.items) for each in request.instances]
+        return prepare(
+            version, instances, lambda spec, value: _read(spec, value, config.max_body), config.max_queue
+        )
+
+    def encoded(request: Any, found: Answers) -> bytes:
+        reply = made["PredictReply"](servable_spec=request.servable_spec)
         failed = any(isinstance(each, ServeError) for each in found)
         for each in found:
-            instance = answer.instances.add()
+            instance = reply.instances.add()
             if isinstance(each, ServeError):
-                answer.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
+                reply.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
                 continue
             if failed:
-                answer.error_msg.add()
+                reply.error_msg.add()
             for name, array in each.items():
                 _write(instance.items[name], array)
-        return answer
+        data: bytes = reply.SerializeToString()
+        return data
 
-    return {"Predict": ("PredictRequest", predict)}
+    return {"Predict": ("PredictRequest", predict, False)}
 
 
 def _read(spec: Spec, tensor: Any, most: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
+import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,27 @@ from typing import Any
 from millrace.core.errors import ResourceError, ServeError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
+from millrace.serve.limits import MAX_STREAMS, BudgetError
+from millrace.serve.security import Guard
 from millrace.serve.service import Service
 
 from . import mindspore, v2
-from .messages import INFERENCE, SERVING, messages
+from .messages import INFERENCE, SERVING
+from .receive import Receiver, parse
+from .v2 import Call
 
 __all__ = ["start_grpc"]
 
 log = get_logger(__name__)
 
 _CODES = {
-    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 413: "RESOURCE_EXHAUSTED",
-    429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+    413: "RESOURCE_EXHAUSTED", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }  # fmt: skip
+# what a message has around its tensors
+_AROUND = 1 << 20
+# A connection ends after a while, when its calls have: a client that does not fetch a response cannot keep it for ever.
+_AGE = 60.0
 
 
 async def start_grpc(service: Service) -> tuple[Any, int]:
@@ -30,26 +38,30 @@ async def start_grpc(service: Service) -> tuple[Any, int]:
     grpc: Any = require("grpc", extra="serve", purpose="serving over gRPC")
     aio: Any = require("grpc.aio", extra="serve", purpose="serving over gRPC")
     config = service.config
-    most = config.max_body
     server = aio.server(
         options=[
-            ("grpc.max_receive_message_length", most),
-            ("grpc.max_send_message_length", -1),
+            ("grpc.max_receive_message_length", config.max_body),
+            ("grpc.max_send_message_length", config.max_response + _AROUND),
+            ("grpc.max_concurrent_streams", MAX_STREAMS),
+            ("grpc.max_connection_age_ms", round(1000 * max(_AGE, 2 * config.timeout))),
+            ("grpc.max_connection_age_grace_ms", round(1000 * config.timeout)),
             ("grpc.so_reuseport", 0),
-        ]
+        ],
+        maximum_concurrent_rpcs=config.max_queue + MAX_STREAMS,
     )
+    guard, receiver = Guard(config), Receiver(config)
     for package, name, methods in (
         (INFERENCE, v2.SERVICE, v2.methods(service)),
         (SERVING, mindspore.SERVICE, mindspore.methods(service)),
     ):
-        classes = messages(package)
+        # clients call them with one message; as a stream it is read only after the checks, under a time limit
         handlers = {
-            method: grpc.unary_unary_rpc_method_handler(
-                _guarded(grpc, config.token, call),
-                request_deserializer=classes[taken].FromString,
-                response_serializer=lambda message: message.SerializeToString(),
+            method: grpc.stream_unary_rpc_method_handler(
+                _guarded(
+                    grpc, service, guard, receiver, functools.partial(parse, package, taken), call, admin
+                )
             )
-            for method, (taken, call) in methods.items()
+            for method, (taken, call, admin) in methods.items()
         }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
     host = f"[{config.host}]" if ":" in config.host else config.host
@@ -67,26 +79,41 @@ async def start_grpc(service: Service) -> tuple[Any, int]:
 
 
 def _guarded(
-    grpc: Any, token: str | None, call: Callable[[Any], Awaitable[Any]]
-) -> Callable[..., Awaitable[Any]]:
-    async def handle(request: Any, context: Any) -> Any:
+    grpc: Any,
+    service: Service,
+    guard: Guard,
+    receiver: Receiver,
+    parse_message: Callable[[bytes], Any],
+    call: Call,
+    admin: bool,
+) -> Callable[..., Awaitable[bytes]]:
+    async def respond(context: Any) -> bytes:
+        guard.check_metadata(context.invocation_metadata())
+        if admin:
+            guard.check_admin_peer(context.peer())
+        data = await receiver.read(context)
+
+        def reserve(size: int) -> None:
+            """Reserve the bytes of a response until the call has ended."""
+            lease = service.lease_response(size)
+            context.add_done_callback(lambda _: lease.close())
+
+        with service.bodies.lease(len(data)):
+            request = await service.convert(len(data), functools.partial(parse_message, data))
+            del data
+            return await call(request, reserve)
+
+    async def handle(_: Any, context: Any) -> bytes:
         try:
-            if token is not None:
-                given = dict(context.invocation_metadata() or ()).get("authorization", "")
-                if not hmac.compare_digest(str(given).encode(), f"Bearer {token}".encode()):
-                    raise ServeError(
-                        "expected the metadata 'authorization: Bearer TOKEN' with the server's token", 401
-                    )
-            return await call(request)
+            return await respond(context)
+        except BudgetError as error:
+            code, text = grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)
         except ServeError as error:
-            code = _CODES.get(error.status, "INTERNAL")
-            await context.abort(getattr(grpc.StatusCode, code), str(error))
-        except Exception as error:
-            if isinstance(error, grpc.aio.AbortError):
-                raise
+            code, text = getattr(grpc.StatusCode, _CODES.get(error.status, "INTERNAL")), str(error)
+        except Exception:
             log.exception("a gRPC request failed inside the server")
-            await context.abort(
-                grpc.StatusCode.INTERNAL, "the server failed on this request; its log says why"
-            )
+            code, text = grpc.StatusCode.INTERNAL, "the server failed on this request; its log says why"
+        await context.abort(code, text)
+        return b""
 
     return handle

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from millrace.core.errors import MillraceError, ServeError
 from millrace.serve.http import v2
+from millrace.serve.limits import MAX_ID
 from millrace.serve.servable import refused
 from millrace.serve.service import Service, Version, chosen
-from millrace.serve.tensors import Array, Spec, cells, from_bytes
+from millrace.serve.tensors import DATATYPES, Array, Spec, cells, from_bytes
 
 from .messages import INFERENCE, messages
 
-__all__ = ["SERVICE", "methods"]
+__all__ = ["SERVICE", "Call", "methods"]
 
 SERVICE = "inference.GRPCInferenceService"
 
@@ -25,9 +29,22 @@ _CONTENTS = {
 }  # fmt: skip
 
 
-def methods(service: Service) -> dict[str, tuple[str, Callable[[Any], Awaitable[Any]]]]:
-    """The methods by name: what they take, and what they do."""
+# What a method does: it takes the request, and what reserves the bytes of its response. It returns these bytes.
+Call = Callable[[Any, Callable[[int], None]], Awaitable[bytes]]
+# values that are converted at once
+_PART = 16 << 10
+
+
+def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
+    """The methods by name: what they take, what they do, and whether they change the server."""
     made = messages(INFERENCE)
+
+    def simple(call: Callable[[Any], Awaitable[Any]]) -> Call:
+        async def respond(request: Any, reserve: Callable[[int], None]) -> bytes:
+            data: bytes = (await call(request)).SerializeToString()
+            return data
+
+        return respond
 
     async def live(request: Any) -> Any:
         return made["ServerLiveResponse"](live=True)
@@ -49,28 +66,38 @@ def methods(service: Service) -> dict[str, tuple[str, Callable[[Any], Awaitable[
         version = service.find(request.name, request.version)
         return made["ModelMetadataResponse"](**v2.metadata(version, list(service.models[version.model])))
 
-    async def infer(request: Any) -> Any:
+    async def infer(request: Any, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
         version: Version | None = None
         try:
             version = service.find(request.model_name, request.model_version)
-            arrays = _arrays(request, version, service.config.max_body)
-            places = chosen(version.outputs, [each.name for each in request.outputs])
+            if len(request.id) > MAX_ID:
+                raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
+            places = chosen(version.outputs, [output.name for output in request.outputs])
+            decode = functools.partial(_arrays, request, version, service.config.max_body)
+            arrays = await service.convert(request.ByteSize(), decode)
             found = await service.infer(version, arrays)
-            answer = made["ModelInferResponse"](
-                model_name=version.model, model_version=str(version.number), id=request.id
-            )
-            for place in places:
-                spec, array = version.outputs[place], found[place]
-                answer.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
-                answer.raw_output_contents.append(bytes(v2.bytes_of(array)))
+            size = sum(v2.bytes_size(found[place]) for place in places)
+            reserve(size)
+            data = await service.convert(size, functools.partial(encode, request.id, version, places, found))
             status = 200
-            return answer
+            return data
         except ServeError as error:
             status = error.status
             raise
         finally:
             service.ended(version, "v2-grpc", status, began)
+
+    def encode(identifier: str, version: Version, places: Sequence[int], found: Sequence[Array]) -> bytes:
+        answer = made["ModelInferResponse"](
+            model_name=version.model, model_version=str(version.number), id=identifier
+        )
+        for place in places:
+            spec, array = version.outputs[place], found[place]
+            answer.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
+            answer.raw_output_contents.append(bytes(v2.bytes_of(array)))
+        data: bytes = answer.SerializeToString()
+        return data
 
     async def index(request: Any) -> Any:
         answer = made["RepositoryIndexResponse"]()
@@ -89,14 +116,14 @@ def methods(service: Service) -> dict[str, tuple[str, Callable[[Any], Awaitable[
         return made["RepositoryModelLoadResponse"]()
 
     return {
-        "ServerLive": ("ServerLiveRequest", live),
-        "ServerReady": ("ServerReadyRequest", ready),
-        "ModelReady": ("ModelReadyRequest", model_ready),
-        "ServerMetadata": ("ServerMetadataRequest", server_metadata),
-        "ModelMetadata": ("ModelMetadataRequest", model_metadata),
-        "ModelInfer": ("ModelInferRequest", infer),
-        "RepositoryIndex": ("RepositoryIndexRequest", index),
-        "RepositoryModelLoad": ("RepositoryModelLoadRequest", load),
+        "ServerLive": ("ServerLiveRequest", simple(live), False),
+        "ServerReady": ("ServerReadyRequest", simple(ready), False),
+        "ModelReady": ("ModelReadyRequest", simple(model_ready), False),
+        "ServerMetadata": ("ServerMetadataRequest", simple(server_metadata), False),
+        "ModelMetadata": ("ModelMetadataRequest", simple(model_metadata), False),
+        "ModelInfer": ("ModelInferRequest", infer, False),
+        "RepositoryIndex": ("RepositoryIndexRequest", simple(index), False),
+        "RepositoryModelLoad": ("RepositoryModelLoadRequest", simple(load), True),
     }
 
 
@@ -134,4 +161,10 @@ def _from_contents(spec: Spec, count: int, given: Any, shape: list[int]) -> Arra
         raise ServeError(
             f"input '{spec.name}': shape {shape} asks for {count} elements in {field}, got {len(values)}"
         )
-    return cells(spec, count, list(values), shape)
+    if count <= _PART or spec.datatype == "BYTES":
+        return cells(spec, count, list(values), shape)
+    array = np.empty(count, DATATYPES[spec.datatype])
+    for start in range(0, count, _PART):
+        part = values[start : start + _PART]
+        array[start : start + _PART] = cells(spec, len(part), part, (len(part),))
+    return array.reshape(shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
+import functools
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +16,8 @@ from millrace.core.log import get_logger
 from millrace.core.optional import require
 from millrace.serve import metrics
 from millrace.serve.config import Config
+from millrace.serve.instances import answers
+from millrace.serve.security import Guard
 from millrace.serve.servable import refused
 from millrace.serve.service import Service, Version
 
@@ -28,8 +30,6 @@ log = get_logger(__name__)
 
 _INFER = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
 _PREDICT = re.compile(r"/model/([^/:]+)(?:/version/([^/:]+))?:[^/:]+")
-# what may be asked without a token: whether the server lives and is ready
-_OPEN = ("/v2/health/live", "/v2/health/ready")
 
 
 def make_app(config: Config) -> App:
@@ -46,6 +46,7 @@ class App:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.service = Service(config)
+        self.guard = Guard(config)
         # whoever hosts several of these applications as one server puts in what does it for all of them
         self.reload: Callable[[str], Awaitable[list[int]]] = self.service.reload
         self.counters: Callable[[], Awaitable[bytes]] = self._counters
@@ -59,7 +60,7 @@ class App:
         if kind != "http":
             raise ServeError(f"only HTTP is served, not {kind}", 400)
         try:
-            self._admit(scope)
+            self.guard.check_request(scope)
             found = _INFER.fullmatch(scope["path"]) if scope["method"] == "POST" else None
             if found is not None:
                 await self._infer(found[1], found[2] or "", scope, receive, send)
@@ -76,53 +77,68 @@ class App:
     async def _counters(self) -> bytes:
         return await asyncio.to_thread(self.service.metrics.text)
 
-    def _admit(self, scope: Scope) -> None:
-        token = self.config.token
-        if token is None or scope["path"] in _OPEN:
-            return
-        given = header(scope, b"authorization") or ""
-        if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            what = "another one" if given else "none"
-            raise ServeError(
-                f"expected the header 'Authorization: Bearer TOKEN' with the server's token, got {what}", 401
-            )
-
     async def _infer(self, name: str, number: str, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
         version: Version | None = None
-        config = self.config
+        config, service = self.config, self.service
         status = 500
         try:
-            version = self.service.find(name, number)
-            body = await read(scope, receive, config.max_body, config.timeout)
-            head = header(scope, b"inference-header-content-length")
-            request, arrays = v2.decoded(body, head, version, config.max_body)
-            made = await self.service.infer(version, arrays)
-            data, more, kind = v2.encoded(request, version, made)
-            status = 200
-            await answer(send, data, 200, kind, more)
+            version = service.find(name, number)
+            with service.bodies.lease() as held:
+                body = await read(scope, receive, config.max_body, config.timeout, held)
+                size = v2.json_length(header(scope, b"inference-header-content-length"), len(body))
+                work = len(body) if version.takes_bytes else size
+                decode = functools.partial(v2.decoded, body, size, version, config.max_body)
+                request, places, arrays = await service.convert(work, decode)
+                del body, decode
+                more_bytes = sum(array.nbytes for array in arrays) - held.size
+                if more_bytes > 0:  # JSON of small numbers
+                    held.grow(more_bytes)
+                made = await service.infer(version, arrays)
+                del arrays
+            size, work = v2.response_size(request, version, places, made)
+            with service.lease_response(size):
+                encode = functools.partial(v2.encoded, request, version, places, made)
+                data, more, kind = await service.convert(work, encode)
+                if len(data) > config.max_response:
+                    raise service.too_large(len(data))
+                del made, encode
+                status = 200
+                await answer(send, data, 200, kind, more)
         except ServeError as error:
             status = error.status
             raise
         finally:
-            self.service.ended(version, "v2-http", status, began)
+            service.ended(version, "v2-http", status, began)
 
     async def _predict(self, name: str, number: str, scope: Scope, receive: Receive, send: Send) -> None:
         """MindSpore Serving's REST; its errors have another name."""
         began = time.perf_counter()
         version: Version | None = None
+        config, service = self.config, self.service
         status = 500
         try:
-            version = self.service.find(name, number)
-            body = await read(scope, receive, self.config.max_body, self.config.timeout)
-            made = await mindspore.predicted(self.service, version, body)
-            status = 200
-            await answer(send, made)
+            version = service.find(name, number)
+            with service.bodies.lease() as held:
+                body = await read(scope, receive, config.max_body, config.timeout, held)
+                decode = functools.partial(mindspore.decoded, version, body, config)
+                prepared = await service.convert(len(body), decode)
+                del body, decode
+                made = await answers(service, version, prepared)
+                del prepared
+            size = mindspore.response_size(made)
+            with service.lease_response(size):
+                data = await service.convert(size, functools.partial(mindspore.encoded, made))
+                if len(data) > config.max_response:
+                    raise service.too_large(len(data))
+                del made
+                status = 200
+                await answer(send, data)
         except ServeError as error:
             status = error.status
             await refuse(send, error, "error_msg")
         finally:
-            self.service.ended(version, "mindspore-http", status, began)
+            service.ended(version, "mindspore-http", status, began)
 
 
 def _router(app: App) -> Any:
@@ -162,6 +178,7 @@ def _router(app: App) -> Any:
         )
 
     async def load(request: Any) -> Any:
+        app.guard.check_admin(request.scope)
         name = request.path_params["name"]
         try:
             numbers = await app.reload(name)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import msgspec
 
 from millrace.core.errors import ServeError
+from millrace.serve.limits import Lease, parse_length
 
 __all__ = ["Receive", "Scope", "Send", "answer", "header", "read", "refuse"]
 
@@ -18,6 +20,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _CLOSING = (408, 413)  # the rest of such a request is not read: the connection ends with the answer
 _LINGER = 2.0
+_PART = 256 << 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -29,38 +32,54 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
-async def read(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
-    """The whole body; too large a one is refused before it is read, too slow a one while it is."""
+async def read(scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease) -> bytes:
+    """The whole body; too large a one is refused before it is read, too slow a one while it is.
+
+    The bytes are reserved in `lease` as they arrive: a client that only announces them holds none.
+    """
     said = header(scope, b"content-length")
-    if said is not None and said.isdecimal() and int(said) > most:
-        await _left(scope, receive)
-        raise _large(int(said), most)
+    if said is not None:
+        length = parse_length(said)
+        if length is None:
+            raise ServeError(f"Content-Length: expected a number of bytes, got {said[:20]!r}")
+        if length > most:
+            await _left(scope, receive)
+            raise _large(length, most)
     coding = header(scope, b"content-encoding")
     if coding not in (None, "", "identity"):
         raise ServeError(f"a body is taken as it is, got content-encoding {coding[:40]!r}", 415)
     try:
-        message = await asyncio.wait_for(receive(), seconds) if said != "0" else await receive()
-        data: bytes = message.get("body", b"")
-        if message["type"] == "http.disconnect":
-            raise ServeError("the client has left", 499)
-        if not message.get("more_body"):
-            return data if len(data) <= most else _refuse(len(data), most)
-        parts, total = [data], len(data)
         async with asyncio.timeout(seconds):
-            while message.get("more_body"):
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ServeError("the client has left", 499)
-                data = message.get("body", b"")
-                total += len(data)
-                if total > most:
+            message = await receive()
+            data = _part(message)
+            if not message.get("more_body"):
+                if len(data) > most:
+                    raise _large(len(data), most)
+                lease.grow(len(data))
+                return data
+            # its buffer grows in place and becomes the result without a copy
+            whole = io.BytesIO()
+            while True:
+                size = whole.tell() + len(data)
+                if size > most:
                     if message.get("more_body"):
                         await _left(scope, receive)
-                    raise _large(total, most)
-                parts.append(data)
+                    raise _large(size, most)
+                lease.grow(len(data))
+                whole.write(data)
+                if not message.get("more_body"):
+                    return whole.getvalue()
+                message = await receive()
+                data = _part(message)
     except TimeoutError:
         raise ServeError(f"the body did not come within {seconds:g} s", 408) from None
-    return b"".join(parts)
+
+
+def _part(message: MutableMapping[str, Any]) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise ServeError("the client has left", 499)
+    data: bytes = message.get("body", b"")
+    return data
 
 
 async def _left(scope: Scope, receive: Receive) -> None:
@@ -82,18 +101,19 @@ def _large(size: int, most: int) -> ServeError:
     return ServeError(f"the body is {size} bytes or more, the server's limit is {most}", 413)
 
 
-def _refuse(size: int, most: int) -> bytes:
-    raise _large(size, most)
-
-
 async def answer(
     send: Send, body: Any, status: int = 200, kind: bytes = b"application/json", more: Any = ()
 ) -> None:
-    """Send an answer; what is not bytes becomes JSON."""
+    """Send a response; what is not bytes becomes JSON. It returns when almost all of it has left this process."""
     data = body if isinstance(body, (bytes, bytearray)) else _encode(body)
     headers = [(b"content-type", kind), (b"content-length", b"%d" % len(data)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": data})
+    start = 0
+    while len(data) - start > _PART:  # each part waits until the client has fetched those before
+        part = bytes(data[start : start + _PART])
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+        start += _PART
+    await send({"type": "http.response.body", "body": bytes(data[start:]) if start else data})
 
 
 async def refuse(send: Send, error: ServeError, word: str = "error") -> None:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from millrace.core.errors import ServeError
-from millrace.serve.instances import answers, same_kind
-from millrace.serve.service import Service, Version
+from millrace.serve.config import Config
+from millrace.serve.instances import Answers, prepare, same_kind
+from millrace.serve.limits import INLINE
+from millrace.serve.service import Version
 from millrace.serve.tensors import DATATYPES, Array, Spec, cells
 
-__all__ = ["predicted"]
+from .json_arrays import NumberArray, cut_arrays, encode_array, json_size
+
+__all__ = ["decoded", "encoded", "response_size"]
+
+# elements of an array that is encoded in parts
+_LONG = 4096
+_encode = msgspec.json.Encoder().encode
 
 _TYPES = {
     "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "uint16": "UINT16",
@@ -24,9 +33,12 @@ _TYPES = {
 }  # fmt: skip
 
 
-async def predicted(service: Service, version: Version, body: bytes) -> dict[str, Any]:
-    """The answer to a request."""
+def decoded(version: Version, body: bytes, config: Config) -> list[list[Array] | ServeError]:
+    """The model's inputs of each instance of a request, or what is wrong with it."""
+    arrays: Mapping[str, NumberArray] = {}
     try:
+        if len(body) > INLINE:
+            body, arrays = cut_arrays(body)
         request = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServeError(f"the request is not JSON: {error}") from None
@@ -37,16 +49,43 @@ async def predicted(service: Service, version: Version, body: bytes) -> dict[str
         found = [found]
     if not isinstance(found, list):
         raise ServeError('the request is {"instances": [{"input": value, ...}, ...]}, and has no such list')
-    most = service.config.max_body
-    made = await answers(service, version, found, lambda spec, value: _read(spec, value, most))
-    return {
-        "instances": [
-            {"error_msg": str(each)}
-            if isinstance(each, ServeError)
-            else {name: _plain(array) for name, array in each.items()}
-            for each in made
-        ]
-    }
+
+    def read(spec: Spec, value: Any) -> Array:
+        text = arrays.get(value) if arrays and isinstance(value, str) else None
+        return (
+            _read(spec, value, config.max_body) if text is None else _read_text(spec, text, config.max_body)
+        )
+
+    return prepare(version, found, read, config.max_queue)
+
+
+def response_size(found: Answers) -> int:
+    """How many bytes a response has at most, from the shapes."""
+    return sum(
+        len(str(each)) + 32
+        if isinstance(each, ServeError)
+        else sum(json_size(array) + 6 * len(name) + 8 for name, array in each.items()) + 8
+        for each in found
+    )
+
+
+def encoded(found: Answers) -> bytes:
+    """The body of a response."""
+    return _encode(
+        {
+            "instances": [
+                {"error_msg": str(each)}
+                if isinstance(each, ServeError)
+                else {name: _plain(array) for name, array in each.items()}
+                for each in found
+            ]
+        }
+    )
+
+
+def _read_text(spec: Spec, text: NumberArray, most: int) -> Array:
+    shape = text.shape()
+    return text.read(spec, spec.check(spec.datatype, shape, most), shape)
 
 
 def _read(spec: Spec, value: Any, most: int) -> Array:
@@ -120,7 +159,7 @@ def _from_base64(spec: Spec, value: dict[str, Any], most: int) -> Array:
 
 def _plain(array: Array) -> Any:
     if array.dtype.kind not in "SUO":
-        return array.tolist()
+        return array.tolist() if array.size < _LONG else msgspec.Raw(encode_array(array))
     if array.shape:
         return [_plain(each) if isinstance(each, np.ndarray) else _text(each) for each in array]
     return _text(array[()] if isinstance(array, np.ndarray) else array)

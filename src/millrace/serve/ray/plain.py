@@ -14,7 +14,10 @@ from millrace.serve.tensors import word_of
 __all__ = ["config_of", "paths_of", "plain_of"]
 
 # what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
-_FIELDS = ("max_batch", "max_wait_ms", "max_queue", "max_body", "timeout", "workers", "token")
+_FIELDS = (
+    "max_batch", "max_wait_ms", "max_queue", "max_body", "timeout", "workers", "token", "host", "max_response",
+    "max_body_total", "max_response_total", "allowed_hosts", "allowed_origins",
+)  # fmt: skip
 
 
 def plain_of(config: Config) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""Work of a request that would block the event loop, in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from .limits import INLINE
+
+__all__ = ["Converters", "offload"]
+
+T = TypeVar("T")
+
+# Bodies above this size have a separate thread, so that those below do not wait for them.
+_LARGE = 2 << 20
+
+
+class _Job:
+    """A call in the queue of a thread pool. A cancelled one keeps no reference to its arguments."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call: Callable[[], Any] | None = call
+
+    def cancel(self) -> None:
+        self._call = None
+
+    def __call__(self) -> Any:
+        call = self._call
+        return None if call is None else call()
+
+
+async def offload(pool: Executor, call: Callable[[], T]) -> T:
+    """Run `call` in a thread pool. Where the request is cancelled first, what waits in the queue is dropped."""
+    job = _Job(call)
+    try:
+        result: T = await asyncio.get_running_loop().run_in_executor(pool, job)
+    except asyncio.CancelledError:
+        job.cancel()
+        raise
+    return result
+
+
+class Converters:
+    """Threads that decode large bodies and encode large responses: one for the large ones, one for the rest."""
+
+    def __init__(self) -> None:
+        self._medium = ThreadPoolExecutor(1, thread_name_prefix="millrace-convert")
+        self._large = ThreadPoolExecutor(1, thread_name_prefix="millrace-convert-large")
+
+    def start(self) -> None:
+        """Start the threads, so that a server has the same ones from its start to its end."""
+        for pool in (self._medium, self._large):
+            pool.submit(int).result()
+
+    async def run(self, size: int, call: Callable[[], T]) -> T:
+        """Call it here where `size` bytes are few, else in a thread."""
+        if size <= INLINE:
+            return call()
+        return await offload(self._medium if size <= _LARGE else self._large, call)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._medium.shutdown(cancel_futures=True)
+        self._large.shutdown(cancel_futures=True)
