@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 
 from millrace.serve.grpc.messages import INFERENCE, messages
+from tests.serve.sockets import Target, answer, connected, good, raw, send, target, wait_until, whole_of
 
-__all__ = ["ATTACKS", "Slow", "Target", "good", "raw", "send", "target"]
+__all__ = [
+    "ATTACKS", "Slow", "Target", "answer", "good", "raw", "send", "target", "wait_until", "whole_of",
+]  # fmt: skip
 
 INFER = "/v2/models/pair/infer"
 LIES: list[Any] = [
@@ -44,83 +46,6 @@ NUMBERS = [
     "01",
     "--1",
 ]
-
-
-class Target:
-    """A server with the models of ``tests.serve.models``: where it is, and the token that it takes."""
-
-    def __init__(self, port: int, grpc_port: int, channel: grpc.Channel, token: str = "") -> None:
-        self.port, self.grpc_port, self.channel, self.token = port, grpc_port, channel, token
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
-    def post(self, path: str, data: bytes, **more: str) -> tuple[int, bytes]:
-        """Post a body; the status and the body of the answer."""
-        named = {name.replace("_", "-"): value for name, value in more.items()}
-        return send(self.port, raw(path, self.headers() | named, data))
-
-    def rpc(self, method: str, data: bytes) -> grpc.StatusCode:
-        """Call a method with bytes; how it ended."""
-        given = [(name.lower(), value) for name, value in self.headers().items()]
-        try:
-            self.channel.unary_unary(f"/{method}")(data, timeout=60, metadata=given)
-        except grpc.RpcError as error:
-            return error.code()
-        return grpc.StatusCode.OK
-
-
-@contextlib.contextmanager
-def target(port: int, grpc_port: int, token: str = "") -> Iterator[Target]:
-    """A server to be attacked, with a channel to its gRPC side."""
-    options = [("grpc.max_send_message_length", -1)]
-    with grpc.insecure_channel(f"127.0.0.1:{grpc_port}", options) as channel:
-        yield Target(port, grpc_port, channel, token)
-
-
-def good() -> dict[str, Any]:
-    """A right request to the model 'pair'."""
-
-    def tensor(name: str) -> dict[str, Any]:
-        return {"name": name, "datatype": "FP32", "shape": [2, 3], "data": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
-
-    return {"inputs": [tensor("left"), tensor("right")]}
-
-
-def raw(path: str, headers: dict[str, str], data: bytes, version: str = "1.1") -> bytes:
-    """A request as it travels."""
-    lines = [f"POST {path} HTTP/{version}", "Host: 127.0.0.1", f"Content-Length: {len(data)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
-
-
-def send(port: int, data: bytes, read: bool = True) -> tuple[int, bytes]:
-    """Send bytes; the status and the body of the answer, (0, ...) where the connection just ends."""
-    with _connected(port) as connection:
-        connection.sendall(data)
-        return answer(connection)[:2] if read else (0, b"")
-
-
-def _connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=60)
-
-
-def answer(connection: socket.socket, data: bytes = b"") -> tuple[int, bytes, bytes]:
-    """Read one answer: its status (0 for none), its body, and what came behind it."""
-    while b"\r\n\r\n" not in data:
-        more = connection.recv(65536)
-        if not more:
-            return 0, data, b""
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
-    length = int(lines.get(b"content-length", b"0"))
-    while len(body) < length:
-        more = connection.recv(65536)
-        if not more:
-            break
-        body += more
-    return int(head.split()[1]), body[:length], body[length:]
 
 
 def _refused(status: int, body: bytes, *sent: Any) -> str:
@@ -209,6 +134,76 @@ def shapes(draw: random.Random, at: Target) -> str:
     return _refused(*at.post("/v2/models/free/infer", data, **more), data)
 
 
+def repeated(draw: random.Random, at: Target) -> str:
+    """Outputs that are requested again and again."""
+    body = good() | {"outputs": [{"name": "total"}] * draw.choice([2, 3, 4000])}
+    if draw.random() < 0.5:
+        body["parameters"] = {"binary_data_output": True}
+    status, said = at.post(INFER, json.dumps(body).encode())
+    assert (status, b"'total' twice" in said) == (400, True), (status, said)
+    return "400"
+
+
+def long_integers(draw: random.Random, at: Target) -> str:
+    """Integers of thousands of digits, in headers and in JSON."""
+    digits = "9" * draw.choice([19, 400, 5000])
+    field = draw.choice(["header", "id", "size", "shape", "data"])
+    if field == "header":
+        sent = at.post(INFER, json.dumps(good()).encode(), Inference_Header_Content_Length=digits)
+        return _refused(*sent, field)
+    data = json.dumps(good()).encode()
+    old, new = {
+        "id": (b"}]}", b'}],"id":%s}'),
+        "size": (b'"data": [1.0', b'"parameters":{"binary_data_size":%s},"data": [1.0'),
+        "shape": (b"[2, 3]", b"[%s, 3]"),
+        "data": (b"[1.0", b"[%s"),
+    }[field]
+    status, said = at.post(INFER, data.replace(old, new % digits.encode(), 1))
+    # a float holds 400 digits, not 5,000
+    assert status == 400 or (field, status) in (("data", 200), ("shape", 413)), (status, said, field)
+    return str(status)
+
+
+def many_parameters(draw: random.Random, at: Target) -> str:
+    """Thousands of parameters, nested ones, and keys that are there twice."""
+    many = {f"p{number}": draw.choice([1, "x", None, [[]], {"a": {}}]) for number in range(3000)}
+    body: Any = good()
+    where = draw.choice([body, body["inputs"][0]])
+    where["parameters"] = many
+    data = json.dumps(body).encode().replace(b'"parameters"', b'"parameters": {}, "parameters"', 1)
+    status, said = at.post(INFER, data)
+    assert status == 200, (status, said)  # what is not known is not read
+    return "200"
+
+
+def names(draw: random.Random, at: Target) -> str:
+    """Names of models that are paths, other characters, or none."""
+    name = draw.choice(
+        ["..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "%00", "pair%00", "%ff%fe", "p%C3%A4ir", "%F0%9F%98%80",
+         "pair%0d%0aX:y", "PAIR", "pair ", "%70air%20", "a" * 3000, "%252e", "\\", "pair;x=1"]
+    )  # fmt: skip
+    path = draw.choice(["/v2/models/{}/infer", "/model/{}:predict", "/v2/repository/models/{}/load"])
+    status, said = at.post(path.format(name.replace(" ", "%20")), json.dumps(good()).encode())
+    assert status in (400, 404), (status, said, name)
+    return str(status)
+
+
+def bytes_lies(draw: random.Random, at: Target) -> str:
+    """Elements of BYTES whose lengths are beyond the body, and too many of them."""
+    size = draw.choice([b"\xff\xff\xff\xff", b"\x05\0\0\0", b"\0\0\0\x80", b"\0\0"])
+    tensor = {
+        "name": "x",
+        "datatype": draw.choice(["BYTES", "FP32"]),
+        "shape": draw.choice([[1], [1, 1], [2**40]]),
+    }
+    tail = size + draw.randbytes(draw.choice([0, 3]))
+    tensor["parameters"] = {"binary_data_size": len(tail)}
+    data = json.dumps({"inputs": [tensor]}).encode()
+    sent = at.post("/v2/models/free/infer", data + tail, Inference_Header_Content_Length=str(len(data)))
+    assert sent[0] in (400, 413), sent
+    return str(sent[0])
+
+
 # --- connections --------------------------------------------------------------------------------------------------
 
 BROKEN = [
@@ -228,7 +223,7 @@ BROKEN = [
 def no_http(draw: random.Random, at: Target) -> str:
     """What is no HTTP, or has a head without an end."""
     sent = draw.choice(BROKEN)
-    with _connected(at.port) as connection:
+    with connected(at.port) as connection:
         try:
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
@@ -250,9 +245,37 @@ def chunks(draw: random.Random, at: Target) -> str:
     return "413"
 
 
+def small_chunks(draw: random.Random, at: Target) -> str:
+    """A body in chunks of one byte each."""
+    lines = [f"POST {INFER} HTTP/1.1", "Host: 127.0.0.1", "Transfer-Encoding: chunked"]
+    lines += [f"{name}: {value}" for name, value in at.headers().items()]
+    body = b"1\r\nx\r\n" * draw.choice([2000, 20_000])
+    with connected(at.port) as connection:
+        try:
+            connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+            data = connection.recv(65536)
+        except OSError:  # reset while we were sending
+            data = b""
+    assert data == b"" or data.startswith(b"HTTP/1.1 400"), data
+    return data[9:12].decode() or "cut"
+
+
+def many_pipelined(draw: random.Random, at: Target) -> str:
+    """Hundreds of requests at once on one connection: not all of them are queued."""
+    with connected(at.port) as connection:
+        try:
+            connection.sendall(b"GET /v2 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * draw.choice([500, 5000]))
+            connection.shutdown(socket.SHUT_WR)
+            data = whole_of(connection)
+        except OSError:
+            data = b""
+    assert data.count(b"HTTP/1.1 ") < 500, data.count(b"HTTP/1.1 ")
+    return data[9:12].decode() or "cut"
+
+
 def byte_by_byte(draw: random.Random, at: Target) -> str:
     """A right request, a byte at a time."""
-    with _connected(at.port) as connection:
+    with connected(at.port) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in raw(INFER, at.headers(), json.dumps(good()).encode()):
             connection.send(bytes([byte]))
@@ -272,7 +295,7 @@ def half_closed(draw: random.Random, at: Target) -> str:
     """A connection that is closed for sending, after right requests or in the middle of one."""
     whole = raw(INFER, at.headers(), json.dumps(good()).encode())
     count = draw.choice([0, 1, 2])
-    with _connected(at.port) as connection:
+    with connected(at.port) as connection:
         connection.sendall(whole * count if count else whole[:-20])
         connection.shutdown(socket.SHUT_WR)
         said = whole_of(connection)
@@ -282,7 +305,7 @@ def half_closed(draw: random.Random, at: Target) -> str:
 
 def old_http(draw: random.Random, at: Target) -> str:
     """HTTP/1.0: answered, and closed."""
-    with _connected(at.port) as connection:
+    with connected(at.port) as connection:
         connection.sendall(raw(INFER, at.headers(), json.dumps(good()).encode(), "1.0"))
         status, body, rest = answer(connection)
         assert (status, rest, connection.recv(1)) == (200, b"", b""), (status, body, rest)
@@ -293,7 +316,7 @@ def pipelined(draw: random.Random, at: Target) -> str:
     """Requests sent before the first is answered: all are, in their order."""
     bodies = [json.dumps(good() | {"id": str(n)}).encode() for n in range(4)]
     bodies[2] = b"{"
-    with _connected(at.port) as connection:
+    with connected(at.port) as connection:
         connection.sendall(b"".join(raw(INFER, at.headers(), body) for body in bodies))
         rest, got = b"", []
         for _ in bodies:
@@ -350,11 +373,54 @@ def grpc_lies(draw: random.Random, at: Target) -> str:
     return code.name
 
 
+def grpc_repeated(draw: random.Random, at: Target) -> str:
+    """Outputs that are requested again and again."""
+    tensors = [{"name": name, "datatype": "FP32", "shape": [1, 3]} for name in ("left", "right")]
+    request = messages(INFERENCE)["ModelInferRequest"](
+        model_name="pair",
+        inputs=tensors,
+        outputs=[{"name": "total"}] * draw.choice([2, 5000]),
+        raw_input_contents=[bytes(12)] * 2,
+    )
+    code = at.rpc(_METHODS[0], request.SerializeToString())
+    assert code == grpc.StatusCode.INVALID_ARGUMENT, code
+    return code.name
+
+
+def grpc_compressed(draw: random.Random, at: Target) -> str:
+    """A message that is small until it is decompressed."""
+    given = [(name.lower(), value) for name, value in at.headers().items()]
+    call = at.channel.unary_unary(f"/{draw.choice(_METHODS)}")
+    future = call.future(bytes(8 << 20), timeout=60, metadata=given, compression=grpc.Compression.Gzip)
+    assert future.code() in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNIMPLEMENTED), future
+    return future.code().name
+
+
+def grpc_fields(draw: random.Random, at: Target) -> str:
+    """A message of many empty fields, each of which would take memory."""
+    tag = draw.choice([b"\x2a\0", b"\x32\0", b"\x22\0", b"\x12\0"])
+    code = at.rpc(draw.choice(_METHODS), tag * 45_000)
+    assert code != grpc.StatusCode.INTERNAL, code
+    return code.name
+
+
+def grpc_left(draw: random.Random, at: Target) -> str:
+    """Calls that are cancelled, before or after their message."""
+    given = [(name.lower(), value) for name, value in at.headers().items()]
+    call = at.channel.stream_unary(f"/{draw.choice(_METHODS)}")
+    sent = iter([draw.randbytes(50_000)] * draw.choice([0, 1]))
+    future = call.future(sent, timeout=60, metadata=given)
+    future.cancel()
+    return future.code().name
+
+
 ATTACKS: dict[str, Callable[[random.Random, Target], str]] = {
     each.__name__: each
     for each in (
         lies, wrong_sizes, damaged, wrong_places, deep, no_numbers, shapes, no_http, chunks, byte_by_byte, left,
-        half_closed, old_http, pipelined, wrong_token, grpc_garbage, grpc_large, grpc_lies,
+        half_closed, old_http, pipelined, wrong_token, grpc_garbage, grpc_large, grpc_lies, repeated, long_integers,
+        many_parameters, names, bytes_lies, small_chunks, many_pipelined, grpc_repeated, grpc_compressed, grpc_fields,
+        grpc_left,
     )
 }  # fmt: skip
 
@@ -367,7 +433,7 @@ class Slow:
         self.said: list[tuple[str, socket.socket]] = []
         for what, part in (("nothing", b""), ("half a head", whole[:30]), ("half a body", whole[:-20])):
             for _ in range(each):
-                connection = _connected(at.port)
+                connection = connected(at.port)
                 connection.sendall(part)
                 self.said.append((what, connection))
 
@@ -379,12 +445,3 @@ class Slow:
                 data = whole_of(connection)
             found.setdefault(what, set()).add(data[9:12].decode() or "cut")
         return found
-
-
-def whole_of(connection: socket.socket) -> bytes:
-    """What comes until the other side closes."""
-    parts = []
-    with contextlib.suppress(ConnectionResetError):
-        while data := connection.recv(65536):
-            parts.append(data)
-    return b"".join(parts)

@@ -14,7 +14,19 @@ from millrace.serve import Client, start
 from millrace.serve.http.body import read
 from millrace.serve.limits import ByteBudget
 from tests.leaks import Footprint
-from tests.serve.hostile import ATTACKS, BROKEN, INFER, Slow, answer, good, raw, send, target, whole_of
+from tests.serve.hostile import (
+    ATTACKS,
+    BROKEN,
+    INFER,
+    Slow,
+    answer,
+    good,
+    raw,
+    send,
+    target,
+    wait_until,
+    whole_of,
+)
 from tests.serve.models import config
 
 COUNT = 400
@@ -137,12 +149,3 @@ def test_an_answer_that_nobody_fetches_is_given_up(files):
             idle.sendall(sent)
             wait_until(lambda: not running.server._uvicorn.server_state.connections)
             assert len(whole_of(idle)) < rows.nbytes
-
-
-def wait_until(true):
-    import time
-
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

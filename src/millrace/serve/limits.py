@@ -15,6 +15,7 @@ __all__ = [
     "MAX_FIELDS",
     "MAX_HEAD",
     "MAX_ID",
+    "MAX_JSON_ESCAPES",
     "MAX_JSON_STRINGS",
     "MAX_PIPELINED",
     "MAX_RESPONSE",
@@ -47,6 +48,8 @@ MAX_STREAMS = 128
 MAX_ID = 4096
 # Text and keys in one JSON request. Each becomes a Python object of 50 bytes or more.
 MAX_JSON_STRINGS = 200_000
+# Backslashes in one JSON request of long texts.
+MAX_JSON_ESCAPES = 1_000_000
 # Fields in one gRPC message, those of its nested messages included.
 MAX_FIELDS = 200_000
 # What one element of a BYTES tensor takes in memory next to its content.

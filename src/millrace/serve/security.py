@@ -28,7 +28,7 @@ def check_host_name(name: str) -> str:
     host = name if name == "*" or _address(name) is not None else _split(name)[0]
     if not host or host != name.lower() or set(host) & set("/@ ,"):
         raise ArgumentValueError(
-            f"allowed_hosts: expected a host name or an address in lower case without a port, got {name!r}. "
+            f"allowed_hosts: expected a host name or an address without a port, got {name!r}. "
             "Write 'models.example.com', or '*' for every name"
         )
     return host

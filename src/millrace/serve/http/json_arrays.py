@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from millrace.core.errors import ServeError
-from millrace.serve.limits import MAX_JSON_STRINGS
+from millrace.serve.limits import MAX_JSON_ESCAPES, MAX_JSON_STRINGS
 from millrace.serve.tensors import DATATYPES, MOST_AXES, Array, Spec, cells, element_size
 
 __all__ = ["Divided", "NumberArray", "cut_arrays", "encode_array", "json_size"]
@@ -30,14 +30,15 @@ _WINDOW = 1 << 20
 _ELEMENTS = 16 << 10
 _OPENS = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*(?=\[)")
 _LEADING = re.compile(rb"[ \t\r\n\[]*")
-# a number on the outer side of a bracket
-_MISPLACED = re.compile(rb"[^ \t\r\n,\[\]][ \t\r\n]*\[|\][ \t\r\n]*[^ \t\r\n,\[\]]")
-_NOT_STRUCTURE = b"0123456789+-.eE \t\r\ntruefalsn"
+_SPACES = b" \t\r\n"
+_NUMBER = b"0123456789+-.eEtrufalsn"
+_NOT_STRUCTURE = _NUMBER + _SPACES
+_NUMBERS_TO_DIGITS = bytes.maketrans(_NUMBER, b"0" * len(_NUMBER))
 _BRACKETS_TO_SPACES = bytes.maketrans(b"[]", b"  ")
 _ELEMENT_TYPES: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "O": str}
-# The longest JSON text of an element and its comma. A float32 is written with the digits of a float64.
-_ELEMENT_SIZES = {"b1": 6, "i1": 5, "i2": 7, "i4": 12, "i8": 21, "u1": 4, "u2": 6, "u4": 11, "u8": 21}
-_FLOAT_SIZE = 25
+# The longest JSON text of an element. A float32 is written with the digits of a float64.
+_ELEMENT_SIZES = {"b1": 5, "i1": 4, "i2": 6, "i4": 11, "i8": 20, "u1": 3, "u2": 5, "u4": 10, "u8": 20}
+_FLOAT_SIZE = 24
 
 _encode = msgspec.json.Encoder().encode
 
@@ -94,6 +95,8 @@ def cut_arrays(text: bytes) -> Divided:
             pieces += (text[kept:begins], b'"%s"' % name.encode())
             arrays[name] = NumberArray(memoryview(text)[begins:ends])
             kept = ends
+    if quoted > _CHUNK:
+        _check_escapes(text)
     pieces.append(text[kept:])
     rest = b"".join(pieces)
     if len(rest) - quoted > _MAX_REST:
@@ -102,6 +105,17 @@ def cut_arrays(text: bytes) -> Divided:
             413,
         )
     return Divided(rest, arrays)
+
+
+def _check_escapes(text: bytes) -> None:
+    """Refuse many escapes, each of which takes time to decode."""
+    windows = range(0, len(text), _WINDOW)
+    if sum(text.count(b"\\", start, start + _WINDOW) for start in windows) > MAX_JSON_ESCAPES:
+        raise ServeError(
+            f"the request: expected JSON with at most {MAX_JSON_ESCAPES} escaped characters, got more. Send BYTES as "
+            "binary tensors",
+            413,
+        )
 
 
 def _string_end(text: bytes, start: int) -> tuple[int, int]:
@@ -161,7 +175,7 @@ class NumberArray:
                         f"input '{spec.name}': expected numbers, got one of more than {_CHUNK} characters"
                     )
             start += len(part)
-            if not flat and _MISPLACED.search(part):
+            if not flat and _is_misplaced(part):
                 raise _not_json(spec)
             part = part.translate(_BRACKETS_TO_SPACES).removesuffix(b",")
             try:
@@ -185,6 +199,12 @@ class NumberArray:
             raise ServeError(
                 f"input '{spec.name}': expected lists of shape {list(shape)}, got {got} elements in other lists"
             )
+
+
+def _is_misplaced(part: bytes) -> bool:
+    """Whether a number is on the outer side of a bracket."""
+    digits = part.translate(_NUMBERS_TO_DIGITS, _SPACES)
+    return b"0[" in digits or b"]0" in digits
 
 
 def _structure_size(shape: Sequence[int]) -> int:
@@ -211,9 +231,7 @@ def json_size(array: Array) -> int:
     if array.dtype.kind in "SUO":
         return sum(element_size(element) + 3 for element in array.reshape(-1)) + 2
     code = f"{array.dtype.kind}{array.dtype.itemsize}"
-    return array.size * _ELEMENT_SIZES.get(code, _FLOAT_SIZE) + 2 * (
-        1 + array.size // max(1, (array.shape or (1,))[-1])
-    )
+    return array.size * _ELEMENT_SIZES.get(code, _FLOAT_SIZE) + _structure_size(array.shape)
 
 
 def encode_array(array: Array) -> bytes:
