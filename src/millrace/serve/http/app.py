@@ -100,8 +100,9 @@ class App:
             with service.lease_response(size):
                 encode = functools.partial(v2.encoded, request, version, places, made)
                 data, more, kind = await service.convert(work, encode)
-                if len(data) > config.max_response:
-                    raise service.too_large(len(data))
+                size = sum(map(len, data))
+                if size > config.max_response:
+                    raise service.too_large(size)
                 del made, encode
                 status = 200
                 await answer(send, data, 200, kind, more)

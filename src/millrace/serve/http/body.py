@@ -104,16 +104,21 @@ def _large(size: int, most: int) -> ServeError:
 async def answer(
     send: Send, body: Any, status: int = 200, kind: bytes = b"application/json", more: Any = ()
 ) -> None:
-    """Send a response; what is not bytes becomes JSON. It returns when almost all of it has left this process."""
-    data = body if isinstance(body, (bytes, bytearray)) else _encode(body)
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(data)), *more]
+    """Send a response, and return when almost all of it has left this process.
+
+    `body` is bytes, or a list of buffers that follow each other.
+    """
+    parts = [body] if isinstance(body, bytes) else body
+    size = sum(map(len, parts))
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % size), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    start = 0
-    while len(data) - start > _PART:  # each part waits until the client has fetched those before
-        part = bytes(data[start : start + _PART])
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-        start += _PART
-    await send({"type": "http.response.body", "body": bytes(data[start:]) if start else data})
+    if size > _PART:
+        for part in parts:
+            for start in range(0, len(part), _PART):  # each waits until the client has fetched those before
+                data = bytes(part[start : start + _PART])
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+        parts = [b""]
+    await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
 
 
 async def refuse(send: Send, error: ServeError, word: str = "error") -> None:
@@ -124,4 +129,4 @@ async def refuse(send: Send, error: ServeError, word: str = "error") -> None:
     if error.status in (429, 503):
         more.append((b"retry-after", b"1"))
     status = 400 if error.status == 499 else error.status
-    await answer(send, {word: str(error)}, status, more=more)
+    await answer(send, _encode({word: str(error)}), status, more=more)

@@ -24,7 +24,7 @@ __all__ = ["Divided", "NumberArray", "cut_arrays", "encode_array", "json_size"]
 # Arrays with a longer text are taken out.
 _CUT = 256
 # What may be left, text in quotation marks not counted.
-_MAX_REST = 4 << 20
+_MAX_REST = 1 << 20
 _CHUNK = 64 << 10
 _WINDOW = 1 << 20
 _ELEMENTS = 16 << 10

@@ -200,8 +200,8 @@ def response_size(
 
 def encoded(
     request: Request, version: Version, places: Sequence[int], made: Sequence[Array]
-) -> tuple[bytes, list[tuple[bytes, bytes]], bytes]:
-    """The body of a response, headers that belong to it, and its content type."""
+) -> tuple[list[Any], list[tuple[bytes, bytes]], bytes]:
+    """The parts of a response's body, headers that belong to it, and its content type."""
     outputs: list[dict[str, Any]] = []
     tail: list[Any] = []
     for place, binary in zip(places, _is_binary(request, version, places), strict=True):
@@ -223,9 +223,9 @@ def encoded(
         head["id"] = request.id
     text = _encode(head)
     if not tail:
-        return text, [], b"application/json"
+        return [text], [], b"application/json"
     more = [(b"inference-header-content-length", b"%d" % len(text))]
-    return b"".join([text, *tail]), more, b"application/octet-stream"
+    return [text, *tail], more, b"application/octet-stream"
 
 
 def bytes_size(array: Array) -> int:
