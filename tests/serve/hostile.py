@@ -196,7 +196,7 @@ def bytes_lies(draw: random.Random, at: Target) -> str:
         "datatype": draw.choice(["BYTES", "FP32"]),
         "shape": draw.choice([[1], [1, 1], [2**40]]),
     }
-    tail = size + draw.randbytes(draw.choice([0, 3]))
+    tail = size + draw.randbytes(draw.choice([1, 3]))
     tensor["parameters"] = {"binary_data_size": len(tail)}
     data = json.dumps({"inputs": [tensor]}).encode()
     sent = at.post("/v2/models/free/infer", data + tail, Inference_Header_Content_Length=str(len(data)))

@@ -10,12 +10,13 @@ import grpc
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
 from millrace.serve import Client, Config, start
 from millrace.serve.grpc import receive
 from millrace.serve.grpc.messages import INFERENCE, SERVING, messages
 from millrace.serve.http import mindspore, v2
-from millrace.serve.limits import INLINE, MAX_FIELDS, BudgetError, ByteBudget
+from millrace.serve.limits import BYTES_ELEMENT, INLINE, MAX_FIELDS, BudgetError, ByteBudget
+from millrace.serve.tensors import Spec, from_bytes
 from tests.serve.hostile import INFER, answer, good, raw, send, target, wait_until, whole_of
 from tests.serve.models import config
 
@@ -327,6 +328,22 @@ def test_a_message_of_many_fields_is_refused_before_it_is_parsed(tag):
     with pytest.raises(Exception, match=f"expected at most {MAX_FIELDS} fields"):
         receive.parse(INFERENCE, "ModelInferRequest", tag * (MAX_FIELDS + 1))
     assert receive.parse(INFERENCE, "ModelInferRequest", tag * (MAX_FIELDS // 4)) is not None
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xff\xff\xffab", b"\x03\0\0\0ab", b"\0\0\0", b"\0\0\0\0" * 3, b"\x01\0\0\0ab"]
+)
+def test_lengths_of_bytes_are_checked(data):
+    with pytest.raises(ServeError, match="element"):
+        from_bytes(Spec("x", "BYTES", (-1,)), 1, data, [1])
+
+
+def test_an_element_of_bytes_counts_with_its_object():
+    """An empty one has four bytes in a body, and many times that in memory."""
+    spec = Spec("x", "BYTES", (-1,))
+    assert spec.check("BYTES", [1000], 1000 * BYTES_ELEMENT) == 1000
+    with pytest.raises(ServeError, match="more than the server's limit"):
+        spec.check("BYTES", [1001], 1000 * BYTES_ELEMENT)
 
 
 # --- the event loop -----------------------------------------------------------------------------------------------

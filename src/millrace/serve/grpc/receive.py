@@ -24,39 +24,61 @@ class Receiver:
     """Reads the message of each call. It belongs to one event loop."""
 
     def __init__(self, config: Config) -> None:
-        self._timeout = config.timeout
+        self.timeout = config.timeout
         self.slots = max(1, config.body_budget // config.max_body // 2)
         self._end: Any = require("grpc.aio", extra="serve", purpose="serving over gRPC").EOF
 
     async def read(self, context: Any) -> bytes:
         """The bytes of the message."""
-        loop = asyncio.get_running_loop()
-        slot: bool | None = None  # not needed yet
-
-        def late() -> None:
-            nonlocal slot
-            slot = self.slots > 0
-            if slot:
-                self.slots -= 1
-            else:
-                limit.reschedule(loop.time())
-
-        timer = loop.call_later(QUICK, late)
+        waiting = _Waiting(self)
         try:
-            async with asyncio.timeout(self._timeout) as limit:
-                data = await context.read()
-        except TimeoutError:
-            if slot is False:
-                raise BudgetError("too many messages arrive slowly at once. Try again later") from None
-            raise ServeError(f"the message did not come within {self._timeout:g} s", 504) from None
+            data = await context.read()
+        except asyncio.CancelledError:
+            if waiting.error is None:
+                raise
+            waiting.task.uncancel()
+            raise waiting.error from None
         finally:
-            timer.cancel()
-            if slot:
-                self.slots += 1
+            waiting.close()
         if data is self._end:
             raise ServeError("the call: expected a message, got none")
         message: bytes = data
         return message
+
+
+class _Waiting:
+    """A message that is waited for, with one timer: a second one runs only where it takes long."""
+
+    __slots__ = ("_has_slot", "_receiver", "_timer", "error", "task")
+
+    def __init__(self, receiver: Receiver) -> None:
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None
+        self.task, self._receiver = task, receiver
+        self.error: ServeError | None = None
+        self._has_slot = False
+        self._timer = loop.call_later(QUICK, self._take_slot)
+
+    def _take_slot(self) -> None:
+        receiver = self._receiver
+        if receiver.slots <= 0:
+            self._stop(BudgetError("too many messages arrive slowly at once. Try again later"))
+            return
+        receiver.slots -= 1
+        self._has_slot = True
+        error = ServeError(f"the message did not come within {receiver.timeout:g} s", 504)
+        self._timer = self.task.get_loop().call_later(max(0.0, receiver.timeout - QUICK), self._stop, error)
+
+    def _stop(self, error: ServeError) -> None:
+        self.error = error
+        self.task.cancel()
+
+    def close(self) -> None:
+        self._timer.cancel()
+        if self._has_slot:
+            self._has_slot = False
+            self._receiver.slots += 1
 
 
 def parse(package: str, name: str, data: bytes) -> Any:

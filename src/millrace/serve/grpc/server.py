@@ -10,7 +10,7 @@ from typing import Any
 from millrace.core.errors import ResourceError, ServeError
 from millrace.core.log import get_logger
 from millrace.core.optional import require
-from millrace.serve.limits import MAX_STREAMS, BudgetError
+from millrace.serve.limits import INLINE, MAX_STREAMS, BudgetError
 from millrace.serve.security import Guard
 from millrace.serve.service import Service
 
@@ -94,9 +94,12 @@ def _guarded(
         data = await receiver.read(context)
 
         def reserve(size: int) -> None:
-            """Reserve the bytes of a response until the call has ended."""
+            """Reserve the bytes of a response until the call has ended; small ones are bounded by their number."""
             lease = service.lease_response(size)
-            context.add_done_callback(lambda _: lease.close())
+            if size > INLINE:
+                context.add_done_callback(lambda _: lease.close())
+            else:
+                lease.close()
 
         with service.bodies.lease(len(data)):
             request = await service.convert(len(data), functools.partial(parse_message, data))

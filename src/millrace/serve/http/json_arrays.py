@@ -35,7 +35,7 @@ _NUMBER = b"0123456789+-.eEtrufalsn"
 _NOT_STRUCTURE = _NUMBER + _SPACES
 _NUMBERS_TO_DIGITS = bytes.maketrans(_NUMBER, b"0" * len(_NUMBER))
 _BRACKETS_TO_SPACES = bytes.maketrans(b"[]", b"  ")
-_ELEMENT_TYPES: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "O": str}
+_LISTS: dict[str, Any] = {"b": list[bool], "i": list[int], "u": list[int], "f": list[float], "O": list[str]}
 # The longest JSON text of an element. A float32 is written with the digits of a float64.
 _ELEMENT_SIZES = {"b1": 5, "i1": 4, "i2": 6, "i4": 11, "i8": 20, "u1": 3, "u2": 5, "u4": 10, "u8": 20}
 _FLOAT_SIZE = 24
@@ -45,7 +45,7 @@ _encode = msgspec.json.Encoder().encode
 
 @functools.cache
 def _list_of(element: str) -> Any:
-    return msgspec.json.Decoder(list[_ELEMENT_TYPES[element]])
+    return msgspec.json.Decoder(_LISTS[element])
 
 
 class Divided(NamedTuple):
