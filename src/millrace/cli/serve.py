@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.optional import missing
-from millrace.serve.config import RUNTIMES
+from millrace.serve.config import BATCHING, RUNTIMES
 from millrace.serve.limits import MAX_CONNECTIONS, MAX_RESPONSE
 
 from .parser import count, fail, no_such_path, number, seconds
@@ -70,6 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-wait", type=_wait, metavar="MS", help="how long a row waits for others (1 at most)"
     )
+    parser.add_argument(
+        "--batching", choices=BATCHING, default="auto",
+        help="compute requests together: auto, where rows do not depend on each other; on refuses other models",
+    )  # fmt: skip
     parser.add_argument(
         "--max-queue", type=count, default=1000, metavar="N", help="most requests that wait; more are refused"
     )
@@ -217,6 +221,7 @@ def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
         grpc_port=arguments.grpc_port,
         max_batch=arguments.max_batch,
         max_wait_ms=arguments.max_wait,
+        batching=arguments.batching,
         max_queue=arguments.max_queue,
         max_body=arguments.max_body << 20,
         max_response=arguments.max_response << 20,

@@ -11,9 +11,10 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from .limits import MAX_BODY, MAX_CONNECTIONS, MAX_RESPONSE, TOTAL_FACTOR
 from .security import check_host_name, check_origin
 
-__all__ = ["RUNTIMES", "Config"]
+__all__ = ["BATCHING", "RUNTIMES", "Config"]
 
 RUNTIMES = ("auto", "onnxruntime")
+BATCHING = ("auto", "on", "off")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +29,9 @@ class Config:
     before it is read. A response has `max_response` bytes at most. All bodies together have `max_body_total` bytes and
     all responses together `max_response_total`; None is 8 times the largest one. Without a `token` the Host header
     must be a loopback name, `host`, or one of `allowed_hosts`. A web page of another origin may send requests only
-    where `allowed_origins` lists it. `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it
-    gives the same answers sooner.
+    where `allowed_origins` lists it. `batching` "auto" computes requests to a model together only where its rows do
+    not depend on each other; "on" refuses a model for which that is not shown, "off" computes each request alone.
+    `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same answers sooner.
 
     >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
     16
@@ -42,6 +44,7 @@ class Config:
     grpc_port: int | None = None
     max_batch: int = 32
     max_wait_ms: float | None = None
+    batching: str = "auto"
     max_queue: int = 1000
     max_body: int = MAX_BODY
     timeout: float = 30.0
@@ -106,6 +109,8 @@ class Config:
             object.__setattr__(self, field, tuple(check(text) for text in getattr(self, field)))
         if self.runtime not in RUNTIMES:
             raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
+        if self.batching not in BATCHING:
+            raise ArgumentValueError(f"batching is one of {', '.join(BATCHING)}, but got {self.batching!r}")
         if not self.timeout > 0:
             raise ArgumentValueError(f"timeout is a number of seconds above 0, but got {self.timeout}")
         if (self.certificate is None) != (self.key is None):

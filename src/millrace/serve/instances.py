@@ -23,7 +23,7 @@ Answers = list[dict[str, Array] | ServeError]
 
 def row_spec(version: Version, spec: Spec) -> Spec:
     """What one instance holds of an input: a row, where the model takes rows."""
-    rows = version.loaded.batched or spec.shape[:1] == (1,)
+    rows = version.loaded.takes_rows or spec.shape[:1] == (1,)
     return Spec(spec.name, spec.datatype, spec.shape[1:]) if rows else spec
 
 
@@ -77,7 +77,7 @@ async def answers(
         total += sum(each.nbytes for each in made)
         if total > most:  # nothing more is kept
             return service.too_large(total)
-        cut = version.loaded.batched or all(each.shape[:1] == (1,) for each in made)
+        cut = version.loaded.takes_rows or all(each.shape[:1] == (1,) for each in made)
         return {spec.name: each[0] if cut else each for spec, each in zip(version.outputs, made, strict=True)}
 
     found = list(await asyncio.gather(*(one(arrays) for arrays in prepared)))

@@ -10,6 +10,7 @@ import torch
 
 from millrace.core.errors import FormatError, ServeError
 from millrace.core.optional import require
+from millrace.graph.batch_axis import find_training
 from millrace.graph.stored import DTYPES, StoredGraph
 
 from .onnx_files import check_onnx, read_onnx
@@ -49,8 +50,15 @@ class GraphRunner:
             for name, (shape, kind) in zip(graph.input_names, graph.inputs, strict=True)
         )
         self.outputs: tuple[Spec, ...] = ()
+        training = find_training(graph)
+        if training is not None:
+            raise FormatError(
+                f"expected a network in evaluation mode, got one in which {training}. Export it with set_train(False) "
+                "and without operations that train"
+            )
         made = self.run(zeros(self.inputs, 2))
         dynamic = any(spec.shape[:1] == (-1,) for spec in self.inputs)
+        more = self.run(zeros(self.inputs, 3)) if dynamic else made
         names = list(output_names) or (["y"] if graph.single else [f"y{place}" for place in range(len(made))])
         if len(names) != len(made):
             raise FormatError(f"the archive names {len(names)} outputs, but has {len(made)}")
@@ -58,9 +66,11 @@ class GraphRunner:
             Spec(
                 name,
                 word_of(each.dtype),
-                (-1 if dynamic else each.shape[0], *each.shape[1:]) if each.ndim else (),
+                (-1 if each.shape[0] != other.shape[0] else each.shape[0], *each.shape[1:])
+                if each.ndim
+                else (),
             )
-            for name, each in zip(names, made, strict=True)
+            for name, each, other in zip(names, made, more, strict=True)
         )
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:

@@ -25,6 +25,7 @@ from millrace.train.exporting import (
     write_archive,
 )
 
+from .batchable import UNDECIDED
 from .mnn import onnx_runner
 from .processing import Steps, Taken, by_name, gathered, stacked, steps_from_json
 from .runners import GraphRunner, Runner, zeros
@@ -144,8 +145,9 @@ class Loaded:
         names = [spec.name for spec in runner.inputs]
         self.pre: dict[str, Steps] = by_name(pre, names, "`pre`")
         self.post: dict[str, Steps] = by_name(post, [spec.name for spec in runner.outputs], "`post`")
-        self.batched = all(spec.shape[:1] == (-1,) for spec in (*runner.inputs, *runner.outputs))
-        if (self.pre or self.post) and not self.batched:
+        self.takes_rows = all(spec.shape[:1] == (-1,) for spec in (*runner.inputs, *runner.outputs))
+        self.batching = UNDECIDED
+        if (self.pre or self.post) and not self.takes_rows:
             raise ArgumentValueError(
                 "transforms need a model that takes any number of rows: export it with Tensor(shape=[None, ...])"
             )
@@ -173,7 +175,7 @@ class Loaded:
         """Compute once with one row and once with two: the first time takes longer, and shows what comes out."""
         free = any(n < 0 for spec in self.runner.inputs for n in spec.shape[1:])
         try:
-            if self.batched:
+            if self.takes_rows:
                 self.runner.run(zeros(self.runner.inputs, 2))
             made = self.runner.run(zeros(self.runner.inputs, 1))
         except Exception as error:

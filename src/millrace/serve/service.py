@@ -13,6 +13,7 @@ from millrace.core.cores import available_cores
 from millrace.core.errors import ServeError
 from millrace.core.log import get_logger
 
+from .batchable import decide_batching
 from .batching import Batcher
 from .config import Config
 from .limits import ByteBudget, Lease
@@ -118,6 +119,9 @@ class Service:
         made = {}
         for number, found in versions_of(self.config.models[name]).items():
             loaded = found.load(self._threads, self.config.runtime)
+            loaded.batching = decide_batching(
+                name, loaded.runner, loaded.takes_rows, self.config.batching, self.config.max_batch
+            )
             made[number] = Version(name, number, loaded, self.metrics.batch(name, str(number)))
         return made
 
@@ -149,7 +153,7 @@ class Service:
         rows = self._rows_of(version, arrays)
         if loaded.pre:
             arrays = await offload(self._rows, functools.partial(loaded.prepare, arrays))
-        if loaded.batched:
+        if loaded.batching.on:
             key = (id(loaded), *((each.shape[1:], each.dtype) for each in arrays))
             most, wait = self.config.max_batch, self._wait
         else:
@@ -178,7 +182,7 @@ class Service:
         )
 
     def _rows_of(self, version: Version, arrays: Sequence[Array]) -> int:
-        if not version.loaded.batched:
+        if not version.loaded.takes_rows:
             return 1
         found = {spec.name: len(each) for spec, each in zip(version.inputs, arrays, strict=True)}
         if len(set(found.values())) > 1:

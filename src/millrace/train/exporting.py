@@ -19,6 +19,7 @@ from millrace.core.log import get_logger
 from millrace.core.optional import require
 from millrace.core.stored_zip import read_members
 from millrace.core.tensor import Tensor
+from millrace.graph.batch_axis import find_training
 from millrace.graph.stored import StoredGraph, for_any_rows, store
 from millrace.nn.cell import Cell
 from millrace.tensor import modes
@@ -161,7 +162,19 @@ def recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[tor
                 "the net cannot be exported for any number of rows: it keeps a constant whose shape follows from that "
                 "number. Make it in 'construct' with an operation, or export the net for one number"
             )
+        if not all(map(_same_bits, tensors, others)):
+            raise OperationError(
+                "export: expected constants that do not depend on the number of rows, got one that does. Compute it in "
+                "'construct' from a tensor, or export the network for one number of rows"
+            )
     return for_any_rows(list(zip(ROWS, (each for each, _ in made), strict=True))), tensors
+
+
+def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.data_ptr() == other.data_ptr():
+        return True
+    first, second = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, other))
+    return one.dtype == other.dtype and torch.equal(first, second)
 
 
 def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
@@ -222,7 +235,14 @@ def write_archive(
 
 
 def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
-    write_archive(path, *recorded(net, inputs))
+    described, tensors = recorded(net, inputs)
+    training = find_training(StoredGraph(json.loads(json.dumps(described)), tensors))
+    if training is not None:
+        raise OperationError(
+            f"export: expected a network in evaluation mode, got one in which {training}. Remove what trains from "
+            "'construct', or export it as ONNX"
+        )
+    write_archive(path, described, tensors)
     log.warning(
         "%s is an archive of Millrace's own: MindSpore cannot read it; file_format='ONNX' is for others", path
     )

@@ -39,7 +39,7 @@ _TABLE: dict[str, dict[str, list[str]]] = {
         "ModelMetadataRequest": ["name 1 string", "version 2 string"],
         "ModelMetadataResponse": [
             "name 1 string", "versions 2 *string", "platform 3 string", "inputs 4 *TensorMetadata",
-            "outputs 5 *TensorMetadata",
+            "outputs 5 *TensorMetadata", "properties 6 string>string",
         ],
         "InferTensor": [
             "name 1 string", "datatype 2 string", "shape 3 *int64", "parameters 4 string>InferParameter",

@@ -259,4 +259,5 @@ def metadata(version: Version, numbers: Sequence[int]) -> dict[str, Any]:
         "platform": version.loaded.runner.platform,
         "inputs": [spec.described() for spec in version.inputs],
         "outputs": [spec.described() for spec in version.outputs],
+        "properties": {"batching": str(version.loaded.batching)},
     }

@@ -15,8 +15,8 @@ __all__ = ["config_of", "paths_of", "plain_of"]
 
 # what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
 _FIELDS = (
-    "max_batch", "max_wait_ms", "max_queue", "max_body", "timeout", "workers", "token", "host", "max_response",
-    "max_body_total", "max_response_total", "allowed_hosts", "allowed_origins",
+    "max_batch", "max_wait_ms", "batching", "max_queue", "max_body", "timeout", "workers", "token", "host",
+    "max_response", "max_body_total", "max_response_total", "allowed_hosts", "allowed_origins",
 )  # fmt: skip
 
 
