@@ -18,7 +18,7 @@ __all__ = ["Guard", "check_host_name", "check_origin"]
 # whether the server lives and is ready is no secret: load balancers ask under any name, without a token
 _OPEN = ("/v2/health/live", "/v2/health/ready")
 _READS = ("GET", "HEAD", "OPTIONS")
-_WILDCARDS = ("", "0.0.0.0", "::")
+_WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  names of all interfaces, compared with
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _CACHED = 64
 

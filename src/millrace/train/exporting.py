@@ -240,7 +240,7 @@ def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     if training is not None:
         raise OperationError(
             f"export: expected a network in evaluation mode, got one in which {training}. Remove what trains from "
-            "'construct', or export it as ONNX"
+            "'construct'"
         )
     write_archive(path, described, tensors)
     log.warning(
