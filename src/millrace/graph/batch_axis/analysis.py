@@ -115,8 +115,13 @@ class _Analysis:
             if argument not in entry.rows:
                 raise RowsMixed(f"its argument '{argument}' is the number of rows")
         if not entry.always and not view.batched and not by_rows:
+            if torch.Tag.nondeterministic_seeded in view.func.tags:
+                raise RowsMixed("it may be random")
             return view.same(None)
-        states = entry.rule(view)
+        try:
+            states = entry.rule(view)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise RowsMixed(f"its arguments are not those of its rule: {error!r}") from error
         if len(states) != len(view.results):
             raise RowsMixed(f"it has {len(view.results)} results, expected {len(states)}")
         return states

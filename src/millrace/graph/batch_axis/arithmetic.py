@@ -59,7 +59,7 @@ def reduce(call: CallView) -> list[State]:
     """Operators that reduce axes: sums, means, extremes."""
     source, axis = _source(call)
     dims = call.get("dim")
-    if dims is None or dims == []:
+    if dims is None or (isinstance(dims, (list, tuple)) and not dims):
         raise RowsMixed("it reduces over all axes, the batch axis included")
     reduced = {source.wrap(dim) for dim in (dims if isinstance(dims, (list, tuple)) else [dims])}
     if axis.position in reduced:
