@@ -25,7 +25,7 @@ __all__ = ["Trials", "run_trials"]
 # Batch sizes besides the largest.
 SIZES = (2, 3, 5)
 # Seconds after which no further trial begins, once every size has had its share.
-SECONDS = 2.0
+SECONDS = 1.0
 # What replaces a row: in floating-point inputs these, in others the smallest, the largest or a random value.
 FILLS = ("nan", "largest", "random", "inf", "-inf", "-largest")
 # Ranges of integer inputs (token numbers, say), the first that the model accepts is used.

@@ -44,6 +44,10 @@ def find_mixing(graph: StoredGraph) -> Mixing | None:
     if training is not None:
         return Mixing("the program", None, training)
     analysis = _Analysis(graph)
+    for number in range(len(graph.inputs)):
+        reason = analysis.input_problem(Slot("in", number))
+        if reason:
+            return Mixing(f"input {number}", None, reason)
     with below_autograd(), torch.no_grad():
         for number, call in enumerate(graph.calls):
             try:
@@ -163,7 +167,15 @@ class _Analysis:
             if isinstance(value, Slot) and value.kind == "out" and self.graph.names[value.number]:
                 self.layer = self.graph.names[value.number]
 
-    # --- results -----------------------------------------------------------------------------------------
+    # --- inputs and results -------------------------------------------------------------------------------
+
+    def input_problem(self, slot: Slot) -> str | None:
+        """Why an input cannot be joined from several requests."""
+        if self._dims(slot)[:1] != (Dim(1, 0),):
+            return "its number of rows is fixed"
+        if any(dim.times for dim in self._dims(slot)[1:]):
+            return "a second axis follows from the number of rows"
+        return None
 
     def result_problem(self, slot: Slot) -> str | None:
         """Why a result of the program cannot be divided among requests."""

@@ -97,6 +97,8 @@ def find_training(graph: StoredGraph) -> str | None:
 def _parameter(graph: StoredGraph, slots: list[Any]) -> str:
     """The name of the first parameter among slots, in brackets."""
     for slot in slots:
-        if isinstance(slot, Slot) and slot.kind == "out" and graph.names[slot.number]:
-            return f" ('{graph.names[slot.number]}')"
+        if isinstance(slot, Slot) and slot.kind == "out" and 0 <= slot.number < len(graph.names):
+            name = graph.names[slot.number]
+            if name:
+                return f" ('{name}')"
     return ""
