@@ -9,6 +9,7 @@ comparison is therefore between batches of one size.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -93,7 +94,8 @@ def run_trials(runner: Runner, max_batch: int, compare_single: bool) -> Trials:
 def _plan(max_batch: int) -> tuple[list[_Trial], list[_Trial]]:
     """The trials that always run, and those that run while there is time."""
     sizes = sorted({*(size for size in SIZES if size <= max_batch), max_batch})
-    required, optional = [], []
+    required: list[_Trial] = []
+    optional: list[_Trial] = []
     for size in sizes:
         for number, replaced in enumerate(_subsets(size)):
             for place, fill in enumerate(FILLS):
@@ -134,7 +136,10 @@ class _Inputs:
         )
         self.highs |= dict.fromkeys(names, together)
         for name in names if together < HIGHS[0] and len(names) > 1 else ():
-            self.highs[name] = self._first(HIGHS, lambda n, name=name: self._accepts(runner, highs={name: n}))
+            self.highs[name] = self._first(HIGHS, functools.partial(self._accepts_high, runner, name))
+
+    def _accepts_high(self, runner: Runner, name: str, high: int) -> bool:
+        return self._accepts(runner, highs={name: high})
 
     def _accepts(
         self, runner: Runner, length: int | None = None, highs: dict[str, int] | None = None

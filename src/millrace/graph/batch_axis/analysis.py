@@ -14,7 +14,7 @@ from millrace.graph.recording import Slot
 from millrace.graph.stored import Rows, StoredGraph
 from millrace.tensor.private import below_autograd
 
-from .state import UNTRACKED, Axis, CallView, Dim, Operand, RowsMixed, State, bind_arguments
+from .state import Axis, CallView, Dim, Operand, RowsMixed, State, Untracked, bind_arguments
 from .table import METADATA, RULES
 from .training import AliasRoots, find_training, operator_name, written_arguments
 
@@ -145,7 +145,7 @@ class _Analysis:
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Slot):
             state = self._states.get(value)
-            if state is UNTRACKED or isinstance(state, type(UNTRACKED)):
+            if isinstance(state, Untracked):
                 raise RowsMixed("it uses a by-product of another operator")
             return Operand(value, self._dims(value), self._runs[0][value].dtype, state)
         if isinstance(value, list):
@@ -192,7 +192,7 @@ _DTYPES = {str(value): value for value in vars(torch).values() if isinstance(val
 
 def _checked(state: State, dims: tuple[Dim, ...]) -> State:
     """A state that fits the lengths that were computed: the batch axis, and no other, follows from the rows."""
-    if isinstance(state, type(UNTRACKED)):
+    if isinstance(state, Untracked):
         return state
     for position, dim in enumerate(dims):
         expected = state.dim if isinstance(state, Axis) and position == state.position else Dim(0, dim.more)

@@ -23,6 +23,7 @@ __all__ = [
     "Operand",
     "RowsMixed",
     "State",
+    "Untracked",
     "bind_arguments",
     "operands_in",
 ]
@@ -54,12 +55,12 @@ class Axis(NamedTuple):
         return Dim(self.outer * self.inner, 0)
 
 
-class _Untracked:
+class Untracked:
     """A result that no other call may use, such as the workspace of a kernel."""
 
 
-UNTRACKED = _Untracked()
-State = Axis | None | _Untracked
+UNTRACKED = Untracked()
+State = Axis | None | Untracked
 
 
 class Operand(NamedTuple):

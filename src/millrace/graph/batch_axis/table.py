@@ -70,7 +70,7 @@ _PADDING = {
 
 def _empty(call: CallView) -> list[State]:
     for dims in call.results:
-        if dims is None or math.prod(dim.more for dim in dims) or any(dim.times for dim in dims):
+        if dims is None or math.prod([dim.more for dim in dims]) != 0 or any(dim.times for dim in dims):
             raise RowsMixed("its memory is not initialised")
     return call.same(None)
 
