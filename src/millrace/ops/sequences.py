@@ -42,7 +42,7 @@ def _checked(
 
 
 def mode_of(x: Tensor, dropout: float, train: bool) -> tuple[float, bool]:
-    """Dropout and training mode. cuDNN computes gradients only in training mode: evaluation turns dropout off instead."""
+    """Dropout and training mode; cuDNN computes gradients only in training mode, so evaluation sets dropout to 0."""
     return (dropout, True) if train else (0.0, x.is_cuda and torch.is_grad_enabled())
 
 

@@ -134,7 +134,7 @@ def open_store(
     """
     listener = _listen(host, port, any_address)
     bound, number = listener.getsockname()[:2]
-    self_address = LOOPBACK if bound in ("0.0.0.0", "::") else bound
+    self_address = LOOPBACK if bound in ("0.0.0.0", "::") else bound  # noqa: S104  compared, not bound
     return dist.TCPStore(
         self_address,
         number,
