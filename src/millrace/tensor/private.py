@@ -169,7 +169,7 @@ def _dispatch_mode() -> Any:
 _Mode: Any = _dispatch_mode()
 
 
-class DispatchMode(_Mode):  # type: ignore[misc]
+class DispatchMode(_Mode):
     """Sees every operation inside of it."""
 
     @classmethod
