@@ -14,6 +14,7 @@ from .driver import CRASHES
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.timeout(900)  # ten seconds of computing; other programs may have the cores
 @pytest.mark.parametrize(
     ("group", "count", "sources"), [("data", 40, 1), pytest.param("models", 40, 0, marks=pytest.mark.torch)]
 )
