@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import enum
-import functools
 import inspect
 import typing
 from collections.abc import Iterable, Mapping
@@ -184,15 +183,20 @@ def _types_in(annotation: Any) -> Iterable[Any]:
         yield origin or annotation
 
 
-@functools.cache
+_PARAMETERS: dict[type[Operation], dict[str, _Parameter]] = {}
+
+
 def _parameters(cls: type[Operation]) -> dict[str, _Parameter]:
-    function = inspect.unwrap(cls.__init__)
-    hints = typing.get_type_hints(function, include_extras=True) if hasattr(function, "__code__") else {}
-    return {
-        name: _Parameter(cls, parameter, hints.get(name, Any))
-        for name, parameter in inspect.signature(cls).parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    }
+    known = _PARAMETERS.get(cls)
+    if known is None:
+        function = inspect.unwrap(cls.__init__)
+        hints = typing.get_type_hints(function, include_extras=True) if hasattr(function, "__code__") else {}
+        known = _PARAMETERS[cls] = {
+            name: _Parameter(cls, parameter, hints.get(name, Any))
+            for name, parameter in inspect.signature(cls).parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        }
+    return known
 
 
 def _value(value: Any, classes: Classes) -> Any:

@@ -208,8 +208,8 @@ class RandomSelectSubpolicy(ImageOperation):
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Operation:
         policy = fields.get("policy")
-        lists = isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy)
-        if lists:  # JSON has lists alone: the outer two were lists, the pairs inside were tuples
+        # JSON has lists alone: the outer two were lists, the pairs inside were tuples
+        if isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy):
             fields = fields | {"policy": [list(sub) for sub in policy]}
         return super().from_fields(fields)
 
