@@ -37,8 +37,8 @@ def check_like(fresh: Any, saved: Any) -> None:
     elif type(fresh) is int:
         if type(saved) is not int:
             raise CursorError(f"{_DAMAGED}: expected an integer, got {type(saved).__name__}")
-        if not -1 <= saved < 2**63:
-            raise CursorError(f"{_DAMAGED}: expected an integer from -1 to 2**63, got another one")
+        if not min(0, fresh) <= saved < 2**63:
+            raise CursorError(f"{_DAMAGED}: expected a position, got an integer out of range")
 
 
 @dataclasses.dataclass(frozen=True)
