@@ -248,8 +248,9 @@ class Model:
             )
 
         def due(finished: int) -> bool:
-            every = isinstance(valid_frequency, int)
-            return finished % valid_frequency == 0 if every else finished in valid_frequency
+            if isinstance(valid_frequency, int):
+                return finished % valid_frequency == 0
+            return finished in valid_frequency
 
         valid = None if valid_dataset is None else (valid_dataset, due, valid_dataset_sink_mode)
         with self._resuming(resume):

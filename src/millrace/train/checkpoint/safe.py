@@ -173,7 +173,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _slot(name: str, value: Any, first: int) -> Slot:
     if not isinstance(value, dict):
         raise _damage(f"{name!r} is no description of a tensor")
-    dtype, shape, offsets = value.get("dtype"), value.get("shape"), value.get("data_offsets")
+    dtype: Any = value.get("dtype")
+    shape: Any = value.get("shape")
+    offsets: Any = value.get("data_offsets")
     if not isinstance(dtype, str) or (dtype not in _DTYPES and dtype not in _LISTED):
         raise _damage(f"{name!r} has the dtype {str(dtype)[:40]!r}, which no file has")
     if not _counts(shape) or len(shape) > _MOST_DIMS or not _counts(offsets) or len(offsets) != 2:
@@ -200,7 +202,8 @@ def _tensor(file: Any, slot: Slot) -> torch.Tensor:
             "choice_func"
         )
     memory = torch.empty(slot.end - slot.start, dtype=torch.uint8)
-    target = memoryview(memory.numpy())
+    array: Any = memory.numpy()
+    target = memoryview(array)
     file.seek(slot.start)
     done = 0
     while done < len(target):
