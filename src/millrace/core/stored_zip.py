@@ -160,12 +160,12 @@ def _parse_entry(data: bytes, offset: int) -> tuple[_Member, int]:
     if offset > len(data):
         raise ValueError("its central directory is damaged")
     name = _parse_name(raw)
-    if flags & ~_UTF8_NAME:
-        raise ValueError(f"the member {name!r} is encrypted or has its sizes behind its data")
     if method != _STORED:
         raise ValueError(
             f"the member {name!r} is compressed (method {method}), and only stored members are read"
         )
+    if flags & ~_UTF8_NAME:
+        raise ValueError(f"the member {name!r} is encrypted or has its sizes behind its data")
     if disk:
         raise ValueError(f"the member {name!r} is in another part")
     if stat.S_IFMT(attributes >> 16) not in (0, stat.S_IFREG):

@@ -248,6 +248,63 @@ def _layer_norm(input: Tensor, shape: Any, weight: Any, bias: Any, eps: float) -
     return _new(input.shape, input.dtype), _new(outer, input.dtype), _new(outer, input.dtype)
 
 
+def _windows(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any) -> list[int] | None:
+    """The shape of what windows over the last two axes give; None where another rule is needed."""
+    sizes = [
+        list(value) * (2 if len(value) == 1 else 1) for value in (kernel, stride or kernel, padding, dilation)
+    ]
+    if self.dim() not in (3, 4) or 0 in self.shape or not self.is_floating_point():
+        return None
+    _need(
+        all(len(value) == 2 for value in sizes)
+        and min(*sizes[0], *sizes[1], *sizes[3]) > 0
+        and min(sizes[2]) >= 0,
+        "the sizes of the window are wrong",
+    )
+    lengths = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(self.shape[-2:], *sizes, strict=True)
+    ]
+    _need(min(lengths) > 0, "the window is larger than the input")
+    return [*self.shape[:-2], *lengths]
+
+
+@_rule("max_pool2d_with_indices")
+def _max_pool(
+    self: Tensor,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = (0,),
+    dilation: Any = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    shape = None if ceil_mode else _windows(self, kernel, stride, padding, dilation)
+    return NotImplemented if shape is None else (_new(shape, self.dtype), _new(shape, torch.int64))
+
+
+@_rule("avg_pool2d")
+def _avg_pool(
+    self: Tensor, kernel: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, *args: Any
+) -> Any:
+    shape = None if ceil_mode else _windows(self, kernel, stride, padding, (1,))
+    return NotImplemented if shape is None else _new(shape, self.dtype)
+
+
+@_rule("nll_loss_forward")
+def _nll_loss(self: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Any:
+    if self.dim() != 2 or target.dtype != torch.int64 or weight is not None or not self.is_floating_point():
+        return NotImplemented
+    _need(list(target.shape) == [self.shape[0]], "expected a label for each row")
+    return _new([] if reduction else target.shape, self.dtype), _new([], self.dtype)
+
+
+@_rule("index_select")
+def _index_select(self: Tensor, dim: int, index: Tensor) -> Any:
+    if not self.dim() or index.dim() != 1 or index.dtype not in _INDEX_TYPES:
+        return NotImplemented
+    (axis,) = _axes([dim], self.dim())
+    return _new([*self.shape[:axis], index.shape[0], *self.shape[axis + 1 :]], self.dtype)
+
+
 # operators whose kernels rely on checks of their callers ----------------------------------------------
 
 
