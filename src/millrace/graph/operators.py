@@ -129,7 +129,7 @@ def _described(name: str) -> Operator:
     parsed = _SIGNATURE.fullmatch(schema_text(func))
     if parsed is None:
         raise FormatError(f"the schema of {name} cannot be read with the installed PyTorch")
-    arguments = []
+    arguments: list[Argument] = []
     aliases: dict[str, int] = {}
     keyword_only = False
     for part in _split(parsed[2]):

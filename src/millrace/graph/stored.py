@@ -243,7 +243,8 @@ class StoredCall:
     def compile(self, places: dict[Slot, int]) -> tuple[Any, ...]:
         """What :meth:`StoredGraph.__call__` takes of it: constants in a template, and where tensors go into it."""
         template: list[Any] = list(self.args)
-        tensors, filled = [], []
+        tensors: list[tuple[int, int]] = []
+        filled: list[tuple[Any, Any]] = []
         for place, value in enumerate(self.args):
             if isinstance(value, Slot):
                 template[place] = None
