@@ -129,13 +129,15 @@ def test_nothing_can_be_written(server: Server, method: str) -> None:
 )
 def test_garbage_harms_nobody(server: Server, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 60) as raw:
-        raw.sendall(sent)
-        raw.shutdown(socket.SHUT_WR)
         try:
+            raw.sendall(sent)
+            raw.shutdown(socket.SHUT_WR)
             while raw.recv(65536):
                 pass
-        except ConnectionResetError:
-            pass
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # a long request is not read to its end: the connection is reset
     assert get(server, here(server))[0] == 200
 
 
