@@ -58,9 +58,11 @@ def solve(rows: list[list[float]]) -> list[float] | None:
     size = len(rows)
     smallest = 100 * np.finfo(np.float64).eps
     for i in range(size):
-        pivot = max(range(i, size), key=lambda j: abs(rows[j][i]))
-        if not abs(rows[pivot][i]) >= smallest:
+        column = [abs(row[i]) for row in rows[i:]]
+        largest = max(column)
+        if not largest >= smallest:
             return None
+        pivot = i + column.index(largest)
         rows[i], rows[pivot] = rows[pivot], rows[i]
         upper = rows[i]
         factor = -1.0 / upper[i]
@@ -97,7 +99,7 @@ def perspective_coefficients(start: Points, end: Points, single: bool = False) -
     for (x, y), (to_x, to_y) in zip(start, end, strict=True):
         products = [-x * to_x, -y * to_x, -x * to_y, -y * to_y]
         if single:
-            products = [float(np.float32(product)) for product in products]
+            products = np.array(products, np.float32).tolist()
         above.append([x, y, 1.0, 0.0, 0.0, 0.0, *products[:2], to_x])
         below.append([0.0, 0.0, 0.0, x, y, 1.0, *products[2:], to_y])
     return solve(above + below)
