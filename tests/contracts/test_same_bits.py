@@ -293,3 +293,17 @@ def test_a_stack_of_rows_in_one_call(name):
             pytest.fail("refuses a stack: list it in NOT_BY_ROW")
         for i in range(count):
             assert same(tuple(part[i] for part in result), alone(name)[i]), (count, i)
+
+
+def test_another_last_bit_in_a_chunk_is_seen(monkeypatch):
+    whole = vision.Rescale.batch
+
+    def off_by_one_bit(self, xs):
+        result = whole(self, xs)
+        return result if result is None or len(xs) == 1 else np.nextafter(result, np.float32(np.inf))
+
+    names = ("Rescale", "Normalize")
+    reference(names)
+    monkeypatch.setattr(vision.Rescale, "batch", off_by_one_bit)
+    with pytest.raises(AssertionError, match=r"1 of 2 transforms have other bits: {'Rescale'"):
+        assert_as_reference(run(names, dense=True, executor="inline", chunk_rows=7), names)
