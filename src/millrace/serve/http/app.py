@@ -17,6 +17,7 @@ from millrace.core.optional import require
 from millrace.serve import metrics
 from millrace.serve.config import Config
 from millrace.serve.instances import answers
+from millrace.serve.limits import INLINE
 from millrace.serve.security import Guard
 from millrace.serve.servable import refused
 from millrace.serve.service import Service, Version
@@ -88,9 +89,13 @@ class App:
                 body = await read(scope, receive, config.max_body, config.timeout, held)
                 size = v2.json_length(header(scope, b"inference-header-content-length"), len(body))
                 work = len(body) if version.takes_bytes else size
-                decode = functools.partial(v2.decoded, body, size, version, config.max_body)
-                request, places, arrays = await service.convert(work, decode)
-                del body, decode
+                if work <= INLINE:  # as `convert`, without its cost
+                    request, places, arrays = v2.decoded(body, size, version, config.max_body)
+                else:
+                    decode = functools.partial(v2.decoded, body, size, version, config.max_body)
+                    request, places, arrays = await service.convert(work, decode)
+                    del decode
+                del body
                 more_bytes = sum(array.nbytes for array in arrays) - held.size
                 if more_bytes > 0:  # JSON of small numbers
                     held.grow(more_bytes)
@@ -98,12 +103,15 @@ class App:
                 del arrays
             size, work = v2.response_size(request, version, places, made)
             with service.lease_response(size):
-                encode = functools.partial(v2.encoded, request, version, places, made)
-                data, more, kind = await service.convert(work, encode)
-                size = sum(map(len, data))
-                if size > config.max_response:
-                    raise service.too_large(size)
-                del made, encode
+                if work <= INLINE:
+                    data, more, kind = v2.encoded(request, version, places, made)
+                else:
+                    encode = functools.partial(v2.encoded, request, version, places, made)
+                    data, more, kind = await service.convert(work, encode)
+                    del encode
+                    if (size := sum(map(len, data))) > config.max_response:
+                        raise service.too_large(size)
+                del made
                 status = 200
                 await answer(send, data, 200, kind, more)
         except ServeError as error:
