@@ -1,6 +1,7 @@
 """Random programs: where the analysis finds no mixing, other values in one row change no bit of the other rows."""
 
 import functools
+import itertools
 import json
 
 import pytest
@@ -175,3 +176,11 @@ def test_both_answers_are_common_among_random_programs():
     count()
     assert counts["independent"] >= 15
     assert counts["mixed"] >= 15
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_every_operation_along_every_axis(name):
+    for d, e, n in itertools.product(range(3), range(3), range(2)):
+        graph = analysed([(name, d, e, n)])
+        if graph is not None and find_mixing(graph) is None:
+            check_rows(graph, 3)
