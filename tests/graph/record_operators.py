@@ -35,8 +35,8 @@ __all__ = ["TABLE", "TABLE_VERSION"]
 
 
 def collect() -> dict[str, str]:
-    """Name -> schema, of every operator that is emitted and not denied."""
-    names: set[str] = set()
+    """Name -> schema, of every operator that is emitted and not denied; files may hold those of earlier tables."""
+    names: set[str] = set(TABLE)
     for emitter in itertools.chain(zoo(), layers(), samples()):
         names |= emitted_names(emitter) or set()
     table = {}

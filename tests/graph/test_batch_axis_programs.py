@@ -128,9 +128,9 @@ def analysed(steps):
         return None
     try:
         described = for_any_rows([(rows, program) for rows, program, _ in programs])
-    except MillraceError:
+        return StoredGraph(json.loads(json.dumps(described)), programs[0][2])
+    except MillraceError:  # it does not fit one row
         return None
-    return StoredGraph(json.loads(json.dumps(described)), programs[0][2])
 
 
 def check_rows(graph, rows):

@@ -114,7 +114,7 @@ def test_a_net_and_its_checkpoint(tmp_path):
         (["nothing.mindir"], "millrace serve: nothing.mindir does not exist"),
         (["a=x.txt"], "a model is an archive, .mindir, or an ONNX file, .onnx, file: x.txt"),
         (["torn.mindir"], "no archive of Millrace, or a damaged one"),
-        (["torn.onnx"], "onnxruntime cannot load it"),
+        (["torn.onnx"], "the ONNX model is damaged"),
         (["empty"], "no version of a model is in it"),
         (["a=x.txt", "a=x.txt"], "two models have the name 'a'"),
         (["a:b=x.txt"], "the name of a model is part of an address"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 __all__ = ["TABLE", "TABLE_VERSION"]
 
-TABLE_VERSION = 1  # counts changes of the table
+TABLE_VERSION = 2  # counts changes of the table
 
 TABLE: dict[str, str] = {
     "aten::__rshift__.Tensor": "(Tensor self, Tensor other) -> Tensor",
@@ -267,6 +267,7 @@ TABLE: dict[str, str] = {
     "aten::ne.Tensor": "(Tensor self, Tensor other) -> Tensor",
     "aten::neg": "(Tensor self) -> Tensor",
     "aten::new_full": "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten::new_ones": "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten::new_zeros": "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten::nextafter": "(Tensor self, Tensor other) -> Tensor",
     "aten::nll_loss2d_forward": "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from millrace.graph.recording import Slot
-from millrace.graph.stored import Rows, StoredGraph
+from millrace.graph.stored import DTYPES, Rows, StoredCall, StoredGraph
 from millrace.tensor.private import below_autograd
 
 from .state import Axis, CallView, Dim, Operand, RowsMixed, State, Untracked, bind_arguments
@@ -77,7 +77,7 @@ class _Analysis:
         values |= {Slot("out", number): tensor for number, tensor in enumerate(self.graph.tensors)}
         for number, (shape, dtype) in enumerate(self.graph.inputs):
             lengths = [rows if length == -1 else length for length in shape]
-            values[Slot("in", number)] = torch.zeros(lengths, dtype=_DTYPES[dtype])
+            values[Slot("in", number)] = torch.zeros(lengths, dtype=DTYPES[dtype])
         return values
 
     # --- one call ----------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class _Analysis:
     def _run(self, call: Any) -> None:
         try:
             for values in self._runs:
-                call(values)
+                _evaluate(call, values)
         except Exception as error:
             raise RowsMixed(f"it fails on zeros: {str(error).strip().splitlines()[:1]}") from error
 
@@ -187,9 +187,6 @@ class _Analysis:
         return "it has no batch axis"
 
 
-_DTYPES = {str(value): value for value in vars(torch).values() if isinstance(value, torch.dtype)}
-
-
 def _checked(state: State, dims: tuple[Dim, ...]) -> State:
     """A state that fits the lengths that were computed: the batch axis, and no other, follows from the rows."""
     if isinstance(state, Untracked):
@@ -201,6 +198,24 @@ def _checked(state: State, dims: tuple[Dim, ...]) -> State:
     if isinstance(state, Axis) and state.position >= len(dims):
         raise RowsMixed("its result has no batch axis")
     return state
+
+
+def _evaluate(call: StoredCall, values: dict[Any, Any]) -> None:
+    """Compute a call from the values of slots, and add those of its results."""
+    args = [_filled(value, values) for value in call.args]
+    computed = call.func(*args, **{name: _filled(value, values) for name, value in call.kwargs.items()})
+    results = (computed,) if call.form == "one" else computed or ()
+    for slot, tensor in zip(call.results, results, strict=False):
+        if slot is not None:
+            values[slot] = tensor
+
+
+def _filled(value: Any, values: dict[Any, Any]) -> Any:
+    if isinstance(value, Slot):
+        return values[value]
+    if isinstance(value, Rows):
+        return value.times * values[Rows] + value.more
+    return [_filled(item, values) for item in value] if isinstance(value, list) else value
 
 
 def _holds_rows(value: Any) -> bool:
