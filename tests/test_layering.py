@@ -186,6 +186,8 @@ MAY_UNPICKLE = ("data.engine.executors", "data.engine.transport")
 
 # Names of PyTorch that begin with an underscore may be used in one file, which has a fall-back for each.
 PRIVATE_TORCH = "tensor.private"
+# names of operators as files have them; tensor.private resolves them, and a missing one is refused
+OPERATOR_TABLE = "graph.operator_table"
 # Private members of tensors, operators and modules of PyTorch: seen wherever they stand.
 PRIVATE_MEMBERS = {
     "_version", "_is_view", "_base", "_values", "_nnz", "_coalesced_", "_schema", "_op", "_overloadname", "_opname",
@@ -404,7 +406,7 @@ def pickles(module: Module) -> Iterator[str]:
 
 def private_torch(module: Module) -> Iterator[str]:
     """Yield private names of PyTorch outside the file that has a fall-back for each."""
-    if module.name == PRIVATE_TORCH:
+    if module.name in (PRIVATE_TORCH, OPERATOR_TABLE):
         return
     nodes = list(ast.walk(module.tree))
     aliases = set()

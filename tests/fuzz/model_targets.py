@@ -138,7 +138,9 @@ def _read_steps(data: bytes, folder: Path) -> None:
 
 # --- requests -----------------------------------------------------------------------------------------------------
 
-_VERSION: Any = SimpleNamespace(inputs=[Spec("x", "FP32", (-1, 3)), Spec("t", "BYTES", (-1,))])
+_VERSION: Any = SimpleNamespace(
+    inputs=[Spec("x", "FP32", (-1, 3)), Spec("t", "BYTES", (-1,))], outputs=[Spec("y", "FP32", (-1, 3))]
+)
 
 
 def _bodies(folder: Path) -> list[bytes]:
@@ -148,8 +150,8 @@ def _bodies(folder: Path) -> list[bytes]:
 
 
 def _read_body(data: bytes, folder: Path) -> None:
-    v2.decoded(data, None, _VERSION, MOST)
-    v2.decoded(data, str(len(data)), _VERSION, MOST)
+    v2.decoded(data, v2.json_length(None, len(data)), _VERSION, MOST)
+    v2.decoded(data, v2.json_length(str(len(data)), len(data)), _VERSION, MOST)
 
 
 def _requests(folder: Path) -> list[bytes]:

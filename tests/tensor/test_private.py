@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import re
 import sys
@@ -21,6 +22,9 @@ FILE = Path(private.__file__)
 
 
 def resolved(name: str) -> Any:
+    module, _, last = name.rpartition(".")
+    if module.startswith("torch.distributed."):
+        return getattr(importlib.import_module(module), last)
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part)

@@ -36,12 +36,10 @@ from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
     RendezvousBackend,
     RendezvousSettings,
     RendezvousTimeout,
-    _BackendRendezvousStateHolder,
-    _NodeDesc,
-    _RendezvousState,
 )
 
 from millrace.core.errors import OperationError
+from millrace.tensor.private import elastic_classes
 
 from .addresses import LOOPBACK, connect_store, open_store
 
@@ -56,6 +54,10 @@ __all__ = [
     "split_endpoint",
 ]
 
+StateHolder: Any
+NodeDescription: Any
+RendezvousState: Any
+StateHolder, NodeDescription, RendezvousState = elastic_classes()
 LOCAL, STATIC, DYNAMIC = "millrace-local", "millrace-static", "millrace-dynamic"
 STORE_TIMEOUT = datetime.timedelta(seconds=60)
 # a launcher that says nothing for three of these has gone
@@ -171,8 +173,12 @@ def _connected() -> Iterator[None]:
         raise RendezvousConnectionError(f"the store of the rendezvous is gone: {error}") from error
 
 
-class _JsonStateHolder(_BackendRendezvousStateHolder):
+class _JsonStateHolder(StateHolder):
     """PyTorch's holder of the state, which here goes as JSON into the store and comes checked out of it."""
+
+    _dirty: bool
+    _state: Any
+    _last_sync_time: float
 
     def __init__(self, texts: StateStore, settings: RendezvousSettings) -> None:
         super().__init__(cast(RendezvousBackend, None), settings)  # it has no backend: `sync` is ours
@@ -189,7 +195,7 @@ class _JsonStateHolder(_BackendRendezvousStateHolder):
             return None  # read a moment ago
         else:
             self._text = self._texts.read()
-        self._state = _RendezvousState() if self._text == EMPTY else decode_state(self._text)
+        self._state = RendezvousState() if self._text == EMPTY else decode_state(self._text)
         self._dirty, self._last_sync_time = False, time.monotonic()
         self._sanitize()
         return written
@@ -226,16 +232,16 @@ def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
         keep_alive_max_attempt=KEEP_ALIVE_ATTEMPTS,
     )
     holder = _JsonStateHolder(StateStore(store, parameters.run_id), settings)
-    node = _NodeDesc(parameters.local_addr or socket.getfqdn(), os.getpid(), 0)
+    node = NodeDescription(parameters.local_addr or socket.getfqdn(), os.getpid(), 0)
     handler = _OneAddressHandler(node, settings, DYNAMIC, store, holder)
     handler.any_address = any_address
     return handler
 
 
-def encode_state(state: _RendezvousState) -> str:
+def encode_state(state: Any) -> str:
     """A state as JSON, equal states as equal text.
 
-    >>> decode_state(encode_state(_RendezvousState())).round
+    >>> decode_state(encode_state(RendezvousState())).round
     0
     """
     return json.dumps(
@@ -255,13 +261,13 @@ def encode_state(state: _RendezvousState) -> str:
     )
 
 
-def decode_state(text: str) -> _RendezvousState:
+def decode_state(text: str) -> Any:
     """The state in JSON that came over a socket; what is not exactly that is refused."""
     try:
         if len(text) > MAX_STATE_LENGTH:
             raise ValueError(f"{len(text)} characters")
         values = json.loads(text)
-        state = _RendezvousState()
+        state = RendezvousState()
         if not isinstance(values, dict) or set(values) != set(vars(state)):
             raise ValueError("other fields")
         state.round = _integer(values["round"])
@@ -283,14 +289,14 @@ def decode_state(text: str) -> _RendezvousState:
     return state
 
 
-def _parts(node: _NodeDesc) -> list[Any]:
+def _parts(node: Any) -> list[Any]:
     return [node.addr, node.pid, node.local_id]
 
 
-def _node(parts: list[Any]) -> _NodeDesc:
+def _node(parts: list[Any]) -> Any:
     if not isinstance(parts[0], str) or len(parts[0]) > MAX_NAME:
         raise ValueError("no address")
-    return _NodeDesc(parts[0], _integer(parts[1]), _integer(parts[2]))
+    return NodeDescription(parts[0], _integer(parts[1]), _integer(parts[2]))
 
 
 def _entries(value: Any, length: int) -> list[list[Any]]:

@@ -22,6 +22,7 @@ __all__ = [
     "below_autograd",
     "ctc_forward",
     "describe_operator",
+    "elastic_classes",
     "foreach",
     "functions",
     "is_view",
@@ -29,6 +30,7 @@ __all__ = [
     "methods",
     "nn_functions",
     "operator_overload",
+    "operator_schema",
     "out_of_memory",
     "release",
     "run_backward",
@@ -63,6 +65,9 @@ LOWEST = {
     "torch.ops.aten.add.Tensor._op": "2.6",
     "torch._ops.OpOverload": "2.6",
     "torch.UntypedStorage._cdata": "2.6",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._BackendRendezvousStateHolder": "2.11",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._NodeDesc": "2.11",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._RendezvousState": "2.11",
 }
 # Private operators that graph capture treats in a special way. A release without one of them does not capture it.
 PRIVATE_OPERATORS = {
@@ -81,6 +86,8 @@ PRIVATE_OPERATORS = {
     "shapes": frozenset({"aten::_unique2"}),
     # may return a view
     "views": frozenset({"aten::_unsafe_view"}),
+    # batch normalisation, in training mode or not
+    "batch_norm": frozenset({"aten::_native_batch_norm_legit"}),
 }  # fmt: skip
 
 # The functions behind torch.add and its like, without a Python frame between.
@@ -188,6 +195,33 @@ class Operator(NamedTuple):
 
 
 _described: dict[Any, Operator] = {}
+
+
+def operator_schema(func: Any) -> Any:
+    """The schema of an operator: arguments with defaults, and which results share memory with which arguments."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        raise OperationError(
+            f"{func}: expected a PyTorch whose operators have schemas, got {torch.__version__}. Install a release of "
+            "the tested range (see millrace version)."
+        )
+    return schema
+
+
+def elastic_classes() -> tuple[Any, Any, Any]:
+    """What PyTorch's dynamic rendezvous is made of: the holder of its state, a machine, the state."""
+    try:
+        from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
+            _BackendRendezvousStateHolder,
+            _NodeDesc,
+            _RendezvousState,
+        )
+    except ImportError as error:
+        raise OperationError(
+            f"millrace run: expected a PyTorch with a dynamic rendezvous, got {torch.__version__}. Install a release "
+            "of the tested range (see millrace version)."
+        ) from error
+    return _BackendRendezvousStateHolder, _NodeDesc, _RendezvousState
 
 
 def describe_operator(func: Any) -> Operator:

@@ -12,7 +12,7 @@ import torch
 
 from millrace.graph.recording import Slot
 from millrace.graph.stored import DTYPES, Rows, StoredCall, StoredGraph
-from millrace.tensor.private import below_autograd
+from millrace.tensor.private import below_autograd, operator_schema
 
 from .state import Axis, CallView, Dim, Operand, RowsMixed, State, Untracked, bind_arguments
 from .table import METADATA, RULES
@@ -83,7 +83,7 @@ class _Analysis:
     # --- one call ----------------------------------------------------------------------------------------
 
     def step(self, number: int, call: Any) -> None:
-        schema = call.func._schema
+        schema = operator_schema(call.func)
         bound = bind_arguments(call.func, call.args, call.kwargs)
         arguments = {name: self._argument(value) for name, value in bound.items()}
         self._note_layer(bound)
@@ -132,7 +132,7 @@ class _Analysis:
 
     def _check_writes(self, call: Any, arguments: dict[str, Any], states: list[State]) -> None:
         """A write must keep the batch axis of the memory, which other tensors may be views of."""
-        name = call.func._schema.name.partition("::")[2].removesuffix("_")
+        name = operator_schema(call.func).name.partition("::")[2].removesuffix("_")
         for argument in written_arguments(call.func):
             target = arguments[argument]
             if not isinstance(target, Operand) or call.results != [target.slot] or len(states) != 1:

@@ -14,6 +14,7 @@ import torch
 
 from millrace.graph.recording import Slot
 from millrace.graph.stored import Rows
+from millrace.tensor.private import operator_schema
 
 __all__ = [
     "UNTRACKED",
@@ -113,7 +114,7 @@ class CallView:
 def bind_arguments(func: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a call by the names of the operator's schema, defaults included."""
     bound = {}
-    for number, argument in enumerate(func._schema.arguments):
+    for number, argument in enumerate(operator_schema(func).arguments):
         if number < len(args):
             bound[argument.name] = args[number]
         elif argument.name in kwargs:

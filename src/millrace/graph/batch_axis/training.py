@@ -6,22 +6,23 @@ from typing import Any
 
 from millrace.graph.recording import Slot
 from millrace.graph.stored import StoredGraph
+from millrace.tensor.private import PRIVATE_OPERATORS, operator_schema
 
 from .state import bind_arguments
 
 __all__ = ["AliasRoots", "find_training", "operator_name", "written_arguments"]
 
 # Operators that give views without saying so in their schema.
-_HIDDEN_VIEWS = frozenset({"aten::_unsafe_view", "aten::unsafe_split", "aten::unsafe_split_with_sizes"})
+_HIDDEN_VIEWS = PRIVATE_OPERATORS["views"] | {"aten::unsafe_split", "aten::unsafe_split_with_sizes"}
 _DROPOUT = frozenset(
     {"aten::native_dropout", "aten::dropout", "aten::feature_dropout", "aten::alpha_dropout"}
 )
-_BATCH_NORM = frozenset({"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::batch_norm"})
+_BATCH_NORM = PRIVATE_OPERATORS["batch_norm"] | {"aten::native_batch_norm", "aten::batch_norm"}
 
 
 def operator_name(func: Any) -> str:
     """The name of an operator with its overload."""
-    schema = func._schema
+    schema = operator_schema(func)
     return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
 
 
@@ -29,7 +30,7 @@ def written_arguments(func: Any) -> list[str]:
     """The arguments that an operator writes to."""
     return [
         argument.name
-        for argument in func._schema.arguments
+        for argument in operator_schema(func).arguments
         if argument.alias_info is not None and argument.alias_info.is_write
     ]
 
@@ -50,7 +51,7 @@ class AliasRoots:
 
     def add(self, call: Any) -> None:
         """Note the results of a call that are views of an argument."""
-        schema = call.func._schema
+        schema = operator_schema(call.func)
         viewed = [argument.name for argument in schema.arguments if argument.alias_info is not None]
         if schema.name in _HIDDEN_VIEWS:
             viewed = [schema.arguments[0].name]
@@ -75,7 +76,7 @@ def find_training(graph: StoredGraph) -> str | None:
     """Why a program must not serve: the operator that is in training mode or writes to a parameter; None if none is."""
     roots = AliasRoots()
     for call in graph.calls:
-        schema = call.func._schema
+        schema = operator_schema(call.func)
         bound = bind_arguments(call.func, call.args, call.kwargs)
         name = operator_name(call.func)
         if schema.name in _DROPOUT and bound.get("train") is not False and bound.get("p") != 0.0:
