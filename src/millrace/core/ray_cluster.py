@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -32,6 +33,7 @@ log = get_logger(__name__)
 _LOOK = 120.0
 _CONNECT = 5.0
 _LOOPBACK = "127.0.0.1"
+_TOKEN_FILE = os.path.expanduser("~/.ray/auth_token")
 
 # Nothing of a run is reported to anybody, and Ray does not start a cluster of its own because a call came too late.
 _QUIET = {
@@ -175,6 +177,7 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             else:
                 # sockets lie in it, whose names must be short
                 folder = tempfile.mkdtemp(prefix="mray-", dir="/tmp")
+                _set_token()
                 with _loopback_only():
                     ray.init(
                         address="local",
@@ -200,6 +203,17 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             )
             raise ResourceError(f"cannot {what}: {type(error).__name__}: {error}") from error
     return Cluster(ray, folder, connected=True)
+
+
+def _set_token() -> None:
+    """Give a cluster of our own a token of its own: Ray would write one into the home folder, which may be read-only.
+
+    Ray reads the token once in a process, so that all clusters that this process starts have the same one.
+    """
+    named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    if named or os.environ.get("RAY_AUTH_MODE") == "disabled" or os.path.exists(_TOKEN_FILE):
+        return
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 @contextlib.contextmanager

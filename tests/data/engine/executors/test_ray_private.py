@@ -57,11 +57,13 @@ SCRIPT = textwrap.dedent(
 
 def test_our_own_instance_is_private(tmp_path, no_leaks):
     (tmp_path / "alone.py").write_text(SCRIPT)
+    home = tmp_path / "home"
+    home.mkdir()
     env = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     done = subprocess.run(
         [sys.executable, "alone.py"],
         cwd=tmp_path,
-        env=env | {MARK: uuid.uuid4().hex, "PYTHONPATH": str(ROOT)},
+        env=env | {MARK: uuid.uuid4().hex, "PYTHONPATH": str(ROOT), "HOME": str(home)},
         capture_output=True,
         text=True,
         timeout=200,
@@ -69,6 +71,7 @@ def test_our_own_instance_is_private(tmp_path, no_leaks):
     assert (done.returncode, done.stderr) == (0, "")
     seen = json.loads(done.stdout)
     assert seen["outside"] == {}
+    assert list(home.iterdir()) == [], "a token in the home folder outlives the cluster"
     assert seen["entered"] == []
     assert seen["listeners"] >= 4  # GCS, raylet, worker, driver at least
     assert seen["sockets"] >= 2
