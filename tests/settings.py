@@ -96,10 +96,12 @@ def run(setting: Setting, tests: list[str]) -> tuple[str, int, float]:
         environment = {**os.environ, "CI": "true"}
         if setting.cores is not None:
             environment |= stack.enter_context(fake_cores(setting.cores))
+        if setting.isolated:  # not /dev/shm itself: tests look there for shared memory that others left
+            environment["TMPDIR"] = stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm"))
         for _ in range(setting.busy):
             stack.enter_context(busy_loop())
         prepare = functools.partial(prepare_child, setting)
-        command = isolation(environment) if setting.isolated else []
+        command = isolation() if setting.isolated else []
         command += [*PYTEST, *setting.options, *tests]
         logs = [stack.enter_context(tempfile.NamedTemporaryFile("w+")) for _ in range(setting.copies)]
         print(f"--- {setting.summary}; follow it in {', '.join(log.name for log in logs)}", flush=True)
@@ -113,7 +115,10 @@ def run(setting: Setting, tests: list[str]) -> tuple[str, int, float]:
             text = Path(log.name).read_text(errors="replace").rstrip()
             lines.append(text.rpartition("\n")[2])
             if code:
-                print(text[-20_000:], flush=True)
+                print(
+                    text[text.find("= FAILURES =") :] if "= FAILURES =" in text else text[-20_000:],
+                    flush=True,
+                )
     return "; ".join(lines), max(codes), time.monotonic() - start
 
 
@@ -141,10 +146,10 @@ def busy_loop() -> Iterator[None]:
         process.wait()
 
 
-def isolation(environment: dict[str, str]) -> list[str]:
+def isolation() -> list[str]:
     """The command that starts another one without network and with a read-only home folder."""
-    environment["TMPDIR"] = "/dev/shm"
-    return ["unshare", "--user", "--map-root-user", "--net", "--mount", sys.executable, __file__, "--inside"]
+    rights = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return ["unshare", *rights, "--net", "--mount", sys.executable, __file__, "--inside"]
 
 
 def inside(command: list[str]) -> None:

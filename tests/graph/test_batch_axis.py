@@ -390,7 +390,8 @@ def test_a_constant_that_follows_from_the_rows_is_refused(tmp_path):
 def test_elementwise_operators_are_pointwise_for_pytorch_too():
     # pointwise by their documentation, without the tag
     untagged = {
-        "copy", "fill", "floor_divide", "hardswish", "log_sigmoid_forward", "special_ndtr", "zero", "_prelu_kernel",
+        "copy", "fill", "floor_divide", "hardswish", "leaky_relu", "log_sigmoid_forward", "special_ndtr", "zero",
+        "_prelu_kernel",
     }  # fmt: skip
     for name in set(ELEMENTWISE) - untagged:
         packet = getattr(torch.ops.aten, name)

@@ -146,7 +146,10 @@ def test_the_variables_of_msrun_with_its_scheduler(tmp_path, no_leaks):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    shared = clean_env() | {"MS_WORKER_NUM": "2", "MS_SCHED_HOST": "127.0.0.1", "MS_SCHED_PORT": str(port)}
+    quiet = {"TORCH_CPP_LOG_LEVEL": "ERROR"}  # without a name service PyTorch warns of connections
+    shared = (
+        clean_env() | quiet | {"MS_WORKER_NUM": "2", "MS_SCHED_HOST": "127.0.0.1", "MS_SCHED_PORT": str(port)}
+    )
     roles = [
         {"MS_ROLE": "MS_SCHED"},
         {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": "1"},

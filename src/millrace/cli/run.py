@@ -106,6 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Start the processes, and wait for them."""
     if not arguments.module and not os.path.exists(arguments.script):
         return fail("run", no_such_path(arguments.script))
+    # before PyTorch is imported: without a name service it warns of every connection on loopback
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
         from millrace.parallel.launch import Launch, launch
     except ModuleNotFoundError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import datetime
+import gc
 import itertools
 import os
 import sys
@@ -221,6 +222,10 @@ def release() -> None:
         store.set(f"left/{world.rank}", "1")
     dist.destroy_process_group()
     _leave_loopback()
+    if place.file:
+        # the store removes its file when it is collected: the frames of an error may hold it in a cycle
+        del store
+        gc.collect()
 
 
 atexit.register(release)

@@ -10,6 +10,7 @@ from typing import Any
 
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.escape import escape_controls
 from millrace.core.json_input import check_depth, parse_json
 from millrace.core.lazy import PLACES
 from millrace.core.log import get_logger
@@ -122,7 +123,7 @@ def _rebuild(saved: Any) -> Dataset:
         raise _refuse(f"expected an operation as a dict, got {type(saved).__name__}")
     name, children = saved.get("op_type"), saved.get("children", [])
     if not isinstance(name, str) or not isinstance(children, list):
-        raise _refuse(f"unsupported operation type: {name!r:.80}")
+        raise _refuse(f"unsupported operation type: {name!a:.80}")
     inputs = [_rebuild(child) for child in children]
     make = _source(name)
     try:
@@ -137,7 +138,7 @@ def _rebuild(saved: Any) -> Dataset:
         ArithmeticError,
     ) as error:  # a list where a dict should be, an integer out of range
         raise _refuse(f"{name}: {_shown(error)}") from error
-    raise _refuse(f"unsupported operation type: {name!r:.80}")
+    raise _refuse(f"unsupported operation type: {escape_controls(name):.80}")
 
 
 def _source(name: str) -> Callable[[dict[str, Any]], Dataset] | None:

@@ -18,7 +18,13 @@ ROWS = [{"id": n, "b": bytes([n]) * 5} for n in range(4)]
 
 @pytest.fixture(autouse=True)
 def plain_again():
+    """Without a key before and after each test: the settings are those of the process."""
+    reset()
     yield
+    reset()
+
+
+def reset():
     set_enc_key(None)
     set_enc_mode()
     set_dec_mode(None)
