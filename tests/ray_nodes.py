@@ -18,7 +18,6 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_BACKEND_LOG_LEVEL": "error",  # it warns where no other machine can be reached
 }
 STORE = 200_000_000
 

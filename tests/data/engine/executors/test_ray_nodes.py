@@ -32,7 +32,9 @@ def run(folder, *arguments):
         cwd=folder,
         env=ENV,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # Ray warns where no other machine can be reached
+    errors = [line for line in done.stderr.splitlines() if "network_util.cc" not in line]
+    assert (done.returncode, errors) == (0, [])
     # Ray prints there, too, when it has found a node missing, which another test may have taken away
     return [line for line in done.stdout.splitlines() if line.startswith(("epoch ", "all batches: "))]
 
