@@ -47,7 +47,7 @@ def test_without_pytorch_nothing_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "_facts", lambda: None)
     [found] = checks.collectives(Machine())
     assert found.level == "ok"
-    assert "'torch==" in found.found
+    assert "'torch" in found.found
 
 
 def test_gloo_that_does_not_work(said):

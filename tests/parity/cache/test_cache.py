@@ -104,14 +104,15 @@ def test_the_command_says_what_mindspores_says(
 
 def _comparable(line: str) -> str:
     """A line without what differs by nature: where logs and rows go, how many bytes a row takes, and how many rows were
-    fetched (one that is still being stored when it is asked for is made again)."""
+    fetched and stored (one that is still being stored when the next epoch requests it is made and stored again)."""
     line = re.sub(r"\(under \S+\)", "(under LOGS)", line)
     if line.startswith("spill dir ") and "FOLDER" not in line:
         return f"{'spill dir':<20}{'DEFAULT':<50}"  # here there always is one
     if " CACHE " not in line:
         return line
     assert 0 < int(line[64:]) <= 6, line
-    return line[:48] + "BYTES".rjust(16) + "HITS".rjust(10)
+    assert 6 <= int(line[24:36]) <= 12, line
+    return line[:24] + "ROWS".rjust(12) + line[36:48] + "BYTES".rjust(16) + "HITS".rjust(10)
 
 
 def _sentence(text: str) -> str:
