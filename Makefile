@@ -114,10 +114,14 @@ check: $(STAMPS)/dev
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/test_layering.py tests/test_untrusted_input.py
 
-# Known vulnerabilities of what is installed. Not part of `check`: it needs a vulnerability service on the network.
+# Known vulnerabilities of what is installed. Not part of `check`: it needs a vulnerability service on the network. pip-audit
+# has a separate environment: what it requires must not change the locked one.
+AUDIT ?= .venv-audit
+
 audit: $(STAMPS)/dev
-	@$(PIP) install pip-audit
-	@$(BIN)/python -m pip_audit --skip-editable $(ARGS)
+	@test -x $(AUDIT)/bin/pip-audit || { "$(PYTHON)" -m venv $(AUDIT) && \
+		$(AUDIT)/bin/python -m pip --disable-pip-version-check -qq install pip-audit; }
+	@$(AUDIT)/bin/pip-audit --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" $(ARGS)
 
 format: $(STAMPS)/dev
 	@$(BIN)/ruff check --fix-only .
@@ -214,5 +218,5 @@ smoke:
 	@"$(PYTHON)" tests/smoke.py
 
 clean:
-	rm -rf $(VENV) $(FLOORS) $(NEWEST) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) $(NEWEST) $(AUDIT) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
