@@ -109,7 +109,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
         behind = TABLE.get(fullname)
-        if behind is None or not exists(behind[0]):
+        if not behind or not exists(behind[0]):
             # The name given here is Millrace's: with MindSpore's, "from mindspore import nn" would swallow this text.
             missing = behind[0] if behind else fullname.replace(ROOT, "millrace", 1)
             why = WHY.get(fullname)
