@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, settings
 
+from millrace.core import stable_ids
 from tests.cache_server import cache_home
 from tests.leaks import MARK, Footprint
 from tests.ray_nodes import local_ray
@@ -104,3 +105,11 @@ def caps_given_back():
     if users:
         budget._caps = budget._Caps()  # the tests after it are not to blame
     assert users == 0, f"{users} workers hold the threads of libraries limited; threads: {names}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_stored_without_an_id():
+    """A class or function of Millrace that a fingerprint met must have a stable id."""
+    before = set(stable_ids.unregistered)
+    yield
+    assert stable_ids.unregistered - before == set(), "give it an id: core/stable_ids.py"

@@ -73,6 +73,7 @@ TRUSTED: dict[str, str] = {
     "cli.quickstart_serve": "reads images that it wrote itself",
     "cli.quickstart_train": "reads a log that it wrote itself",
     "core.cgroup": _KERNEL,
+    "core.stable_ids": "the frozen table beside the module, which is part of the package",
     "core.cores": _KERNEL,
     "core.idle": _KERNEL,
     "core.log_settings": "creates its own log file",

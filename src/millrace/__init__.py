@@ -129,7 +129,7 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
 # fmt: on
 # isort: on
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "Tensor",

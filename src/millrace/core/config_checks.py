@@ -11,6 +11,7 @@ from .args import INT32_MAX, UINT32_MAX, check_type
 from .cores import warn_of_many
 from .errors import ArgumentTypeError, ArgumentValueError, PlanError
 from .settings import DEFAULT_SEED, parse_bytes
+from .stable_ids import stable_id
 
 __all__ = [
     "Check",
@@ -33,6 +34,7 @@ __all__ = [
 Check: TypeAlias = Callable[[Any], Any]
 
 
+@stable_id("enum.ErrorSamplesMode")
 class ErrorSamplesMode(enum.IntEnum):
     """What happens to a row that fails: its error is raised, a good row takes its place, or it is skipped.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ArgumentTypeError
+from .stable_ids import stable_id
 
 __all__ = [
     "DType",
@@ -65,6 +66,7 @@ __all__ = [
 ]
 
 
+@stable_id("dtype.DType")
 class DType:
     """One element type. There is one object per type, so ``is`` and ``==`` agree, also after pickling.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 
+from .stable_ids import stable_id
+
 __all__ = ["Shuffle"]
 
 
+@stable_id("enum.Shuffle")
 class Shuffle(str, enum.Enum):  # noqa: UP042  (a StrEnum would print as 'global', not Shuffle.GLOBAL)
     """How much of the data is put in random order.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .stable_ids import register
+
 __all__ = ["SourceTraits"]
 
 
@@ -15,6 +17,11 @@ class SourceTraits:
     >>> Images.heavy, Images.user_code
     (True, False)
     """
+
+    def __init_subclass__(cls, *, stable_name: str | None = None, **options: Any) -> None:
+        """Its id is ``source.name``; ``stable_name`` states the name for a class that was renamed."""
+        super().__init_subclass__(**options)
+        register(cls, "source", stable_name)
 
     # rows are asked for by number; else it is read in one pass
     random_access: bool = True

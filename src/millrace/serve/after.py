@@ -20,6 +20,8 @@ class Softmax(Operation):
     array([0.5, 0.5])
     """
 
+    _family = "serve"
+
     def row(self, scores: Any) -> Any:
         raised = np.exp(scores - scores.max(-1, keepdims=True))
         return raised / raised.sum(-1, keepdims=True)
@@ -32,6 +34,8 @@ class ArgMax(Operation):
     np.int64(1)
     """
 
+    _family = "serve"
+
     def row(self, scores: Any) -> Any:
         return scores.argmax(-1)
 
@@ -42,6 +46,8 @@ class Labels(Operation):
     >>> Labels(["cat", "dog"])(np.array(1)).item()
     'dog'
     """
+
+    _family = "serve"
 
     def __init__(self, names: Sequence[str]) -> None:
         if isinstance(names, str) or not all(isinstance(name, str) for name in names) or not names:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+from millrace.core.stable_ids import find_id
 from millrace.data.transforms.compose import Compose
 from millrace.data.transforms.operation import Operation
 from millrace.data.transforms.stored import restored
@@ -18,7 +19,7 @@ from .tensors import DATATYPES, Array, Spec
 
 __all__ = ["Steps", "by_name", "steps_from_json"]
 
-_TEXT = "millrace.data.transforms.text"
+_TEXT = "text."  # how the ids of transforms on text begin
 # transforms that an archive may name in addition to those of `millrace.dataset`
 _OF_SERVE = (ArgMax, Labels, Softmax)
 # the datatype and the shape of one row
@@ -44,7 +45,7 @@ class Steps:
     @property
     def takes_text(self) -> bool:
         """Whether the first of them works on text."""
-        return type(self.operations[0]).__module__.startswith(_TEXT)
+        return (find_id(type(self.operations[0])) or "").startswith(_TEXT)
 
     def takes(self) -> Taken | None:
         """What a row is by itself, where the first transform says so: an encoded file, or text."""

@@ -492,7 +492,7 @@ def test_an_earlier_version_is_refused() -> None:
     iterator = numbers().create_tuple_iterator(num_epochs=1)
     state = iterator.state() | {"version": 1}
     iterator.stop()
-    with pytest.raises(CursorError, match=r"version 1.*reads version 2.*set_init_step"):
+    with pytest.raises(CursorError, match=r"version 1.*reads version 3.*set_init_step"):
         numbers().create_tuple_iterator(num_epochs=1, state=state)
 
 

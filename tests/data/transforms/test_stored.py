@@ -70,11 +70,19 @@ def test_no_class_of_the_table_runs_code_of_the_user() -> None:
     assert [one.__name__ for one in TRANSFORMS.values() if one.user_code] == []
 
 
+def without_modules(saved: Any) -> Any:
+    if isinstance(saved, dict):
+        return {key: without_modules(value) for key, value in saved.items() if key != "python_module"}
+    return [without_modules(value) for value in saved] if isinstance(saved, list) else saved
+
+
 @pytest.mark.parametrize("name", sorted(SAVED))
 def test_what_version_0_2_0_wrote_is_read(name: str) -> None:
     operation = restored(SAVED[name])
     assert type(operation) is TRANSFORMS[SAVED[name]["tensor_op_name"]]
-    assert json.loads(operation.to_json()) == SAVED[name]
+    # the module is the public one now, at every depth
+    assert without_modules(json.loads(operation.to_json())) == without_modules(SAVED[name])
+    assert "millrace.data." not in operation.to_json()
 
 
 def test_members_of_enumerations_come_back_as_members() -> None:

@@ -11,7 +11,9 @@ from millrace.data.plan.fingerprint import Fingerprint
 
 __all__ = ["Cursor", "check_like"]
 
-VERSION = 2
+VERSION = 3
+# Version 0.2.0 wrote this one: its fingerprints hold module paths in the place of ids.
+VERSION_OF_0_2_0 = 2
 
 _DAMAGED = "this state is damaged"
 
@@ -53,9 +55,10 @@ class Cursor:
     step: int
     stages: Any
     delivered: int = 0
+    version: int = VERSION
 
     def to_json(self) -> dict[str, Any]:
-        return {"version": VERSION, **dataclasses.asdict(self)}
+        return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, saved: Any) -> Cursor:
@@ -63,10 +66,11 @@ class Cursor:
             raise CursorError(
                 f"a state is the dict that iterator.state() returned, but got {type(saved).__name__}"
             )
-        if saved.get("version") != VERSION:
+        version = saved.get("version")
+        if type(version) is not int or version not in (VERSION, VERSION_OF_0_2_0):
             raise CursorError(
-                f"this state has version {saved.get('version')!r}, but this Millrace reads version {VERSION}: it was "
-                "saved by another release, which knew pipelines by other signs. Start again, or go on at the same "
+                f"this state has version {str(version)[:20]}, but this Millrace reads version {VERSION} and that of "
+                f"Millrace 0.2.0, {VERSION_OF_0_2_0}: another release saved it. Start again, or go on at the same "
                 f"step with dataset.set_init_step(n); the state was taken after step {saved.get('step')!r} of epoch "
                 f"{saved.get('epoch')!r}, both counted from 0."
             )
@@ -90,9 +94,12 @@ class Cursor:
 
     def check(self, now: Fingerprint) -> None:
         """Refuse another plan, and say what differs."""
+        if self.version == VERSION_OF_0_2_0:
+            now = now.of_0_2_0()
         if self.fingerprint != now.text:
+            release = ", with Millrace 0.2.0" * (self.version == VERSION_OF_0_2_0)
             raise CursorError(
-                "this state was saved by another pipeline, so the rows it stands for cannot be found again: "
+                f"this state was saved by another pipeline{release}, so the rows it stands for cannot be found again: "
                 f"{now.differences(self.plan)}. Build the pipeline as it was; workers, executors, chunk sizes and "
                 "the memory budget may change. What an object gathers while rows run can be kept out with "
                 "__getstate__."

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from millrace.core import settings
 from millrace.core.args import INT32_MAX, Range, as_list, check_columns, checked, resolve_now
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace.core.stable_ids import register, stable_id
 from millrace.data.plan import ops
 
 from .base import DatasetBase
@@ -36,6 +37,7 @@ SAVERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
+@stable_id("dataset.Dataset")
 class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOps, DeviceOps, Queries, Looks):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
@@ -44,6 +46,11 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
     >>> [row[0].tolist() for row in data]
     [[0, 10, 20], [30, 40, 50]]
     """
+
+    def __init_subclass__(cls, *, stable_name: str | None = None, **options: Any) -> None:
+        """Its id is ``dataset.name``; ``stable_name`` states the name for a class that was renamed."""
+        super().__init_subclass__(**options)
+        register(cls, "dataset", stable_name)
 
     def __init__(self) -> None:
         raise ArgumentTypeError("Dataset is made by its sources: GeneratorDataset, NumpySlicesDataset ...")

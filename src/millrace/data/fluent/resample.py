@@ -9,6 +9,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.log import warn_once
 from millrace.core.order import Composed, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
+from millrace.core.stable_ids import stable_id
 from millrace.data.plan import ops
 from millrace.data.plan.node import Node, call_site, rewrite, size_of
 from millrace.data.samplers.base import REGISTRY, BuiltinSampler, Labels
@@ -18,6 +19,7 @@ __all__ = ["Fixed", "below_of", "freeze", "sample_concat"]
 WHOLE_WINDOW = 1 << 31
 
 
+@stable_id("sampler.Fixed")
 class Fixed(BuiltinSampler):
     """Another sampler's order under one fixed key, or a part of it: the same in every epoch, run and process.
 

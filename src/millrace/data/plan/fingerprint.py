@@ -18,6 +18,7 @@ from typing import Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.settings import Settings
+from millrace.core.stable_ids import naming_of_0_2_0
 
 from .files import files_state
 from .identity import Leaf, leaves_of
@@ -74,6 +75,7 @@ class Fingerprint:
     """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
 
     def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
+        self._made_of = (root, settings, contents, ordered)
         chosen = {name: getattr(settings, name) for name in (DECIDING if ordered else DECIDING_ROW)}
         leaves = [leaf for name, value in chosen.items() for leaf in leaves_of(name, value)]
         self._settings = OpPrint("config", "", 0, tuple(leaves))
@@ -106,6 +108,11 @@ class Fingerprint:
                     made.update(f"{leaf.path}\n".encode() + leaf.digest)
             self._text = made.hexdigest()[:32]
         return self._text
+
+    def of_0_2_0(self) -> Fingerprint:
+        """The same plan as version 0.2.0 knew it: by module paths in the place of ids."""
+        with naming_of_0_2_0():
+            return Fingerprint(*self._made_of)
 
     def marks(self) -> list[str]:
         """What a state keeps, to say later what differs."""

@@ -31,6 +31,7 @@ from typing import Any
 
 from millrace.core.installed import is_installed
 from millrace.core.rng import is_generator
+from millrace.core.stable_ids import Definition, is_ours, stored_name
 from millrace.data.transforms.base import Transform
 
 from .bytecode import code_bytes, uses
@@ -178,7 +179,8 @@ class _Taker:
         theirs = is_library(home)
         name = value.__name__
         if theirs:
-            self.add(path, words, home.encode(), value.__qualname__.encode())
+            stored = stored_name(value) if is_ours(value) else Definition(home, value.__qualname__)
+            self.add(path, words, stored.module.encode(), stored.name.encode())
         else:
             self.add(path, words or f"the code of {name}", code_bytes(value.__code__, value.__doc__))
         for number, default in enumerate(value.__defaults__ or ()):
@@ -246,7 +248,8 @@ class _Taker:
 
     def _object(self, path: str, value: Any, words: str) -> None:
         kind = type(value)
-        self.add(path, words or f"its class is {kind.__name__}", path_of(kind))
+        shown = stored_name(kind).name.rpartition(".")[2]
+        self.add(path, words or f"its class is {shown}", path_of(kind))
         theirs = is_library(module_of(kind))
         if not theirs:
             self._class_code(path, kind)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from millrace.core.schema import Schema
+from millrace.core.stable_ids import find_id, register
 
 from .order import OrderStep
 
@@ -64,6 +65,11 @@ class Node:
     Passes ask for its traits and never for its class. A trait is a plain attribute where the class decides it, a
     property where the fields do.
     """
+
+    def __init_subclass__(cls, *, stable_name: str | None = None, **options: Any) -> None:
+        """Its id is ``node.name``; ``stable_name`` states the name for a class that was renamed."""
+        super().__init_subclass__(**options)
+        register(cls, "node", stable_name)
 
     inputs: tuple[Node, ...] = ()
     op: int = added(0)
@@ -217,8 +223,8 @@ class Node:
 
     @property
     def label(self) -> str:
-        """The op's name in MindSpore's words."""
-        return type(self).__name__
+        """The op's name in MindSpore's words: the name in its id, which files hold."""
+        return (find_id(type(self)) or type(self).__name__).rpartition(".")[2]
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         """Columns that come out, as far as they are known without running."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from millrace.core.stable_ids import is_ours, stored_name
+
 __all__ = ["NotPlain", "path_of", "plain_bytes"]
 
 # Of a larger array, this much is looked at, in blocks spread evenly over it, unless the caller wants all.
@@ -33,9 +35,13 @@ def module_of(kind: Any) -> str:
 
 
 def path_of(kind: Any) -> bytes:
-    """Where a class or a function of C code is found; the main script has one name, in workers too."""
-    module = module_of(kind)
-    name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", "")
+    """What stands for a class or a function of C code: the id of ours, or where it is found.
+
+    The main script has one name, in workers too.
+    """
+    module, name = stored_name(kind)
+    if not module and is_ours(kind):
+        return name.encode()
     return f"{'__main__' if module == '__mp_main__' else module}.{name}".encode()
 
 

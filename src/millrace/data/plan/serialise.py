@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from millrace.core.stable_ids import public_module
 from millrace.data.transforms.base import PyFunc, Transform, name_of
 
 from . import ops
@@ -95,8 +96,7 @@ def _concat(node: ops.Concat) -> dict[str, Any]:
 
 def _operation(operation: Transform) -> dict[str, Any]:
     if isinstance(operation, PyFunc):
-        module = getattr(operation.function, "__module__", None) or type(operation.function).__module__
-        return {"tensor_op_name": name_of(operation), "python_module": module}
+        return {"tensor_op_name": name_of(operation), "python_module": public_module(operation.function)}
     to_text = getattr(operation, "to_json", None)
     if to_text is not None:
         made: dict[str, Any] = json.loads(to_text())
@@ -105,7 +105,7 @@ def _operation(operation: Transform) -> dict[str, Any]:
     return {
         "tensor_op_name": type(operation).__name__,
         "tensor_op_params": _plain(fields),
-        "python_module": type(operation).__module__,
+        "python_module": public_module(type(operation)),
     }
 
 

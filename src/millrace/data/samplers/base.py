@@ -19,6 +19,7 @@ from millrace.core.log import get_logger
 from millrace.core.order import ArrayOrder, Composed, Indices, Order
 from millrace.core.rng import mix
 from millrace.core.shuffle import Shuffle
+from millrace.core.stable_ids import register
 
 from .checks import check_count, check_rows
 
@@ -55,11 +56,15 @@ class BuiltinSampler:
     child_sampler: BuiltinSampler | None = None
     num_samples: int | None = None
 
-    def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
-        """``ours=True``: a sampler of this package, which JSON may name."""
+    def __init_subclass__(cls, *, ours: bool = False, stable_name: str | None = None, **options: Any) -> None:
+        """``ours=True``: a sampler of this package, which JSON may name.
+
+        Its id is ``sampler.name``; ``stable_name`` states the name for a class that was renamed.
+        """
         super().__init_subclass__(**options)
         if ours:
             REGISTRY[cls.__name__] = cls
+            register(cls, "sampler", stable_name)
 
     def __init__(self, num_samples: int | None = None) -> None:
         check_count(num_samples)

@@ -9,6 +9,7 @@ from millrace.core.errors import ArgumentTypeError, PlanError
 from millrace.core.order import Composed, Order, RangeOrder
 from millrace.core.rng import Permutation
 from millrace.core.shuffle import Shuffle
+from millrace.core.stable_ids import stable_id
 
 from .base import BuiltinSampler, Labels
 from .checks import check_integer
@@ -166,6 +167,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         )
 
 
+@stable_id("sampler.DistributedRun")
 class _Run(BuiltinSampler):
     """One run of neighbouring rows for each shard, in the order of the shards."""
 

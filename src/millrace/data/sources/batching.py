@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.core.log import get_logger
+from millrace.core.stable_ids import stable_id
 from millrace.data.fluent.checks import count_parameters
 from millrace.data.samplers import Sampler
 
@@ -17,6 +18,7 @@ __all__ = ["BatchLists", "Collate"]
 log = get_logger(__name__)
 
 
+@stable_id("source.BatchLists")
 class BatchLists:
     """What a batch_sampler gives, once per epoch.
 
@@ -63,6 +65,7 @@ class BatchLists:
         return len(self.given) if hasattr(self.given, "__len__") else sum(1 for _ in self.for_run())
 
 
+@stable_id("source.Collate")
 class Collate:
     """A collate function as a per_batch_map.
 

@@ -9,6 +9,7 @@ import numpy as np
 from millrace.core.order import Composed, Indices, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
 from millrace.core.shuffle import Shuffle
+from millrace.core.stable_ids import stable_id
 from millrace.data.samplers.base import Labels
 
 from .record_order import RecordSampler
@@ -25,6 +26,7 @@ class Sized(Protocol):
     def row_bytes(self) -> int: ...
 
 
+@stable_id("sampler.FileSampler")
 class FileSampler(RecordSampler):
     """Rows of the files of a source. Their numbers are asked of the source only when the order is needed.
 

@@ -18,6 +18,7 @@ from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanErro
 from millrace.core.order import Indices
 from millrace.core.remote import is_remote
 from millrace.core.schema import ColumnType, Schema
+from millrace.core.stable_ids import stable_id
 from millrace.core.traits import SourceTraits
 from millrace.data.fluent.checks import CacheArgument, Samples, Workers
 from millrace.data.fluent.pipeline_json import cache_of, can_rebuild, workers_of
@@ -216,6 +217,7 @@ class TableSource(SourceTraits):
         return {key: value for key, value in self.make.keywords.items() if callable(value)}
 
 
+@stable_id("source.EncodedSource")
 class EncodedSource:
     """A source, its table the same, of which some columns stay as they are in their files."""
 

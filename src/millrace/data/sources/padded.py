@@ -7,6 +7,7 @@ from typing import Any
 from millrace.core.args import check_type
 from millrace.core.errors import ArgumentValueError
 from millrace.core.schema import Schema
+from millrace.core.stable_ids import stable_id
 from millrace.data.fluent.source import SourceDataset
 from millrace.data.samplers import SequentialSampler
 
@@ -15,6 +16,7 @@ from .user_source import UserSource
 __all__ = ["PaddedDataset"]
 
 
+@stable_id("source.PaddedRows")
 class _Rows:
     """The samples as tuples in the order of the first one's keys."""
 

@@ -17,6 +17,7 @@ from millrace.core.errors import ArgumentValueError
 from millrace.core.order import ArrayOrder, Composed, Indices, Order, RangeOrder
 from millrace.core.rng import Permutation, mix
 from millrace.core.shuffle import Shuffle
+from millrace.core.stable_ids import stable_id
 from millrace.data.samplers.base import BuiltinSampler, Labels
 
 __all__ = ["BlockOrder", "InFileOrder", "RecordSampler", "WindowOrder"]
@@ -28,6 +29,7 @@ LEAST_BLOCKS = 256  # of a window, so that neighbours in the file part
 PARTIAL_ROWS = 1_000_000
 
 
+@stable_id("sampler.RecordSampler")
 class RecordSampler(BuiltinSampler):
     """Rows of files of these sizes in one of the modes of Shuffle, whole or one shard of several.
 

@@ -18,6 +18,7 @@ from millrace.core.card import CardStep
 from millrace.core.chunk import as_value
 from millrace.core.rng import Draws, fresh_seed, mix, rng_place, with_rng
 from millrace.core.settings import Settings
+from millrace.core.stable_ids import register, stable_id
 
 __all__ = ["Joined", "PyFunc", "Transform", "as_operation", "inside", "is_ordered", "name_of"]
 
@@ -62,21 +63,26 @@ class Transform:
     # the types of column that `batch` takes: a dense column is an array of numbers whose first axis is the row; text
     # and rows of numbers of unequal length are Texts and Ragged of core/columns.py
     columns: ClassVar[tuple[type, ...]] = (np.ndarray,)
+    # the family of the ids of ours (core/stable_ids.py), and the public module that has them
+    _family: ClassVar[str] = "transforms"
     # values that `row` takes, None for any number
     takes: ClassVar[int | None] = None
     # where it takes one value: several columns are an error, and do not each go through it
     alone: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, ours: bool = False, **options: Any) -> None:
+    def __init_subclass__(cls, *, ours: bool = False, stable_name: str | None = None, **options: Any) -> None:
         """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.
 
-        A class that a user derives, from Transform or from a transform of ours, holds the user's own code.
+        A class that a user derives, from Transform or from a transform of ours, holds the user's own code. Ours have
+        the id ``_family.name``; ``stable_name`` states the name for a class that was renamed.
         """
         super().__init_subclass__(**options)
         own = cls.__dict__
         if "batch" not in own and any(name in own for name in ("row", "rows", "params")):
             cls.batch = None  # what it inherits does what its base does to a row
         cls.user_code = not (ours or any(base.__dict__.get("_ours", False) for base in cls.__bases__))
+        if not cls.user_code:
+            register(cls, cls._family, stable_name)
 
     def params(self, draws: Draws) -> tuple[Sequence[Any], ...]:
         """One sequence per parameter with a value per row; everything random happens here."""
@@ -156,6 +162,7 @@ class Joined(Transform, ours=True):
         return " + ".join(map(repr, self.operations))
 
 
+@stable_id("transforms.PyFunc")
 class PyFunc(Transform):
     """A user's function as a transform; what it promises is only what the user made of it."""
 

@@ -14,6 +14,7 @@ from millrace.core import dtype as mstype
 from millrace.core.args import INT64_MAX, Range, check_type, checked
 from millrace.core.columns import Ragged
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace.core.stable_ids import stable_id
 from millrace.data.kernels.vision.image import as_array, describe
 from millrace.data.kernels.vision.layout import cast
 
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 
+@stable_id("enum.Relational")
 class Relational(IntEnum):
     """The comparison Mask makes.
 

@@ -16,6 +16,7 @@ from millrace.core.card import CardStep
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.rng import Draws
 from millrace.core.settings import Settings
+from millrace.core.stable_ids import public_module
 from millrace.data.kernels.vision.image import is_pil
 
 from .base import Joined, Transform, _eager_draws, name_of
@@ -129,7 +130,7 @@ class Operation(Transform, ours=True):
         made = {
             "tensor_op_params": plain_value(fields),
             "tensor_op_name": type(self).__name__,
-            "python_module": type(self).__module__,
+            "python_module": public_module(type(self)),
         }
         return json.dumps(made)
 
@@ -161,6 +162,7 @@ class ImageOperation(Operation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 
     _ours = True
+    _family = "vision"
     libraries = ("cv2",)
 
     def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
@@ -211,8 +213,7 @@ def plain_value(value: Any) -> Any:
     if _KEPT.get(type(value).__name__) is type(value):
         return {TAG: type(value).__name__, "value": plain_value(value.to_plain())}
     if callable(value):
-        module = getattr(value, "__module__", None) or type(value).__module__
-        return {"tensor_op_name": name_of(value), "python_module": module}
+        return {"tensor_op_name": name_of(value), "python_module": public_module(value)}
     return repr(value)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from millrace.core import dtype as mstype
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, MissingExtra
 from millrace.core.json_input import check_depth, parse_json
+from millrace.core.stable_ids import is_module_of
 from millrace.data.kernels.text.sentence_piece import SentencePieceVocab
 from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
 from millrace.data.kernels.text.vocab import Vocab
@@ -29,6 +30,8 @@ __all__ = ["build", "construct", "converted", "restored"]
 
 MAX_DEPTH = 64
 MAX_ARRAY_BYTES = 1 << 30
+# how modules of transforms begin in JSON; the second is that of version 0.2.0
+_OF_TRANSFORMS = ("millrace.dataset.", "millrace.data.transforms.")
 
 Classes = Mapping[str, type[Operation]]
 
@@ -49,7 +52,7 @@ def restored(saved: Any, more: Iterable[type[Operation]] = ()) -> Operation:
         ArgumentValueError: if `saved` is damaged, or names anything but a transform of these.
 
     Examples:
-        >>> restored({"tensor_op_name": "HWC2CHW", "python_module": "millrace.data.transforms.vision.layout"})
+        >>> restored({"tensor_op_name": "HWC2CHW", "python_module": "millrace.dataset.vision"})
         HWC2CHW()
     """
     check_depth(saved, _refuse, MAX_DEPTH)
@@ -74,7 +77,7 @@ def _operation(saved: Any, classes: Classes) -> Operation:
         raise _refuse(f"expected a dict, got {type(saved).__name__}")
     name, module = saved.get("tensor_op_name"), saved.get("python_module")
     listed = classes.get(name) if isinstance(name, str) else None
-    if listed is None or module != listed.__module__:
+    if listed is None or not is_module_of(listed, module):
         raise _refuse(_unknown(name, module))
     return _construct(listed, saved.get("tensor_op_params", {}), classes)
 
@@ -83,7 +86,7 @@ def _unknown(name: Any, module: Any) -> str:
     shown = f"{_short(name)} of {_short(module)} cannot be rebuilt"
     if isinstance(name, str) and name in REFUSED:
         return f"{shown}: {REFUSED[name]}, and a file may not choose code. Build the pipeline in Python"
-    if isinstance(module, str) and module.startswith("millrace.data.transforms."):
+    if isinstance(module, str) and module.startswith(_OF_TRANSFORMS):
         return f"{shown}: there are no transforms in {_short(module)} under this name"
     return f"{shown}: it is a Python function or unknown. Build the pipeline in Python"
 

@@ -54,7 +54,7 @@ class Saved:
     def load(self, knobs: Knobs) -> dict[str, int]:
         """Values by knob that an earlier run of this plan has found; empty where there are none, with a word why."""
         plans = self._plans()
-        entry = plans.get(self.fingerprint.text)
+        entry = plans.get(self.fingerprint.text) or plans.get(self.fingerprint.of_0_2_0().text)
         if entry is None:
             if plans:
                 log.warning("%s", self._not_ours(plans))
@@ -111,6 +111,7 @@ class Saved:
         }
         plans = self._plans()
         plans.pop(self.fingerprint.text, None)
+        plans.pop(self.fingerprint.of_0_2_0().text, None)
         kept = dict(list(plans.items())[-(MOST_PLANS - 1) :])
         tree, lines = self._tree(knobs, values)
         made = {

@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
 from millrace.core.remote import is_remote
+from millrace.core.stable_ids import stable_id
 
 from . import crypto
 from .commit import sums_path
@@ -42,6 +43,7 @@ _MOST_SHARDS = 1000
 _QUEUE = 4  # calls in flight per worker thread
 
 
+@stable_id("enum.MSRStatus")
 class MSRStatus(enum.IntEnum):
     """What MindSpore's calls answer; ours raise when they fail, so it is always SUCCESS."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from millrace.core.stable_ids import stable_id
+
 __all__ = [
     "BorderType",
     "DensityFunction",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 
+@stable_id("enum.BorderType")
 class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     """What lies beyond the ends of a signal: a constant, its last value, or its reflection (without or with it).
 
@@ -33,6 +36,7 @@ class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     SYMMETRIC = "symmetric"
 
 
+@stable_id("enum.DensityFunction")
 class DensityFunction(str, Enum):  # noqa: UP042
     """How the noise of Dither is distributed: triangular, rectangular or Gaussian.
 
@@ -45,6 +49,7 @@ class DensityFunction(str, Enum):  # noqa: UP042
     GPDF = "GPDF"
 
 
+@stable_id("enum.FadeShape")
 class FadeShape(str, Enum):  # noqa: UP042
     """The curve of Fade.
 
@@ -59,6 +64,7 @@ class FadeShape(str, Enum):  # noqa: UP042
     EXPONENTIAL = "exponential"
 
 
+@stable_id("enum.GainType")
 class GainType(str, Enum):  # noqa: UP042
     """What the gain of Vol is: a factor, a ratio of powers, or decibels.
 
@@ -71,6 +77,7 @@ class GainType(str, Enum):  # noqa: UP042
     DB = "db"
 
 
+@stable_id("enum.Interpolation")
 class Interpolation(str, Enum):  # noqa: UP042
     """How Flanger finds values between samples.
 
@@ -82,6 +89,7 @@ class Interpolation(str, Enum):  # noqa: UP042
     QUADRATIC = "quadratic"
 
 
+@stable_id("enum.MelType")
 class MelType(str, Enum):  # noqa: UP042
     """Which mel scale: HTK's formula, or Slaney's, which is linear below 1000 Hz.
 
@@ -93,6 +101,7 @@ class MelType(str, Enum):  # noqa: UP042
     SLANEY = "slaney"
 
 
+@stable_id("enum.Modulation")
 class Modulation(str, Enum):  # noqa: UP042
     """The wave that moves the delay of Flanger.
 
@@ -104,6 +113,7 @@ class Modulation(str, Enum):  # noqa: UP042
     TRIANGULAR = "triangular"
 
 
+@stable_id("enum.NormMode")
 class NormMode(str, Enum):  # noqa: UP042
     """Whether the basis of a cosine transform is orthonormal.
 
@@ -115,6 +125,7 @@ class NormMode(str, Enum):  # noqa: UP042
     NONE = "none"
 
 
+@stable_id("enum.NormType")
 class NormType(str, Enum):  # noqa: UP042
     """Whether mel filters have equal areas (Slaney) or equal heights.
 
@@ -126,6 +137,7 @@ class NormType(str, Enum):  # noqa: UP042
     NONE = "none"
 
 
+@stable_id("enum.ResampleMethod")
 class ResampleMethod(str, Enum):  # noqa: UP042
     """The window of Resample's interpolation.
 
@@ -137,6 +149,7 @@ class ResampleMethod(str, Enum):  # noqa: UP042
     KAISER_WINDOW = "kaiser_window"
 
 
+@stable_id("enum.ScaleType")
 class ScaleType(str, Enum):  # noqa: UP042
     """What AmplitudeToDB is given: powers or magnitudes.
 
@@ -148,6 +161,7 @@ class ScaleType(str, Enum):  # noqa: UP042
     MAGNITUDE = "magnitude"
 
 
+@stable_id("enum.WindowType")
 class WindowType(str, Enum):  # noqa: UP042
     """The window that each frame of a spectrogram is multiplied by.
 

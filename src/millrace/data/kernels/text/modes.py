@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from millrace.core.stable_ids import stable_id
+
 __all__ = ["JiebaMode", "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "SentencePieceModel"]
 
 
+@stable_id("enum.JiebaMode")
 class JiebaMode(IntEnum):
     """How JiebaTokenizer cuts.
 
@@ -22,6 +25,7 @@ class JiebaMode(IntEnum):
     HMM = 2
 
 
+@stable_id("enum.SentencePieceModel")
 class SentencePieceModel(IntEnum):
     """How SentencePiece finds its pieces.
 
@@ -35,6 +39,7 @@ class SentencePieceModel(IntEnum):
     WORD = 3
 
 
+@stable_id("enum.SPieceTokenizerLoadType")
 class SPieceTokenizerLoadType(IntEnum):
     """What a SentencePieceTokenizer is made from: a ``FILE`` or a vocabulary (``MODEL``).
 
@@ -46,6 +51,7 @@ class SPieceTokenizerLoadType(IntEnum):
     MODEL = 1
 
 
+@stable_id("enum.SPieceTokenizerOutType")
 class SPieceTokenizerOutType(IntEnum):
     """What a SentencePieceTokenizer gives: pieces of text or their numbers.
 

@@ -7,11 +7,14 @@ import unicodedata
 from enum import IntEnum
 from typing import Literal, cast
 
+from millrace.core.stable_ids import stable_id
+
 from .unicode import points
 
 __all__ = ["NormalizeForm", "case_fold", "filter_wikipedia", "normalize"]
 
 
+@stable_id("enum.NormalizeForm")
 class NormalizeForm(IntEnum):
     """Unicode's normal forms, for `NormalizeUTF8` and the BERT tokenizers.
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from millrace.core.args import UINT32_MAX, Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError, PlanError
 from millrace.core.optional import require
+from millrace.core.stable_ids import stable_id
 
 from .modes import SentencePieceModel
 from .vocab_words import texts_of
@@ -54,6 +55,7 @@ Size = Annotated[Any, _Size()]
 Model = Annotated[Any, _Model()]
 
 
+@stable_id("text.SentencePieceVocab")
 class SentencePieceVocab:
     """Pieces of words that SentencePiece learnt from text.
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from millrace.core.args import INT32_MAX, Range, checked
 from millrace.core.errors import ArgumentValueError, DataError, FormatError
+from millrace.core.stable_ids import stable_id
 
 from .packed import Packed
 from .vector_file import VectorFile
@@ -31,6 +32,7 @@ Matrix = npt.NDArray[np.float32]
 MOST_SEEN = 1_000_000
 
 
+@stable_id("text.Vectors")
 class Vectors:
     """Word vectors from a text file: in each line a word and its numbers, parted by single spaces.
 
@@ -241,6 +243,7 @@ def _unpickled(
         return found
 
 
+@stable_id("text.GloVe")
 class GloVe(Vectors):
     """Word vectors of GloVe, from a file with a name such as ``glove.6B.300d.txt``.
 
@@ -264,6 +267,7 @@ class GloVe(Vectors):
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
+@stable_id("text.FastText")
 class FastText(Vectors):
     """Word vectors of fastText, from a text file with a name that ends in ``.vec``.
 
@@ -285,6 +289,7 @@ class FastText(Vectors):
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
+@stable_id("text.CharNGram")
 class CharNGram(Vectors):
     """Vectors of the pieces of words: the vector of a word is the mean of those of its pieces.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from millrace.core.args import INT32_MAX, Range, check_type, checked
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
+from millrace.core.stable_ids import stable_id
 
 from .packed import Packed
 from .vocab_words import (
@@ -39,6 +40,7 @@ _UNBUILT = (
 )
 
 
+@stable_id("text.Vocab")
 class Vocab:
     """Words and their numbers: made from a list, a dict, a file or a dataset, and not changed afterwards.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
+from millrace.core.stable_ids import stable_id
+
 __all__ = [
     "AutoAugmentPolicy",
     "Border",
@@ -15,6 +17,7 @@ __all__ = [
 ]
 
 
+@stable_id("enum.AutoAugmentPolicy")
 class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     """Which data set AutoAugment's policies were learnt on.
 
@@ -27,6 +30,7 @@ class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their n
     SVHN = "svhn"
 
 
+@stable_id("enum.Border")
 class Border(str, Enum):  # noqa: UP042
     """What lies outside of an image: a constant, its edge, or its reflection (without or with the edge).
 
@@ -40,6 +44,7 @@ class Border(str, Enum):  # noqa: UP042
     SYMMETRIC = "symmetric"
 
 
+@stable_id("enum.ConvertMode")
 class ConvertMode(IntEnum):
     """From which order of colour channels to which; several names share a value.
 
@@ -69,6 +74,7 @@ class ConvertMode(IntEnum):
     COLOR_RGBA2GRAY = 11
 
 
+@stable_id("enum.ImageBatchFormat")
 class ImageBatchFormat(IntEnum):
     """Where the channels of a batch of images are.
 
@@ -80,6 +86,7 @@ class ImageBatchFormat(IntEnum):
     NCHW = 1
 
 
+@stable_id("enum.ImageReadMode")
 class ImageReadMode(IntEnum):
     """How read_image gives an image: as the file has it, grey, or RGB.
 
@@ -92,6 +99,7 @@ class ImageReadMode(IntEnum):
     COLOR = 2
 
 
+@stable_id("enum.Inter")
 class Inter(IntEnum):
     """How pixels between pixels are made. ANTIALIAS is for Pillow images, AREA and PILCUBIC for arrays.
 
@@ -109,6 +117,7 @@ class Inter(IntEnum):
     PILCUBIC = 5
 
 
+@stable_id("enum.SliceMode")
 class SliceMode(IntEnum):
     """What SlicePatches does with a rest that fills no patch.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace.core.args import Columns, as_list, checked
 from millrace.core.errors import ArgumentTypeError
+from millrace.core.stable_ids import stable_id
 from millrace.data.sources.generator import GeneratorDataset
 from millrace.data.sources.images import NumSamples, NumWorkers
 
@@ -78,6 +79,7 @@ def _names(row: Any) -> list[str]:
     return [f"column_{i}" for i in range(len(row) if isinstance(row, (tuple, list)) else 1)]
 
 
+@stable_id("source.TorchRows")
 class Rows:
     """A map-style dataset whose rows are tuples of arrays."""
 
@@ -92,6 +94,7 @@ class Rows:
         return as_row(self.dataset[index], self.names)
 
 
+@stable_id("source.TorchLabelledRows")
 class LabelledRows(Rows):
     """One that knows every row's class without reading the row."""
 
@@ -104,6 +107,7 @@ def _rows(dataset: Any, names: list[str]) -> Rows:
     return Rows(dataset, names) if targets is None else LabelledRows(dataset, names)
 
 
+@stable_id("source.TorchStream")
 class Stream:
     """An iterable dataset whose rows are tuples of arrays."""
 

@@ -18,6 +18,7 @@ class AudioOperation(Operation):
     """An operation on a waveform or a spectrogram: eagerly it takes arrays and nothing else."""
 
     _ours = True
+    _family = "audio"
     # the fewest dimensions that a row has: a whole column has one more
     dims: ClassVar[int] = 1
 

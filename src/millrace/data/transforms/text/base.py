@@ -43,6 +43,7 @@ class TextOperation(Operation):
     """An operation on text: eagerly it takes a str, a list of them, or an array of text."""
 
     _ours = True
+    _family = "text"
     alone = True
     holds_gil = True
     # how MindSpore says so

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace.core.args import checked
 from millrace.core.errors import ArgumentTypeError, DataError
+from millrace.core.stable_ids import public_module
 from millrace.data.kernels.text import splits
 from millrace.data.transforms.base import name_of
 from millrace.data.transforms.checks import Rule
@@ -146,4 +147,4 @@ class PythonTokenizer(TextOperation, ours=False):
     def to_json(self) -> str:
         """The name and the module of the function; a function has no other form in JSON."""
         name = getattr(self.tokenizer, "__name__", type(self.tokenizer).__name__)
-        return json.dumps({"tensor_op_name": name, "python_module": type(self).__module__})
+        return json.dumps({"tensor_op_name": name, "python_module": public_module(type(self))})

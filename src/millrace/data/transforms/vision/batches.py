@@ -36,6 +36,8 @@ def _cut_alpha(name: str, value: Any) -> None:
 class _OfBatch(Operation):
     """Draws for a whole batch come from its first row's stream."""
 
+    _family = "vision"
+
     random = True
     takes = 2
 

@@ -231,6 +231,8 @@ class ToNumpy(Operation):
     (6, 8, 3)
     """
 
+    _family = "vision"
+
     def row(self, x: Any) -> Any:
         return np.array(x) if is_pil(x) else x
 
@@ -257,6 +259,8 @@ class ToType(Operation):
     >>> ToType(np.float32)(np.array([1, 2])).dtype
     dtype('float32')
     """
+
+    _family = "vision"
 
     @checked
     def __init__(self, data_type: DataType) -> None:

@@ -23,6 +23,7 @@ class RgbToHsv(Operation):
     [[[0.0, 1.0, 1.0]]]
     """
 
+    _family = "vision"
     in_python = True
 
     @checked
@@ -42,6 +43,7 @@ class HsvToRgb(Operation):
     [[[1.0, 0.0, 0.0]]]
     """
 
+    _family = "vision"
     in_python = True
 
     @checked
@@ -62,6 +64,7 @@ class LinearTransformation(Operation):
     [[4.0, 6.0]]
     """
 
+    _family = "vision"
     in_python = True
 
     @checked

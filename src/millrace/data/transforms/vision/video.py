@@ -33,6 +33,8 @@ class DecodeVideo(Operation):
     ((5, 16, 32, 3), (1, 0))
     """
 
+    _family = "vision"
+
     heavy = True
 
     def __init__(self) -> None:
