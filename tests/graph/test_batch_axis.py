@@ -15,18 +15,10 @@ from millrace.graph.batch_axis import find_mixing, find_training
 from millrace.graph.batch_axis.table import ELEMENTWISE, RULES
 from millrace.graph.stored import StoredGraph, for_any_rows, store
 from millrace.train.exporting import recorded
+from tests.graph.networks import Function, RunningTotal
 from tests.zoo.nets import nets
 from tests.zoo.nets.words import block
 from tests.zoo.resnet import resnet18
-
-
-class Function(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, x):
-        return self.function(x)
 
 
 def graph_of(cell, *shape, dtype=ms.float32):
@@ -328,22 +320,10 @@ def test_the_parameter_next_to_the_operator_is_named():
 # --- training mode -----------------------------------------------------------------------------------------------
 
 
-class Counter(nn.Cell):
-    """It keeps a sum of all rows that it has ever seen."""
-
-    def __init__(self):
-        super().__init__()
-        self.total = ms.Parameter(Tensor(np.zeros(4, np.float32)), name="total")
-
-    def construct(self, x):
-        ops.assign(self.total, self.total + x.sum(0))
-        return x + self.total
-
-
 TRAINING = {
     "BatchNorm": (lambda: nn.BatchNorm1d(4, use_batch_statistics=True), "aten::native_batch_norm ('gamma')"),
     "dropout": (lambda: Function(lambda x: ops.dropout(x, 0.5, training=True)), "aten::bernoulli_.float"),
-    "state": (Counter, "aten::copy_ ('total') writes to a tensor of the network"),
+    "state": (RunningTotal, "aten::copy_ ('total') writes to a tensor of the network"),
 }
 
 

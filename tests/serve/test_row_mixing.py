@@ -6,24 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import millrace as ms
-from millrace import Tensor, export, nn, ops
+from millrace import export, nn, ops
 from millrace.serve import Client, Config, Servable, start
 from millrace.serve.servable import read
 from millrace.train.exporting import recorded, write_archive
+from tests.graph.networks import Function, RunningTotal
 from tests.serve.conftest import Asked
 from tests.serve.models import any_rows, dense
 
 USERS = 4
-
-
-class Function(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, x):
-        return self.function(x)
 
 
 class TimeFirst(nn.Cell):
@@ -163,22 +154,10 @@ def test_instances_are_rows_of_a_model_that_is_not_batched(running):
 # --- training mode, settings, outputs without rows -----------------------------------------------------------------
 
 
-class Total(nn.Cell):
-    """It keeps the sum of all requests."""
-
-    def __init__(self):
-        super().__init__()
-        self.total = ms.Parameter(Tensor(np.zeros(4, np.float32)), name="total")
-
-    def construct(self, x):
-        ops.assign(self.total, self.total + x.sum(0))
-        return x + self.total
-
-
 TRAINING = {
     "batch norm": (lambda: nn.BatchNorm1d(4, use_batch_statistics=True), "aten::native_batch_norm"),
     "dropout": (lambda: Function(lambda x: ops.dropout(x, 0.5, training=True)), "aten::bernoulli_"),
-    "state": (Total, "aten::copy_ ('total') writes to a tensor of the network"),
+    "state": (RunningTotal, "aten::copy_ ('total') writes to a tensor of the network"),
 }
 
 
