@@ -57,7 +57,8 @@ def _decide(runner: Runner, takes_rows: bool, mode: str, max_batch: int) -> Batc
         return Batching(False, "max_batch is 1")
     analysed = isinstance(runner, GraphRunner)
     if isinstance(runner, GraphRunner):
-        mixing = find_mixing(runner.graph)
+        # a GraphRunner refuses a program in training mode
+        mixing = find_mixing(runner.graph, evaluation_checked=True)
         if mixing is not None:
             return Batching(False, f"its rows may depend on each other. {mixing}")
     trials = run_trials(runner, max_batch, compare_single=not analysed)

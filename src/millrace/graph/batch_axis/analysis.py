@@ -35,12 +35,13 @@ class Mixing(NamedTuple):
         return f"{self.operator}{layer}: {self.reason}"
 
 
-def find_mixing(graph: StoredGraph) -> Mixing | None:
+def find_mixing(graph: StoredGraph, *, evaluation_checked: bool = False) -> Mixing | None:
     """The first operator that may mix rows; None where every row of every result depends on its own row only.
 
-    An operator without a rule counts as one that mixes: the table is closed.
+    An operator without a rule counts as one that mixes: the table is closed. With ``evaluation_checked`` the caller has
+    called `find_training` on this graph, and it returned None.
     """
-    training = find_training(graph)
+    training = None if evaluation_checked else find_training(graph)
     if training is not None:
         return Mixing("the program", None, training)
     analysis = _Analysis(graph)
