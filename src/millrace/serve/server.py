@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +23,9 @@ from .listening import bound, url_of
 __all__ = ["Running", "run", "start"]
 
 log = get_logger(__name__)
+
+# Seconds after which a thread that computes in Python lets another one run.
+SWITCH_INTERVAL = 0.001
 
 
 class Server:
@@ -129,9 +134,22 @@ def _uvicorn(config: Config, app: App) -> Any:
     )  # fmt: skip
 
 
+def _shorten_pauses() -> None:
+    """Settings of the whole process under which no thread stops the event loop for long.
+
+    A full garbage collection walks all objects of the imported modules and stops every thread for 0.1 s: they are
+    frozen. The models are loaded afterwards, so that a reload frees them. The event loop waits for the GIL while a
+    thread decodes a large body, several times for each request: the interval is shorter than Python's 5 ms.
+    """
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+
+
 def run(config: Config, started: Callable[[Server], None]) -> None:
     """Run a server in this process, in its main thread, until SIGTERM or SIGINT."""
     server = Server(config)
+    _shorten_pauses()
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

@@ -48,22 +48,22 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
     made = messages(SERVING)
     config = service.config
 
-    async def predict(request: Any, reserve: Callable[[int], None]) -> bytes:
+    async def predict(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
         version: Version | None = None
         try:
             version = service.find(request.servable_spec.name, request.servable_spec.version_number)
             decode = functools.partial(decoded, request, version)
-            prepared = await service.convert(request.ByteSize(), decode)
+            prepared = await service.convert(size, decode)
             found = await answers(service, version, prepared)
-            size = sum(
+            response = sum(
                 sum(v2.bytes_size(np.asarray(array)) for array in each.values())
                 if isinstance(each, dict)
                 else 0
                 for each in found
             )
-            reserve(size)
-            data = await service.convert(size, functools.partial(encoded, request, found))
+            reserve(response)
+            data = await service.convert(response, functools.partial(encoded, request, found))
             status = 200
             return data
         except BudgetError as error:

@@ -93,18 +93,22 @@ def _guarded(
             guard.check_admin_peer(context.peer())
         data = await receiver.read(context)
 
-        def reserve(size: int) -> None:
+        def reserve(response: int) -> None:
             """Reserve the bytes of a response until the call has ended; small ones are bounded by their number."""
-            lease = service.lease_response(size)
-            if size > INLINE:
+            lease = service.lease_response(response)
+            if response > INLINE:
                 context.add_done_callback(lambda _: lease.close())
             else:
                 lease.close()
 
-        with service.bodies.lease(len(data)):
-            request = await service.convert(len(data), functools.partial(parse_message, data))
+        size = len(data)
+        with service.bodies.lease(size):
+            if size <= INLINE:  # as `convert`, without its cost
+                request = parse_message(data)
+            else:
+                request = await service.convert(size, functools.partial(parse_message, data))
             del data
-            return await call(request, reserve)
+            return await call(request, size, reserve)
 
     async def handle(_: Any, context: Any) -> bytes:
         try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from millrace.core.errors import MillraceError, ServeError
 from millrace.serve.http import v2
-from millrace.serve.limits import MAX_ID
+from millrace.serve.limits import INLINE, MAX_ID
 from millrace.serve.servable import refused
 from millrace.serve.service import Service, Version, chosen
 from millrace.serve.tensors import DATATYPES, Array, Spec, cells, from_bytes
@@ -29,8 +29,9 @@ _CONTENTS = {
 }  # fmt: skip
 
 
-# What a method does: it takes the request, and what reserves the bytes of its response. It returns these bytes.
-Call = Callable[[Any, Callable[[int], None]], Awaitable[bytes]]
+# What a method does: it takes the request, its size, and what reserves the bytes of its response. It returns
+# these bytes. The size is passed on: a message finds it by serializing itself.
+Call = Callable[[Any, int, Callable[[int], None]], Awaitable[bytes]]
 # values that are converted at once
 _PART = 16 << 10
 
@@ -40,7 +41,7 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
     made = messages(INFERENCE)
 
     def simple(call: Callable[[Any], Awaitable[Any]]) -> Call:
-        async def respond(request: Any, reserve: Callable[[int], None]) -> bytes:
+        async def respond(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
             data: bytes = (await call(request)).SerializeToString()
             return data
 
@@ -66,7 +67,7 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
         version = service.find(request.name, request.version)
         return made["ModelMetadataResponse"](**v2.metadata(version, list(service.models[version.model])))
 
-    async def infer(request: Any, reserve: Callable[[int], None]) -> bytes:
+    async def infer(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
         version: Version | None = None
         try:
@@ -74,12 +75,19 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
             if len(request.id) > MAX_ID:
                 raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
             places = chosen(version.outputs, [output.name for output in request.outputs])
-            decode = functools.partial(_arrays, request, version, service.config.max_body)
-            arrays = await service.convert(request.ByteSize(), decode)
+            if size <= INLINE:  # as `convert`, without its cost
+                arrays = _arrays(request, version, service.config.max_body)
+            else:
+                decode = functools.partial(_arrays, request, version, service.config.max_body)
+                arrays = await service.convert(size, decode)
             found = await service.infer(version, arrays)
-            size = sum(v2.bytes_size(found[place]) for place in places)
-            reserve(size)
-            data = await service.convert(size, functools.partial(encode, request.id, version, places, found))
+            response = sum(v2.bytes_size(found[place]) for place in places)
+            reserve(response)
+            if response <= INLINE:
+                data = encode(request.id, version, places, found)
+            else:
+                later = functools.partial(encode, request.id, version, places, found)
+                data = await service.convert(response, later)
             status = 200
             return data
         except ServeError as error:
