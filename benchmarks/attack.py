@@ -2,10 +2,14 @@
 
 python -m benchmarks.attack                                     # 50 hostile and 50 honest clients for 3 minutes
 python -m benchmarks.attack --hostile 6 --honest 6 --seconds 5  # does it run?
+python -m benchmarks.attack --clients nice                      # clients that take only CPU time that the server leaves
 
 The server is ``millrace serve`` with its default limits, in its own process; so are the hostile clients and the honest
 ones. This process requests the health of the server 20 times a second and reads its memory. Every honest response
 is compared with the right values. The bars: health below 100 ms at p99, memory below `MEMORY`, no wrong response.
+
+Remote clients do not use the CPU of the server. ``--clients`` selects how much of it the client processes take here;
+`CLIENTS` describes the choices, and the result names the choice.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import os
 import random
 import socket
 import subprocess
@@ -46,6 +51,11 @@ P99_MS = 100.0
 # With the default limits: 8 bodies and 8 responses of 64 MB and an eighth more of each, four slow gRPC messages, two
 # conversions, the libraries and the models.
 MEMORY = 2 << 30
+CLIENTS = {
+    "shared": "server and clients share all cores with the same priority",
+    "nice": "server and clients share all cores; clients run at nice 19",
+    "separate": "the server runs on the first half of the cores, clients on the others at nice 19",
+}
 # what is sent again and again is made once
 LARGE = 60 << 20
 
@@ -263,6 +273,21 @@ def _clients(role: str, clients: int, port: int, grpc_port: int, seconds: float)
     print(json.dumps(sum(counts, Counter[str]())))
 
 
+@contextlib.contextmanager
+def _half_of_the_cores(clients: str, second: bool) -> Iterator[None]:
+    """What starts in this block runs on half of the cores, where the clients are separate."""
+    cores = sorted(os.sched_getaffinity(0))
+    if clients == "separate":
+        if len(cores) < 2:
+            raise RuntimeError("--clients separate: expected 2 cores or more, got 1. Use --clients nice")
+        half = len(cores) // 2
+        os.sched_setaffinity(0, cores[half:] if second else cores[:half])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 def _memory(pid: int) -> tuple[int, int]:
     """Bytes that a process has in memory, now and at most."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -291,9 +316,13 @@ def _server(folder: Path) -> Iterator[tuple[int, int, int]]:
             process.terminate()
 
 
-def attack(hostile: int, honest: int, seconds: float) -> dict[str, Any]:
-    """Run the server and its clients; what was measured."""
-    with tempfile.TemporaryDirectory() as name, _server(Path(name)) as (pid, port, grpc_port):
+def attack(hostile: int, honest: int, seconds: float, clients: str = "shared") -> dict[str, Any]:
+    """Run the server and its clients as `clients` of `CLIENTS` says; what was measured."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        with _half_of_the_cores(clients, second=False):
+            pid, port, grpc_port = stack.enter_context(_server(folder))
+        stack.enter_context(_half_of_the_cores(clients, second=True))
         before, _ = _memory(pid)
         command = [
             sys.executable,
@@ -304,21 +333,24 @@ def attack(hostile: int, honest: int, seconds: float) -> dict[str, Any]:
             "--grpc-port",
             str(grpc_port),
         ]
-        command += ["--seconds", str(seconds), "--hostile", str(hostile), "--honest", str(honest), "--role"]
+        command += ["--seconds", str(seconds), "--hostile", str(hostile), "--honest", str(honest)]
+        command += ["--clients", clients, "--role"]
         # a new process reads for some seconds before it sends
-        clients = {
+        processes = {
             role: subprocess.Popen(
                 [*command, role], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
             )
             for role in ("hostile", "honest")
         }
-        health, failed = _watch(port, lambda: any(each.poll() is None for each in clients.values()))
-        counted = {role: json.loads(each.communicate()[0]) for role, each in clients.items()}
+        health, failed = _watch(port, lambda: any(each.poll() is None for each in processes.values()))
+        counted = {role: json.loads(each.communicate()[0]) for role, each in processes.items()}
         after, peak = _memory(pid)
     times = np.array(health) * 1000
     return {
         "seconds": seconds,
         "clients": {"hostile": hostile, "honest": honest},
+        "method": CLIENTS[clients],
+        "load_average": [round(load, 1) for load in os.getloadavg()],
         "health": {
             "requests": len(health),
             "failed": failed,
@@ -361,6 +393,7 @@ def main() -> int:
     parser.add_argument("--hostile", type=int, default=50)
     parser.add_argument("--honest", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=180.0)
+    parser.add_argument("--clients", choices=tuple(CLIENTS), default="shared", help=str(CLIENTS))
     parser.add_argument("--role", choices=("hostile", "honest"), help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--grpc-port", type=int, help=argparse.SUPPRESS)
@@ -372,10 +405,12 @@ def main() -> int:
     ):
         parser.error("at most 600 seconds and 200 clients of each role")
     if arguments.role is not None:
+        if arguments.clients != "shared":
+            os.nice(19)
         count = getattr(arguments, arguments.role)
         _clients(arguments.role, count, arguments.port, arguments.grpc_port, arguments.seconds)
         return 0
-    result = attack(arguments.hostile, arguments.honest, arguments.seconds)
+    result = attack(arguments.hostile, arguments.honest, arguments.seconds, arguments.clients)
     print(json.dumps(result, indent=1))
     honest = result["honest"]
     bars = {
