@@ -202,13 +202,13 @@ class Model:
         `initial_epoch` is the number of epochs that lie behind: those from it to `epoch` are trained.
 
         `train_dataset` is a dataset, or any collection of batches. `resume` is a file that ``ModelCheckpoint`` wrote,
-        or the folder they lie in: the run goes on from it, from the newest good one, to the same bits as a run that was
-        never stopped; a folder without any begins anew. The folder is locked meanwhile. Another run in it is refused.
+        or its folder: the run continues from the newest good file to the same bits as an uninterrupted run, or begins
+        anew if there is none. The folder is locked; another run in it is refused. The callbacks' ``enc_key`` decrypts.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "train", "argument")
         if self._loss_fn is not None and self._optimizer is None:
             log.warning("a loss and no optimizer: no weight will change; write Model(..., optimizer=...)")
-        with self._resuming(resume):
+        with self._resuming(resume, callbacks):
             self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
     def fit(
@@ -253,13 +253,13 @@ class Model:
             return finished in valid_frequency
 
         valid = None if valid_dataset is None else (valid_dataset, due, valid_dataset_sink_mode)
-        with self._resuming(resume):
+        with self._resuming(resume, callbacks):
             self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid)
 
     @contextmanager
-    def _resuming(self, place: str | None) -> Iterator[None]:
-        with resumed(place, self._train_network, (self._network, self._optimizer, self._loss_fn)) as started:
-            self._run, found = started
+    def _resuming(self, place: str | None, callbacks: Any) -> Iterator[None]:
+        parts = (self._network, self._optimizer, self._loss_fn)
+        with resumed(place, self._train_network, parts, callbacks) as (self._run, found):
             self._resumed_from, self._continue_at = found or (None, self._continue_at)
             yield
 

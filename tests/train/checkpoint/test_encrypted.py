@@ -12,9 +12,18 @@ pytest.importorskip("torch")
 pytest.importorskip("cryptography")
 
 import millrace as ms
+import millrace.dataset as ds
 from millrace.core import encrypted_stream, sealed
 from millrace.core.errors import ArgumentValueError, CheckpointError
-from millrace.train import load_checkpoint, load_training, save_checkpoint, save_training
+from millrace.train import (
+    CheckpointConfig,
+    Model,
+    ModelCheckpoint,
+    load_checkpoint,
+    load_training,
+    save_checkpoint,
+    save_training,
+)
 
 KEY = b"0123456789abcdef"
 STREAM = "AES-GCM-STREAM"
@@ -157,3 +166,49 @@ def test_an_encrypted_training_file():
     Path("cut.ckpt").write_bytes(data[: HEAD + 2 * (BLOCK + 16)])
     with pytest.raises(CheckpointError, match="cannot decrypt"):
         load_training("cut.ckpt", net, dec_key=KEY)
+
+
+# --- Model.train(resume=...) ---------------------------------------------------------------------------------------
+
+
+def checkpoints(enc_key=KEY, enc_mode=STREAM):
+    return ModelCheckpoint("run", "files", CheckpointConfig(enc_key=enc_key, enc_mode=enc_mode))
+
+
+def trained(epochs, callbacks, resume=None):
+    """The weights after training a new network."""
+    ms.set_seed(3)
+    net = ms.nn.Dense(2, 1)
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2) / 12
+    data = ds.NumpySlicesDataset({"x": rows, "y": rows[:, :1]}, shuffle=True).batch(2)
+    optimizer = ms.nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    Model(net, ms.nn.MSELoss(), optimizer).train(epochs, data, callbacks=callbacks, resume=resume)
+    return net.weight.asnumpy().tobytes()
+
+
+def test_a_training_resumes_from_its_encrypted_files():
+    whole = trained(4, None)
+    trained(2, checkpoints(), resume="files")
+    with pytest.raises(CheckpointError, match="encrypted"):
+        load_checkpoint(str(next(Path("files").glob("*.ckpt"))))
+    assert trained(4, [checkpoints()], resume="files") == whole
+
+
+@pytest.mark.parametrize("callbacks", [None, lambda: checkpoints(enc_key=b"x" * 16)])
+def test_encrypted_files_are_not_resumed_without_their_key(callbacks):
+    trained(1, checkpoints())
+    with pytest.raises(CheckpointError, match=r"encrypted .*ModelCheckpoint|cannot decrypt"):
+        trained(2, callbacks and callbacks(), resume="files")
+
+
+def test_a_mode_that_does_not_verify_whole_files_is_refused_with_resume():
+    trained(1, checkpoints(enc_mode="AES-GCM"))
+    with pytest.raises(
+        ArgumentValueError, match=r"expected enc_mode='AES-GCM-STREAM'.*got 'AES-GCM'.*Set enc_mode="
+    ):
+        trained(2, checkpoints(enc_mode="AES-GCM"), resume="files")
+
+
+def test_several_keys_are_refused_with_resume():
+    with pytest.raises(ArgumentValueError, match=r"expected one enc_key .* got 2"):
+        trained(1, [checkpoints(), checkpoints(enc_key=b"x" * 16)], resume="files")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
+from millrace.core import encrypted_stream
 from millrace.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace.core.log import get_logger
 from millrace.core.remote import is_remote
@@ -81,6 +82,20 @@ class ModelCheckpoint(Callback):
     def saves_beside(self) -> bool:
         """Whether it saves beside the training, which then watches what is written after a step."""
         return bool(self._config.async_save)
+
+    @property
+    def resume_key(self) -> bytes | None:
+        """The key that ``Model.train(..., resume=...)`` reads its files with; None where they are not encrypted."""
+        config = self._config
+        if config.enc_key is None or not config.resumable or config.saved_network is not None:
+            return None
+        if config.enc_mode != encrypted_stream.MODE:
+            raise ArgumentValueError(
+                f"Model.train: expected enc_mode={encrypted_stream.MODE!r} in CheckpointConfig to resume, got "
+                f"{config.enc_mode!r}, which does not show that a file is whole. Set "
+                f"enc_mode={encrypted_stream.MODE!r}, or leave resume out"
+            )
+        return config.enc_key
 
     @property
     def latest_ckpt_file_name(self) -> str:

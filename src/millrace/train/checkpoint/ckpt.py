@@ -142,7 +142,8 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
         return _opened(mapped, size, key, mode, found), found == encrypted_stream.MODE
     if found is not None:
         raise CheckpointError(
-            f"the file is encrypted ({found}): give its key as dec_key, and dec_mode={found!r}"
+            f"the file is encrypted ({found}): give its key as dec_key, and dec_mode={found!r}. "
+            "Model.train takes the enc_key of the ModelCheckpoint among its callbacks"
         )
     view = memoryview(mapped)
     if size < CRC_BYTES or bytes(view[size - CRC_BYTES : size - 10]) != CRC_MARK:

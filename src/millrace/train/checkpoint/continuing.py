@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from millrace.core.errors import ArgumentTypeError, CheckpointError
+from millrace.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from millrace.core.log import get_logger
 from millrace.core.remote import is_remote, remote_glob
 from millrace.nn.cell import Cell
+from millrace.train.callbacks.base import as_list
 from millrace.train.feeding import Position
 
 from .resume import restore
@@ -24,19 +25,35 @@ log = get_logger(__name__)
 
 @contextmanager
 def resumed(
-    place: str | None, train_network: Cell, parts: tuple[Cell, Any, Any]
+    place: str | None, train_network: Cell, parts: tuple[Cell, Any, Any], callbacks: Any = None
 ) -> Iterator[tuple[Run, tuple[str, Position] | None]]:
     """The identity of a training, and where it stands; a folder that it resumes from is locked until the block ends.
 
-    ``parts`` are its network, optimizer and loss.
+    ``parts`` are its network, optimizer and loss. Encrypted files are read with the key that ``callbacks`` write with.
     """
+    key = None if place is None else _key_of(callbacks)
     with run_in(place, {} if place is None else describe(*parts)) as run:
-        found = None if place is None else position_in(place, train_network, run)
+        found = None if place is None else position_in(place, train_network, run, key)
         run.confirm()
         yield run, found
 
 
-def position_in(place: str, network: Cell, run: Run | None = None) -> tuple[str, Position] | None:
+def _key_of(callbacks: Any) -> bytes | None:
+    """The key of the training files that the callbacks write; None where these are not encrypted."""
+    keys = {
+        key for callback in as_list(callbacks) if (key := getattr(callback, "resume_key", None)) is not None
+    }
+    if len(keys) > 1:
+        raise ArgumentValueError(
+            f"Model.train: expected one enc_key for the files to resume from, got {len(keys)}. Give every "
+            "ModelCheckpoint the same enc_key"
+        )
+    return next(iter(keys), None)
+
+
+def position_in(
+    place: str, network: Cell, run: Run | None = None, key: bytes | None = None
+) -> tuple[str, Position] | None:
     """Put a saved training back into its network: the file it came from, and where it stood.
 
     None for a folder without checkpoints: the training begins. A file of a folder that is torn is passed over, which
@@ -47,11 +64,11 @@ def position_in(place: str, network: Cell, run: Run | None = None) -> tuple[str,
             f"'resume' must be the name of a checkpoint, or of a folder of them, but got {place!r}."
         )
     if place.endswith(ENDINGS) and not os.path.isdir(place):
-        return _loaded(place, network, run, explicit=True)
+        return _loaded(place, network, run, key, explicit=True)
     refused = None
     for file in _newest_first(place):
         try:
-            return _loaded(file, network, run, explicit=False)
+            return _loaded(file, network, run, key, explicit=False)
         except ForeignRun:
             raise
         except CheckpointError as error:
@@ -62,12 +79,14 @@ def position_in(place: str, network: Cell, run: Run | None = None) -> tuple[str,
     return None
 
 
-def _loaded(file: str, network: Cell, run: Run | None, explicit: bool) -> tuple[str, Position]:
+def _loaded(
+    file: str, network: Cell, run: Run | None, key: bytes | None, explicit: bool
+) -> tuple[str, Position]:
     def accept(saved: dict[str, Any] | None) -> None:
         if run is not None:
             run.accept(saved, file, explicit)
 
-    found = restore(file, [network], accept=accept)
+    found = restore(file, [network], key, accept)
     if found.data is None and found.step_in_epoch:
         raise CheckpointError(
             f"{file} was saved in the middle of an epoch whose data could not tell their place, so that the run cannot "
