@@ -110,9 +110,12 @@ def _parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
     text = parameters.get(name)
     if text is None:
         return None
-    if len(bytes(text)) > _MAX_PARAMETER:
-        raise ServeError(f"parameter {name}: expected a number or a truth value, got {bytes(text)[:40]!r}")
-    return msgspec.json.decode(text)
+    data = bytes(text)
+    if len(data) > _MAX_PARAMETER:
+        raise ServeError(f"parameter {name}: expected a number or a truth value, got {data[:40]!r}")
+    if data.isdigit() and data[:1] != b"0":
+        return int(data)
+    return True if data == b"true" else msgspec.json.decode(text)
 
 
 @functools.lru_cache(256)
@@ -176,6 +179,8 @@ def _flat(spec: Spec, values: list[Any], shape: Sequence[int]) -> list[Any]:
 def _is_binary(request: Request, version: Version, places: Sequence[int]) -> list[bool]:
     """For each output of a response, whether it travels as bytes."""
     usual = _parameter(request.parameters, "binary_data_output") is True
+    if not request.outputs:
+        return [usual] * len(places)
     named = {
         output.name: _parameter(output.parameters, "binary_data") is True
         for output in request.outputs
