@@ -163,3 +163,12 @@ def test_the_client_needs_no_torch():
     code = "import sys, json; from millrace.serve import Client; print(json.dumps('torch' in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert json.loads(done.stdout) is False
+
+
+def test_the_process_freezes_imported_modules_and_shortens_the_switch_interval():
+    code = (
+        "import gc, sys; from millrace.serve import server; server._shorten_pauses(); "
+        "print(gc.get_freeze_count() > 100_000, sys.getswitchinterval() == server.SWITCH_INTERVAL < 0.005)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from millrace import export, nn, ops
-from millrace.serve import Client, Config, Servable, start
+from millrace.graph.batch_axis import analysis
+from millrace.serve import Client, Config, Servable, runners, start
 from millrace.serve.servable import read
 from millrace.train.exporting import recorded, write_archive
 from tests.graph.networks import Function, RunningTotal
@@ -220,3 +221,14 @@ def test_an_output_without_rows_is_sent_whole_to_everyone(tmp_path):
             about = client.metadata("net")
     assert [output["shape"] for output in about["outputs"]] == [[-1, 4], [3]]
     assert about["properties"]["batching"] == "off: the number of rows of an input or output is fixed"
+
+
+def test_a_program_is_searched_for_training_mode_once(models, monkeypatch):
+    searched = []
+    for module in (runners, analysis):
+        search = module.find_training
+        monkeypatch.setattr(
+            module, "find_training", lambda graph, search=search: searched.append(0) or search(graph)
+        )
+    with start(Config({"net": models["mean-mindir"]}, port=0)):
+        assert len(searched) == 1
