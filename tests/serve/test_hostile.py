@@ -13,6 +13,7 @@ from millrace.core.errors import ServeError
 from millrace.serve import Client, start
 from millrace.serve.http.body import read
 from millrace.serve.limits import ByteBudget
+from millrace.serve.offload import Turns
 from tests.leaks import Footprint
 from tests.serve.hostile import (
     ATTACKS,
@@ -102,7 +103,7 @@ def test_a_body_that_has_ended_is_not_waited_for():
         return parts.pop(0)  # an error where it is asked for more
 
     with pytest.raises(ServeError, match="the server's limit is 3"):
-        asyncio.run(read({"headers": []}, receive, 3, 60.0, ByteBudget(100, "bodies").lease()))
+        asyncio.run(read({"headers": []}, receive, 3, 60.0, ByteBudget(100, "bodies").lease(), Turns(1)))
 
 
 def test_a_compressed_body_is_refused(at):

@@ -20,6 +20,7 @@ __all__ = [
     "MAX_PIPELINED",
     "MAX_RESPONSE",
     "MAX_STREAMS",
+    "MAX_TURNS",
     "MIN_CHUNK",
     "TOTAL_FACTOR",
     "BudgetError",
@@ -56,6 +57,8 @@ MAX_FIELDS = 200_000
 BYTES_ELEMENT = 48
 # A body or a response up to this size is converted in the event loop, a larger one in a thread.
 INLINE = 64 << 10
+# Parts of bodies above INLINE, up to 256 KB each, that are read in one iteration of the event loop.
+MAX_TURNS = 2
 # Of a budget, what requests up to INLINE may take on top of it: large ones cannot keep small ones out.
 _SMALL_SHARE = 8
 # The longest decimal number in a header that is converted to an integer.

@@ -1,15 +1,16 @@
-"""Work of a request that would block the event loop, in threads."""
+"""Work of a request that would block the event loop: in threads, or in turns with other requests."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from .limits import INLINE
 
-__all__ = ["Converters", "offload"]
+__all__ = ["Converters", "Turns", "offload"]
 
 T = TypeVar("T")
 
@@ -42,6 +43,44 @@ async def offload(pool: Executor, call: Callable[[], T]) -> T:
         job.cancel()
         raise
     return result
+
+
+class Turns:
+    """At most `most` steps in one iteration of the event loop, in the order in which they were requested.
+
+    Many requests with much work in small steps then delay the others by a few steps, not by one step of each.
+    """
+
+    __slots__ = ("_left", "_most", "_scheduled", "_waiting")
+
+    def __init__(self, most: int) -> None:
+        self._left = self._most = most
+        self._scheduled = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def wait(self) -> None:
+        """Return when the next step may begin."""
+        loop = asyncio.get_running_loop()
+        if not self._scheduled:
+            self._scheduled = True
+            loop.call_soon(self._renew, loop)
+        if self._left and not self._waiting:
+            self._left -= 1
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _renew(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._left = self._most
+        while self._waiting and self._left:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else the request was cancelled
+                turn.set_result(None)
+                self._left -= 1
+        self._scheduled = self._left < self._most
+        if self._scheduled:
+            loop.call_soon(self._renew, loop)
 
 
 class Converters:

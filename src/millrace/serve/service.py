@@ -16,9 +16,9 @@ from millrace.core.log import get_logger
 from .batchable import decide_batching
 from .batching import Batcher
 from .config import Config
-from .limits import ByteBudget, Lease
+from .limits import MAX_TURNS, ByteBudget, Lease
 from .metrics import Metrics
-from .offload import Converters, offload
+from .offload import Converters, Turns, offload
 from .servable import Loaded
 from .sources import versions_of
 from .tensors import Array
@@ -58,6 +58,7 @@ class Service:
         self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
         self._converters = Converters()
+        self.turns = Turns(MAX_TURNS)
         self.bodies = ByteBudget(config.body_budget, "request bodies")
         self.responses = ByteBudget(config.response_budget, "responses")
         self._wait = None if config.max_wait_ms is None else config.max_wait_ms / 1000

@@ -86,7 +86,7 @@ class App:
         try:
             version = service.find(name, number)
             with service.bodies.lease() as held:
-                body = await read(scope, receive, config.max_body, config.timeout, held)
+                body = await read(scope, receive, config.max_body, config.timeout, held, service.turns)
                 size = v2.json_length(header(scope, b"inference-header-content-length"), len(body))
                 work = len(body) if version.takes_bytes else size
                 if work <= INLINE:  # as `convert`, without its cost
@@ -129,7 +129,7 @@ class App:
         try:
             version = service.find(name, number)
             with service.bodies.lease() as held:
-                body = await read(scope, receive, config.max_body, config.timeout, held)
+                body = await read(scope, receive, config.max_body, config.timeout, held, service.turns)
                 decode = functools.partial(mindspore.decoded, version, body, config)
                 prepared = await service.convert(len(body), decode)
                 del body, decode

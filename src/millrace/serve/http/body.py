@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from millrace.core.errors import ServeError
-from millrace.serve.limits import Lease, parse_length
+from millrace.serve.limits import INLINE, Lease, parse_length
+from millrace.serve.offload import Turns
 
 __all__ = ["Receive", "Scope", "Send", "answer", "header", "read", "refuse"]
 
@@ -32,10 +33,13 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
-async def read(scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease) -> bytes:
+async def read(
+    scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease, turns: Turns
+) -> bytes:
     """The whole body; too large a one is refused before it is read, too slow a one while it is.
 
-    The bytes are reserved in `lease` as they arrive: a client that only announces them holds none.
+    The bytes are reserved in `lease` as they arrive: a client that only announces them holds none. A large body is
+    read in `turns`.
     """
     said = header(scope, b"content-length")
     if said is not None:
@@ -43,7 +47,7 @@ async def read(scope: Scope, receive: Receive, most: int, seconds: float, lease:
         if length is None:
             raise ServeError(f"Content-Length: expected a number of bytes, got {said[:20]!r}")
         if length > most:
-            await _left(scope, receive)
+            await _left(scope, receive, turns)
             raise _large(length, most)
     coding = header(scope, b"content-encoding")
     if coding not in (None, "", "identity"):
@@ -63,12 +67,14 @@ async def read(scope: Scope, receive: Receive, most: int, seconds: float, lease:
                 size = whole.tell() + len(data)
                 if size > most:
                     if message.get("more_body"):
-                        await _left(scope, receive)
+                        await _left(scope, receive, turns)
                     raise _large(size, most)
                 lease.grow(len(data))
                 whole.write(data)
                 if not message.get("more_body"):
                     return whole.getvalue()
+                if size > INLINE:
+                    await turns.wait()
                 message = await receive()
                 data = _part(message)
     except TimeoutError:
@@ -82,7 +88,7 @@ def _part(message: MutableMapping[str, Any]) -> bytes:
     return data
 
 
-async def _left(scope: Scope, receive: Receive) -> None:
+async def _left(scope: Scope, receive: Receive, turns: Turns) -> None:
     """Let a body that is too large go by for a while, and keep nothing of it.
 
     A connection that is closed on what a client still sends would take the answer with it.
@@ -92,7 +98,7 @@ async def _left(scope: Scope, receive: Receive) -> None:
     try:
         async with asyncio.timeout(_LINGER):
             while (await receive()).get("more_body"):
-                pass
+                await turns.wait()
     except TimeoutError:
         pass
 
