@@ -37,13 +37,13 @@ def pytest_ignore_collect(collection_path):
 @pytest.fixture(autouse=True)
 def isolated_settings():
     """Put back whatever a test changes in settings, seed, log and context, and let what is said once be said again."""
-    settings = importlib.import_module("millrace.core.settings")
-    log = importlib.import_module("millrace.core.log_settings")
-    seeds = importlib.import_module("millrace.core.seeds")
+    settings = importlib.import_module("millrace._src.core.settings")
+    log = importlib.import_module("millrace._src.core.log_settings")
+    seeds = importlib.import_module("millrace._src.core.random.seeds")
     saved, logged, seeded = settings.snapshot(), log.current(), list(seeds._seed)
     before = _context()
     # what is said once is said once in a process: a test must not depend on what others heard
-    importlib.import_module("millrace.core.log").say_again()
+    importlib.import_module("millrace._src.core.log").say_again()
     yield
     settings.restore(saved)
     seeds._seed[:] = seeded
@@ -51,14 +51,14 @@ def isolated_settings():
         log.install(logged)
     after = _context()
     if after != before:
-        context = sys.modules["millrace.tensor.context"]
+        context = sys.modules["millrace._src.runtime.tensor.backend.context"]
         was = {**context._DEFAULTS, **before}
         context.set_context(**{name: was[name] for name in after if after[name] != was[name]})
 
 
 def _context():
     """What set_context says of the training wing; nothing where that is not loaded."""
-    context = sys.modules.get("millrace.tensor.context")
+    context = sys.modules.get("millrace._src.runtime.tensor.backend.context")
     return {} if context is None else dict(context._context.values)
 
 

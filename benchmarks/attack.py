@@ -34,9 +34,9 @@ from typing import Any
 import grpc
 import numpy as np
 
-from millrace.core.errors import ServeError
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace.serve import Client
-from millrace.serve.grpc.messages import INFERENCE, messages
 from tests.serve.hostile import ATTACKS
 from tests.serve.models import write
 from tests.serve.sockets import Target, answer, raw, send, target, whole_of

@@ -58,7 +58,7 @@ def mindspore_session() -> Iterator[tuple[int, int]]:
 @contextlib.contextmanager
 def own_session() -> Iterator[tuple[int, int]]:
     """The same of Millrace's."""
-    from millrace.data.cache import admin
+    from millrace._src.data.cache import server_admin as admin
 
     port = _free_port()
     admin.start(port=port)

@@ -181,7 +181,7 @@ def _channels_last(seed: int, shape: tuple[int, ...]) -> Array:
 
 def _report() -> list[str]:
     """Whether the step is a CUDA Graph, and if not, why."""
-    from millrace.graph.runner import Entry, all_graphs
+    from millrace._src.runtime.graph.replay import Entry, all_graphs
 
     found = []
     for graphs in all_graphs():

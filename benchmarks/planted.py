@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 from millrace.dataset import vision
 
 IMAGES = np.random.default_rng(0).integers(0, 255, (64, 128, 128, 3)).astype(np.uint8)

@@ -91,7 +91,7 @@ def files(count: int) -> dict[str, Any]:
     """The list of so many files in a thousand folders: made, held, and sent to a worker."""
     import pickle
 
-    from millrace.data.formats.listing import FileList
+    from millrace._src.data.formats.files.file_list import FileList
 
     began = time.perf_counter()
     made = FileList("/data/images")
@@ -113,7 +113,7 @@ def files(count: int) -> dict[str, Any]:
 
 def folder_of(count: int) -> dict[str, Any]:
     """Listing real, empty files on this disk, in folders of a thousand."""
-    from millrace.data.sources.images import class_folders
+    from millrace._src.data.sources.base.table_dataset import class_folders
 
     with tempfile.TemporaryDirectory(prefix="millrace-scale-") as root:
         for folder in range(count // 1000):

@@ -1,7 +1,7 @@
 """Whole training steps: forward, backward, and a momentum update, in Millrace, MindSpore and PyTorch.
 
 Threads are given for each variant, and for all of them waiting threads stay awake for microseconds, as Millrace asks by
-default (`millrace.core.waiting`): on cores that are shared, threads that spin for longer take the time of those that
+default (`millrace._src.core.machine.openmp`): on shared cores, threads that spin for longer take the time of those that
 compute, and threads that sleep at once have to be woken for every operation.
 """
 

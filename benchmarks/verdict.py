@@ -15,10 +15,10 @@ sys.path[:1] = [str(Path(__file__).resolve().parent.parent)]
 
 import millrace.dataset as ds  # noqa: E402
 from benchmarks.planted import PLANTED, Planted  # noqa: E402
-from millrace.core import settings  # noqa: E402
-from millrace.core.cores import available_cores  # noqa: E402
-from millrace.data.monitor.model import Model  # noqa: E402
-from millrace.data.monitor.verdict import Verdict  # noqa: E402
+from millrace._src.core import settings  # noqa: E402
+from millrace._src.core.machine.cores import available_cores  # noqa: E402
+from millrace._src.observe.diagnosis import Verdict  # noqa: E402
+from millrace._src.observe.performance_model import Model  # noqa: E402
 
 # The bar: the predicted gain is within a quarter of the real one.
 WITHIN = 0.25

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace.data.cache import admin
+from millrace._src.data.cache import server_admin as admin
 
 BIN = Path(sys.executable).parent
 PORT = 50052

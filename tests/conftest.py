@@ -10,7 +10,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, settings
 
-from millrace.core import stable_ids
+from millrace._src.core import stable_ids
 from tests.cache_server import cache_home
 from tests.leaks import MARK, Footprint
 from tests.ray_nodes import local_ray
@@ -95,7 +95,7 @@ def caps_given_back():
     A worker that is just ending has thirty seconds to give them back.
     """
     yield
-    budget = sys.modules.get("millrace.data.engine.budget")
+    budget = sys.modules.get("millrace._src.data.engine.thread_limits")
     deadline = time.monotonic() + 30
     while budget is not None and budget._caps._users and time.monotonic() < deadline:
         gc.collect()

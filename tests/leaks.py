@@ -80,8 +80,8 @@ def _helpers() -> tuple[set[int], set[int]]:
         server = sys.modules["multiprocessing.forkserver"]._forkserver
         pids.add(server._forkserver_pid)
         fds.add(server._forkserver_alive_fd)
-    if "millrace.data.engine.executors.forkserver" in sys.modules:
-        helper = sys.modules["millrace.data.engine.executors.forkserver"].helper()
+    if "millrace._src.data.engine.executors.processes.forkserver" in sys.modules:
+        helper = sys.modules["millrace._src.data.engine.executors.processes.forkserver"].helper()
         if helper is not None:
             pids.add(helper[0])
             fds.add(helper[1])

@@ -51,7 +51,7 @@ HOSTILE: list[Any] = [
     {"millrace": ["Vocab"]},
     {"millrace": "Vocab", "value": {"a": -1}},
     {"millrace": "SentencePieceVocab", "value": "@"},
-    {"tensor_op_name": "Plugin", "python_module": "millrace.data.transforms.generic"},
+    {"tensor_op_name": "Plugin", "python_module": "millrace._src.data.transforms.generic"},
     {"tensor_op_name": "__init__", "python_module": "os", "tensor_op_params": {}},
     nested(70),
     nested(300),

@@ -4,7 +4,7 @@
 import pytest
 
 from millrace import float32, int32, int64
-from millrace.as_mindspore import checkparam as v
+from millrace._src.compat import check_param as v
 
 
 @pytest.mark.parametrize(

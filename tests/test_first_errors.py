@@ -14,7 +14,7 @@ import millrace as ms
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace import Tensor, nn, ops, serve, train
-from millrace.serve.client import _sent
+from millrace._src.serve.client import _sent
 
 IMAGES = np.zeros((8, 1, 4, 4), np.float32)
 LABELS = (np.arange(8) % 3).astype(np.int32)

@@ -1,7 +1,8 @@
 """Who may import whom. The rules are data, at the top; docs/design/architecture.md gives the reasons.
 
-Everything is read with `ast`, nothing is imported, and rooms that do not exist yet cost nothing. Imports
-inside functions and under TYPE_CHECKING count for our own rooms (they are coupling too); for libraries
+Everything is read with `ast`, nothing is imported. A module of `millrace._src` goes by its name below `_src`, a public
+module by its full name. Imports inside functions and under TYPE_CHECKING count for our own packages (they are
+coupling too); for libraries
 TYPE_CHECKING does not count. The name of one of our modules in a string is an import of it, since that is
 what tables of lazy names hold; an import whose name is computed may stand in a few listed places only.
 """
@@ -20,21 +21,12 @@ import pytest
 SRC = Path(__file__).parents[1] / "src" / "millrace"
 MAX_LINES = 500
 
-# Names with MindSpore's import paths: they re-export, and nothing inside may lean on them.
-FACES = (
-    "amp", "boost", "dataset", "mindrecord", "common", "communication", "debug", "experimental", "mint", "numpy",
-    "scipy", "context", "runtime", "hal", "profiler", "log",
-)  # fmt: skip
+# Records that the parts of the engine pass to each other.
+ENGINE_RECORDS = ("data.engine.batch_info", "data.engine.failed_rows")
 
-# Packages that are a room and MindSpore's path at once: their __init__ is a face, which may hand out what stands above.
-FACE_OF_ROOM = ("ops", "nn", "parallel", "train")
-
-# Packages that hold rooms and nothing else.
-WINGS = ("data",)
-
-# Room -> what it may import besides itself. A dotted entry opens that one module or sub-package only. A module belongs
-# to the longest name here that it begins with, so that a part of a room may have rules of its own.
-ROOMS = {
+# Package of millrace._src -> what it may import besides itself. A dotted entry opens that one module or sub-package.
+# A module belongs to the longest name here that it begins with, so that a part of a package may have rules of its own.
+PACKAGES = {
     "core": (),
     "data.kernels": ("core",),
     "data.transforms": ("core", "data.kernels"),
@@ -43,11 +35,17 @@ ROOMS = {
     # The plan knows what a transform and a sampler are, not which ones there are.
     "data.plan": ("core", "data.transforms.base", "data.samplers.base"),
     # The engine runs the transforms inside the plan's nodes: it knows what a transform is, and names none.
-    # What stands directly in it (lower, driver) puts the parts together; the parts see only those before them.
+    # What stands directly in it (lowering, pipeline_run) puts the parts together; the parts see only those before them.
     "data.engine": ("core", "data.plan", "data.transforms.base"),
     "data.engine.transport": ("core",),
-    "data.engine.segment": ("core", "data.plan", "data.transforms.base"),
-    "data.engine.executors": ("core", "data.engine.transport", "data.engine.budget", "data.engine.ending"),
+    "data.engine.segment": ("core", "data.plan", "data.transforms.base", *ENGINE_RECORDS),
+    "data.engine.executors": (
+        "core",
+        "data.engine.transport",
+        "data.engine.thread_limits",
+        "data.engine.shutdown",
+        *ENGINE_RECORDS,
+    ),
     "data.engine.stages": (
         "core",
         "data.plan",
@@ -55,99 +53,146 @@ ROOMS = {
         "data.engine.segment",
         "data.engine.executors",
         "data.engine.transport",
-        "data.engine.budget",
-        "data.engine.concurrency",
-        "data.engine.ending",
+        "data.engine.thread_limits",
+        "data.engine.adaptive_concurrency",
+        "data.engine.shutdown",
+        *ENGINE_RECORDS,
     ),
-    # It steers numbers of stages that no row depends on; a run calls it, and nobody else.
-    "data.engine.tuning": (
+    # It tunes numbers of stages that no row depends on; only a run calls it.
+    "data.engine.autotune": (
         "core",
         "data.plan",
         "data.engine.stages",
         "data.engine.executors",
-        "data.engine.budget",
+        "data.engine.thread_limits",
     ),
-    # What is shown and advised of a run: it reads counters and the plan, knows no engine, and nothing leans on it but
-    # the fluent layer, which hands it out.
-    "data.monitor": ("core", "data.plan"),
-    # The fluent layer builds nodes (so: what the plan may see), starts the engine and shows its runs.
-    "data.fluent": (
+    # The pipeline builds nodes (so: what the plan may see), starts the engine and shows its runs.
+    "data.pipeline": (
         "core",
         "data.cache",
         "data.plan",
         "data.engine",
-        "data.monitor",
+        "observe",
         "data.transforms.base",
-        "data.transforms.stored",
+        "data.transforms.serialization",
         "data.samplers.base",
     ),
-    "data.sources": ("core", "data.fluent", "data.formats", "data.samplers", "data.kernels"),
-    # Cache server and device sink move chunks between processes, and know no pipeline.
+    "data.sources": ("core", "data.pipeline", "data.formats", "data.samplers", "data.kernels"),
+    # The cache server moves chunks between processes and knows no pipeline.
     "data.cache": ("core", "data.engine.transport"),
-    "sink": ("core", "tensor", "data.engine.transport"),
-    # The training wing. It sees batches through the iterator protocol: never the engine.
-    "tensor": ("core",),
-    "ops": ("core", "tensor"),
-    "grad": ("core", "tensor", "ops"),
-    "graph": ("core", "tensor", "ops", "grad"),
-    "parallel": ("core", "tensor", "ops"),
-    "nn": ("core", "tensor", "ops", "grad", "graph", "parallel"),
-    "train": ("core", "tensor", "ops", "grad", "graph", "parallel", "nn", "sink"),
-    "serve": ("core", "tensor", "ops", "graph", "nn", "train", "data.transforms"),
+    # Reports read counters and the plan; they know no engine and no training loop.
+    "observe": ("core", "data.plan"),
+    # The runtime sees batches through the iterator protocol, never the engine.
+    "runtime.distributed.parallel_context": ("core",),
+    "runtime.tensor": ("core", "runtime.distributed.parallel_context"),
+    "runtime.distributed.group_registry": ("core",),
+    "runtime.ops": (
+        "core",
+        "runtime.tensor",
+        "runtime.distributed.parallel_context",
+        "runtime.distributed.group_registry",
+    ),
+    # Collectives compute with the operations; operations find process groups in the registry alone.
+    "runtime.distributed": ("core", "runtime.tensor", "runtime.ops"),
+    "runtime.autograd": ("core", "runtime.tensor", "runtime.ops"),
+    "runtime.graph": ("core", "runtime.tensor", "runtime.ops", "runtime.autograd"),
+    "runtime.nn": (
+        "core",
+        "runtime.tensor",
+        "runtime.distributed",
+        "runtime.ops",
+        "runtime.autograd",
+        "runtime.graph",
+    ),
+    "runtime.optim": (
+        "core",
+        "runtime.tensor",
+        "runtime.distributed",
+        "runtime.ops",
+        "runtime.autograd",
+        "runtime.nn",
+    ),
+    "runtime.distributions": ("core", "runtime.tensor", "runtime.ops", "runtime.nn"),
+    "transfer": ("core", "runtime.tensor", "observe"),
+    "train": (
+        "core",
+        "runtime.tensor",
+        "runtime.distributed",
+        "runtime.ops",
+        "runtime.autograd",
+        "runtime.graph",
+        "runtime.nn",
+        "runtime.optim",
+        "transfer",
+        "observe",
+    ),
+    "parallel": ("core", "runtime.tensor", "runtime.distributed", "runtime.ops", "train"),
+    "serve": (
+        "core",
+        "runtime.tensor",
+        "runtime.ops",
+        "runtime.graph",
+        "runtime.nn",
+        "train",
+        "data.transforms",
+    ),
 }
 
-# These stand above all rooms and may import any of them, the faces included.
-TOP = ("", "__main__", "cli", "as_mindspore", *WINGS, *FACES)  # "" is millrace/__init__.py
+# These stand above all packages and may import any of them, the public modules included. Nothing imports them.
+TOP = ("cli", "compat")
 
-# Library -> the only places that may import it. "leaf" places must go through millrace.core.optional,
-# so that the rest of their room works without the library and the error names the extra to install.
+# Public modules (everything outside _src) re-export. These few make their names from a table that lives inside.
+PUBLIC_WITH_CODE = ("millrace", "millrace.dataset.config")
+
+# Library -> the only places that may import it. "leaf" places must go through millrace._src.core.optional,
+# so that the rest of their package works without the library and the error names the extra to install.
 LIBRARIES = {
-    "numpy": {"rooms": ("",), "leaf": ()},  # everywhere: it is what a value is
+    "numpy": {"packages": ("",), "leaf": ()},  # everywhere: it is what a value is
     "torch": {
-        "rooms": ("tensor", "ops", "grad", "graph", "parallel", "nn", "train", "sink", "serve"),
-        "leaf": ("data.fluent.convert",),
+        "packages": ("runtime", "parallel", "train", "transfer", "serve", "compat.boost"),
+        "leaf": ("data.pipeline.output_conversion",),
     },
-    "torchvision": {"rooms": (), "leaf": ("sink.kernels.jpeg",)},
-    "jax": {"rooms": (), "leaf": ("data.fluent.convert", "sink.by_hand")},
-    "pynvml": {"rooms": (), "leaf": ("tensor.holders",)},
-    "ray": {"rooms": (), "leaf": ("core.ray_cluster", "data.engine.executors.ray", "serve.ray")},
-    "pyarrow": {"rooms": (), "leaf": ("data.formats",)},
-    "cryptography": {"rooms": (), "leaf": ("core.sealed", "core.encrypted_stream")},
+    "torchvision": {"packages": (), "leaf": ("transfer.kernels.nvjpeg",)},
+    "jax": {"packages": (), "leaf": ("data.pipeline.output_conversion", "transfer.device_queue")},
+    "pynvml": {"packages": (), "leaf": ("runtime.tensor.backend.gpu_processes",)},
+    "ray": {"packages": (), "leaf": ("core.machine.ray_cluster", "data.engine.executors.ray", "serve.ray")},
+    "pyarrow": {"packages": (), "leaf": ("data.formats",)},
+    "cryptography": {"packages": (), "leaf": ("core.io.encryption", "core.io.encrypted_stream")},
     "cv2": {
-        "rooms": ("data.kernels.vision", "data.formats.mindrecord.convert.base", "cli.doctor"),
+        "packages": ("data.kernels.vision", "data.formats.mindrecord.convert.base", "cli.doctor"),
         "leaf": (),
     },
-    "simplejpeg": {"rooms": ("data.kernels.vision", "cli.doctor"), "leaf": ()},
-    "zlib_ng": {"rooms": ("data.cache.blocks", "data.kernels.vision.png"), "leaf": ()},
-    "PIL": {"rooms": ("data.kernels.vision", "cli"), "leaf": ()},
-    "av": {"rooms": (), "leaf": ("data.kernels.vision.video", "data.kernels.vision.video_files")},
-    "soundfile": {"rooms": (), "leaf": ("data.formats.wav",)},
-    "scipy": {"rooms": (), "leaf": ("data.kernels.audio",)},
-    "sentencepiece": {"rooms": (), "leaf": ("data.kernels.text",)},
-    "regex": {"rooms": (), "leaf": ("data.kernels.text",)},
-    "tokenizers": {"rooms": (), "leaf": ("data.kernels.text",)},
-    "fsspec": {"rooms": ("core.remote", "core.object_store"), "leaf": ()},
-    "obstore": {"rooms": (), "leaf": ("core.object_store",)},
-    "safetensors": {"rooms": (), "leaf": ("train.exporting",)},
-    "onnx": {"rooms": (), "leaf": ("train.exporting",)},
-    "rich": {"rooms": ("cli", "data.monitor", "data.formats.progress"), "leaf": ()},
-    "threadpoolctl": {"rooms": ("data.engine.budget", "cli.doctor"), "leaf": ()},
-    "cloudpickle": {"rooms": ("data.engine.executors", "cli.bench"), "leaf": ()},
-    "google_crc32c": {"rooms": ("core.framed",), "leaf": ()},
-    "msgspec": {"rooms": ("data.formats.json_text", "serve"), "leaf": ()},
-    "starlette": {"rooms": (), "leaf": ("serve.http",)},
-    "uvicorn": {"rooms": (), "leaf": ("serve.server", "serve.http.connection")},
-    "grpc": {"rooms": (), "leaf": ("serve.grpc",)},
-    "google": {"rooms": (), "leaf": ("serve.grpc.messages",)},  # protobuf
-    "prometheus_client": {"rooms": (), "leaf": ("serve.metrics",)},
-    "onnxruntime": {"rooms": (), "leaf": ("serve.runners",)},
-    "MNN": {"rooms": (), "leaf": ("serve.mnn",)},
-    "ml_dtypes": {"rooms": ("core.dtype",), "leaf": ()},
-    "mindspore": {"rooms": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
-    "random": {"rooms": ("core.rng",), "leaf": ()},  # one home for random numbers
-    "numpy.random": {"rooms": ("core.rng",), "leaf": ()},
+    "simplejpeg": {"packages": ("data.kernels.vision", "cli.doctor"), "leaf": ()},
+    "zlib_ng": {"packages": ("data.cache.row_group", "data.kernels.vision.png_region"), "leaf": ()},
+    "PIL": {"packages": ("data.kernels.vision", "cli"), "leaf": ()},
+    "av": {"packages": (), "leaf": ("data.kernels.vision.video_decode", "data.kernels.vision.video_io")},
+    "soundfile": {"packages": (), "leaf": ("data.formats.audio_files",)},
+    "scipy": {"packages": (), "leaf": ("data.kernels.audio",)},
+    "sentencepiece": {"packages": (), "leaf": ("data.kernels.text",)},
+    "regex": {"packages": (), "leaf": ("data.kernels.text",)},
+    "tokenizers": {"packages": (), "leaf": ("data.kernels.text",)},
+    "fsspec": {"packages": ("core.io.remote", "core.io.object_store"), "leaf": ()},
+    "obstore": {"packages": (), "leaf": ("core.io.object_store",)},
+    "safetensors": {"packages": (), "leaf": ("train.export.archive",)},
+    "onnx": {"packages": (), "leaf": ("train.export.archive",)},
+    "rich": {"packages": ("cli", "observe", "core.progress_bar", "core.meter"), "leaf": ()},
+    "threadpoolctl": {"packages": ("data.engine.thread_limits", "cli.doctor"), "leaf": ()},
+    "cloudpickle": {"packages": ("data.engine.executors", "cli.bench"), "leaf": ()},
+    "google_crc32c": {"packages": ("core.io.framing",), "leaf": ()},
+    "msgspec": {"packages": ("data.formats.json_decoder", "serve"), "leaf": ()},
+    "starlette": {"packages": (), "leaf": ("serve.http",)},
+    "uvicorn": {"packages": (), "leaf": ("serve.server", "serve.http.connection_limits")},
+    "grpc": {"packages": (), "leaf": ("serve.grpc",)},
+    "google": {"packages": (), "leaf": ("serve.protobuf_messages",)},  # protobuf
+    "prometheus_client": {"packages": (), "leaf": ("serve.metrics",)},
+    "onnxruntime": {"packages": (), "leaf": ("serve.runners.runner",)},
+    "MNN": {"packages": (), "leaf": ("serve.runners.mnn",)},
+    "ml_dtypes": {"packages": ("core.values.dtype",), "leaf": ()},
+    "mindspore": {"packages": (), "leaf": ()},  # the peer: tests and benchmarks meet it, the package never
+    "random": {"packages": ("core.random.rng",), "leaf": ()},  # one home for random numbers
+    "numpy.random": {"packages": ("core.random.rng",), "leaf": ()},
 }
-OPTIONAL = "millrace.core.optional"
+OPTIONAL = "millrace._src.core.optional"
 
 # Calls that import the module they are given.
 IMPORTERS = ("import_module", "__import__", "find_spec", "Lazy", "resolve_name", "run_module", "run_path")
@@ -156,27 +201,28 @@ NO_ALIAS = ("import_module", "__import__", "resolve_name", "run_module", "run_pa
 
 # Where an import may have a computed name, and why that opens no door.
 COMPUTED = {
-    "as_mindspore": "stands in for another package; its table is a list of our names",
+    "compat.as_mindspore": "stands in for another package; its table is a list of our names",
     "cli": "one module per sub-command, named as the sub-command",
     "cli.doctor": "tries the libraries that it reports on",
     "core.lazy": "the places come from its callers, which are read here",
+    "core.modules_0_2_0": "the names come from the frozen table beside it",
     "core.optional": "the names come from its callers, which are read here",
-    "data.engine.executors.kit": "a worker imports what its user's process had imported",
-    "data.engine.executors.modules": "a worker finds the user's modules as others do, or by their file",
+    "data.engine.executors.worker_pool.worker_setup": "a worker imports what its user's process had imported",
+    "data.engine.executors.worker_pool.module_state": "a worker finds the user's modules",
     "data.engine.executors.registry": "one module per executor, named as in core.executors",
-    "data.engine.segment.mapping": "a transform names the libraries to import before threads start",
-    "data.fluent.dataset": "the writer that `sources` put into the table",
-    "data.fluent.pipeline_json": "a saved pipeline names its sources",
-    "data.transforms.stored": "a saved transform names its module, one of this package",
-    "serve.sources": "a user names the function that makes a net",
-    "data.kernels.vision.libraries": "the names come from its callers, which are read here",
+    "data.engine.segment.map_step": "a transform names the libraries to import before threads start",
+    "data.pipeline.dataset": "the writer that `sources` put into the table",
+    "data.pipeline.serialization": "a saved pipeline names its sources",
+    "data.transforms.serialization": "a saved transform names its module, one of this package",
+    "serve.repository": "a user names the function that makes a net",
+    "data.kernels.vision.lazy_imports": "the names come from its callers, which are read here",
 }
 
 # Code that is text may import anything. Where it is run, and why that opens no door.
 RUN_AS_TEXT = {
-    "as_mindspore": "runs the user's own script",
+    "compat.as_mindspore": "runs the user's own script",
     "cli.bench": "runs the user's own script, and the pipeline that it shows",
-    "graph.program": "a recorded step, written by that room out of its own operations",
+    "runtime.graph.program": "a recorded step, written by that package out of its own operations",
 }
 
 # Loading a pickle runs whatever it says. Only where we wrote the bytes ourselves, a moment ago.
@@ -185,9 +231,9 @@ UNPICKLE = {"load", "loads", "Unpickler", "open"}
 MAY_UNPICKLE = ("data.engine.executors", "data.engine.transport")
 
 # Names of PyTorch that begin with an underscore may be used in one file, which has a fall-back for each.
-PRIVATE_TORCH = "tensor.private"
+PRIVATE_TORCH = "runtime.tensor.backend.torch_private"
 # names of operators as files have them; tensor.private resolves them, and a missing one is refused
-OPERATOR_TABLE = "graph.operator_table"
+OPERATOR_TABLE = "runtime.graph.operator_table"
 # Private members of tensors, operators and modules of PyTorch: seen wherever they stand.
 PRIVATE_MEMBERS = {
     "_version", "_is_view", "_base", "_values", "_nnz", "_coalesced_", "_schema", "_op", "_overloadname", "_opname",
@@ -195,22 +241,28 @@ PRIVATE_MEMBERS = {
     "_should_skip_dynamo",
 }  # fmt: skip
 
-# Faces hold re-exports. These few make their names from a table that lives inside.
-FACES_WITH_CODE = ("dataset.config",)
 
-
-def room_of(name: str) -> str:
-    """The longest room in the table; else the first word of the name, or the first two in a wing."""
+def package_of(name: str) -> str:
+    """The longest package in the table that holds the module; else the first word of its name."""
     words = name.split(".")
     for end in range(len(words), 0, -1):
-        if (room := ".".join(words[:end])) in ROOMS:
-            return room
-    return ".".join(words[:2] if words[0] in WINGS else words[:1])
+        if (package := ".".join(words[:end])) in PACKAGES:
+            return package
+    return words[0]
+
+
+def inner_name(target: str) -> str:
+    """The name below `millrace._src`; public modules keep their full name."""
+    return (
+        target.removeprefix("millrace._src").removeprefix(".")
+        if is_under(target, ("millrace._src",))
+        else target
+    )
 
 
 @dataclass
 class Module:
-    """One source file: `name` is dotted and relative to millrace, "" for the package itself."""
+    """One source file: `name` is dotted; below `millrace._src` it is relative to that, "" for `_src` itself."""
 
     name: str
     tree: ast.Module
@@ -228,8 +280,12 @@ class Module:
                 self.docstrings.add(id(node.value))
 
     @property
-    def room(self) -> str:
-        return room_of(self.name)
+    def package(self) -> str:
+        return package_of(self.name)
+
+    @property
+    def is_public(self) -> bool:
+        return is_under(self.name, ("millrace",))
 
     def imports(self) -> Iterator[tuple[ast.AST, str, bool]]:
         """Yield (node, absolute dotted target, through the optional-import helper?)."""
@@ -270,7 +326,8 @@ class Module:
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
             return node.module or ""
-        here = ["millrace", *filter(None, self.name.split("."))]
+        root = [] if self.is_public else ["millrace", "_src"]
+        here = [*root, *filter(None, self.name.split("."))]
         base = here if self.is_package else here[:-1]
         base = base[: len(base) - (node.level - 1)]
         return ".".join([*base, *filter(None, [node.module])])
@@ -289,24 +346,24 @@ def is_under(name: str, places: tuple[str, ...]) -> bool:
 
 
 def is_module(name: str) -> bool:
-    """Whether the first part of a dotted name is one of our rooms or faces."""
-    return room_of(name) in ROOMS or name.partition(".")[0] in TOP
+    """Whether a dotted name, as `inner_name` gives it, begins with one of our packages."""
+    return package_of(name) in PACKAGES or name.partition(".")[0] in TOP
 
 
-def own_rooms(module: Module) -> Iterator[str]:
-    """Yield imports of our own rooms that the table does not allow."""
-    if module.room in TOP or (module.name in FACE_OF_ROOM and module.is_package):
+def own_packages(module: Module) -> Iterator[str]:
+    """Yield imports of our own packages that the table does not allow."""
+    if module.is_public or module.package in TOP or not module.name:
         return
     for node, target, _ in module.imports():
         if not is_under(target, ("millrace",)):
             continue
-        inner = target.removeprefix("millrace").removeprefix(".")
+        inner = inner_name(target)
         if isinstance(node, ast.Constant) and not is_module(inner):
             continue  # a dotted word that names nothing here, as a logger's
-        if module.room not in ROOMS:
-            yield f"{module.name}:{node.lineno}: room '{module.room}' is not in the table ROOMS"
-        elif not is_under(inner, (module.room, *ROOMS[module.room])):
-            yield f"{module.name}:{node.lineno}: '{module.room}' may not import {target}"
+        if module.package not in PACKAGES:
+            yield f"{module.name}:{node.lineno}: package '{module.package}' is not in the table PACKAGES"
+        elif not is_under(inner, (module.package, *PACKAGES[module.package])):
+            yield f"{module.name}:{node.lineno}: '{module.package}' may not import {target}"
 
 
 def computed(module: Module) -> Iterator[str]:
@@ -348,7 +405,7 @@ def libraries(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno}: library {top} is not in the table LIBRARIES"
         for library, places in LIBRARIES.items():
             if is_under(target, (library,)):
-                if is_under(module.name, places["rooms"]) or (
+                if is_under(module.name, places["packages"]) or (
                     helped and is_under(module.name, places["leaf"])
                 ):
                     continue
@@ -359,7 +416,7 @@ def libraries(module: Module) -> Iterator[str]:
 def random_state(module: Module) -> Iterator[str]:
     """Yield uses of `np.random` by attribute."""
     places = LIBRARIES["numpy.random"]
-    if is_under(module.name, (*places["rooms"], *places["leaf"])):
+    if is_under(module.name, (*places["packages"], *places["leaf"])):
         return
     numpy = {
         alias.asname or alias.name
@@ -376,7 +433,7 @@ def random_state(module: Module) -> Iterator[str]:
             and node.value.id in numpy
             and id(node) not in module.typing_only
         ):
-            yield f"{module.name}:{node.lineno}: uses numpy.random; random numbers come from core/rng.py"
+            yield f"{module.name}:{node.lineno}: uses numpy.random; random numbers come from core/random/rng.py"
 
 
 def pickles(module: Module) -> Iterator[str]:
@@ -452,14 +509,14 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def faces(module: Module) -> Iterator[str]:
-    """Yield classes and functions that are written in a face instead of re-exported."""
-    if module.room not in FACES or module.name in FACES_WITH_CODE:
+def public_modules(module: Module) -> Iterator[str]:
+    """Yield classes and functions that are written in a public module instead of re-exported."""
+    if not module.is_public or module.name in PUBLIC_WITH_CODE or module.name.endswith(".__main__"):
         return
     for node in module.tree.body:
         is_code = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if is_code and node.name not in ("__getattr__", "__dir__"):
-            yield f"{module.name}:{node.lineno}: a public face re-exports; '{node.name}' belongs inside"
+            yield f"{module.name}:{node.lineno}: a public module re-exports; '{node.name}' belongs in _src"
 
 
 def length(module: Module) -> Iterator[str]:
@@ -467,17 +524,27 @@ def length(module: Module) -> Iterator[str]:
         yield f"{module.name}: {module.lines} lines, over {MAX_LINES}; is it one idea?"
 
 
-RULES = (own_rooms, computed, hidden, libraries, random_state, pickles, private_torch, faces, length)
+RULES = (
+    own_packages,
+    computed,
+    hidden,
+    libraries,
+    random_state,
+    pickles,
+    private_torch,
+    public_modules,
+    length,
+)
 
 
 def modules() -> Iterator[Module]:
     for path in sorted(SRC.rglob("*.py")):
-        parts = path.relative_to(SRC).with_suffix("").parts
+        parts = path.relative_to(SRC.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         text = path.read_text(encoding="utf-8")
         name = ".".join(parts[:-1] if is_package else parts)
         generated = "# Written by `python -m tests.names.make_faces`" in text
-        yield Module(name, ast.parse(text, str(path)), is_package, text.count("\n"), generated)
+        yield Module(inner_name(name), ast.parse(text, str(path)), is_package, text.count("\n"), generated)
 
 
 @pytest.fixture(scope="module")
@@ -495,31 +562,39 @@ def test_rule_holds(rule, complaints):
     assert not complaints[rule.__name__], "\n" + "\n".join(complaints[rule.__name__])
 
 
-def test_no_import_cycle_between_rooms():
-    """The table itself must be a layering: no room may reach itself through others."""
-    reach = {room: {room_of(entry) for entry in allowed} for room, allowed in ROOMS.items()}
-    for _ in ROOMS:
-        reach = {room: seen.union(*(reach[other] for other in seen)) for room, seen in reach.items()}
-    assert [room for room, seen in reach.items() if room in seen] == []
+def test_no_import_cycle_between_packages():
+    """The table itself must be a layering: no package may reach itself through others."""
+    reach = {name: {package_of(entry) for entry in allowed} for name, allowed in PACKAGES.items()}
+    for _ in PACKAGES:
+        reach = {name: seen.union(*(reach[other] for other in seen)) for name, seen in reach.items()}
+    assert [name for name, seen in reach.items() if name in seen] == []
 
 
 # Each rule must bite: (module, source, a word of the complaint, or None where the source is fine).
 SAMPLES = [
-    ("core.args", "from millrace.data.plan import node", "may not import millrace.data.plan"),
-    ("core.args", "from ..data.plan import node", "may not import millrace.data.plan"),
-    ("core.args", "def f():\n    import millrace.data.engine.driver", "may not import millrace.data.engine"),
+    ("core.args", "from millrace._src.data.plan import node", "may not import millrace._src.data.plan"),
+    ("core.args", "from ..data.plan import node", "may not import millrace._src.data.plan"),
     (
         "core.args",
-        "import importlib\nimportlib.import_module('millrace.data.fluent')",
-        "may not import millrace.data.fluent",
+        "def f():\n    import millrace._src.data.engine.pipeline_run",
+        "may not import millrace._src.data.engine",
+    ),
+    (
+        "core.args",
+        "import importlib\nimportlib.import_module('millrace._src.data.pipeline')",
+        "may not import millrace._src.data.pipeline",
     ),
     ("core.args", "from .errors import ArgumentError", None),
-    ("core.args", "from millrace.core.errors import ArgumentError", None),
-    ("core.args", "PLACES = {'x': 'millrace.data.fluent.dataset'}", "may not import millrace.data.fluent"),
-    ("core.args", "'''millrace.data.fluent'''", None),
+    ("core.args", "from millrace._src.core.errors import ArgumentError", None),
+    (
+        "core.args",
+        "PLACES = {'x': 'millrace._src.data.pipeline.dataset'}",
+        "may not import millrace._src.data.pipeline",
+    ),
+    ("core.args", "'''millrace._src.data.pipeline'''", None),
     ("core.log", "import logging\nlogging.getLogger('millrace.script')", None),
     ("core.args", "import importlib\nimportlib.import_module(name)", "computed name"),
-    ("core.args", "__import__(f'millrace.{room}')", "computed name"),
+    ("core.args", "__import__(f'millrace.{package}')", "computed name"),
     ("core.lazy", "import importlib\nimportlib.import_module(name)", None),
     ("core.args", "import pkgutil\npkgutil.resolve_name(f'{name}:f')", "computed name"),
     ("core.args", "from importlib import import_module as load\nload('cv2')", "under another name"),
@@ -527,89 +602,129 @@ SAMPLES = [
     ("core.args", "found = list(map(__import__, names))", "under another name"),
     ("core.args", "exec('import cv2')", "runs code that is text"),
     ("core.args", "model.eval()", None),
-    ("data.engine.transport.pack", "from millrace.data.engine.segment import runner", "may not import"),
-    ("data.engine.segment.runner", "from millrace.data.engine.executors import base", "may not import"),
-    ("data.engine.executors.base", "from millrace.data.engine.stages.base import Stage", "may not import"),
-    ("data.engine.stages.base", "from millrace.data.engine import driver", "may not import"),
-    ("data.engine.lower", "from millrace.data.engine.stages.base import Stage", None),
-    ("data.engine.driver", "import cv2", "may not import cv2"),
-    ("data.kernels.vision.jpeg", "cv2 = Lazy('cv2')", None),
-    ("data.sources.images", "from PIL import Image", "may not import PIL"),
-    ("data.fluent.dataset", "import rich", "may not import rich"),
-    ("data.sources.files", "import fsspec", "may not import fsspec"),
-    ("data.formats.wav", "import soundfile", "go through millrace.core.optional"),
-    ("data.formats.wav", "import sounddevice", "not in the table LIBRARIES"),
-    ("data.plan.ops", "from millrace.data.transforms.base import Transform", None),
-    ("data.plan.ops", "from millrace.data.transforms.generic import OneHot", "may not import"),
     (
-        "data.plan.ops",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.data.engine import driver",
+        "data.engine.transport.chunk_codec",
+        "from millrace._src.data.engine.segment import runner",
+        "may not import",
+    ),
+    ("data.engine.segment.runner", "from millrace._src.data.engine.executors import base", "may not import"),
+    (
+        "data.engine.executors.base",
+        "from millrace._src.data.engine.stages.base import Stage",
+        "may not import",
+    ),
+    (
+        "data.engine.stages.base",
+        "from millrace._src.data.engine import pipeline_run",
+        "may not import",
+    ),
+    ("data.engine.lowering", "from millrace._src.data.engine.stages.base import Stage", None),
+    ("data.engine.pipeline_run", "import cv2", "may not import cv2"),
+    ("data.kernels.vision.jpeg_region", "cv2 = Lazy('cv2')", None),
+    ("data.sources.base.table_dataset", "from PIL import Image", "may not import PIL"),
+    ("data.pipeline.dataset", "import rich", "may not import rich"),
+    ("data.sources.base.indexed_files", "import fsspec", "may not import fsspec"),
+    ("data.formats.audio_files", "import soundfile", "go through millrace._src.core.optional"),
+    ("data.formats.audio_files", "import sounddevice", "not in the table LIBRARIES"),
+    ("data.plan.nodes.order_ops", "from millrace._src.data.transforms.base import Transform", None),
+    (
+        "data.plan.nodes.order_ops",
+        "from millrace._src.data.transforms.generic import OneHot",
+        "may not import",
+    ),
+    (
+        "data.plan.nodes.order_ops",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace._src.data.engine import pipeline_run",
         "may not",
     ),
-    ("data.plan.passes.fuse", "from ..node import Node", None),
-    ("data.engine.driver", "from millrace.data.samplers import base", "may not import"),
-    ("sink.ring", "from millrace.data.engine.transport import shm", None),
-    ("sink.ring", "from millrace.data.engine import driver", "may not import"),
-    ("train.model", "import millrace.data.engine", "may not import"),
-    ("data.fluent.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
+    ("data.plan.passes.fuse_transforms", "from ..node import Node", None),
+    ("data.engine.pipeline_run", "from millrace._src.data.samplers import base", "may not import"),
+    ("transfer.ring_buffer", "from millrace._src.core.machine import shared_memory", None),
     (
-        "data.monitor.verdict",
-        "from millrace.data.engine import driver",
-        "may not import millrace.data.engine",
+        "transfer.ring_buffer",
+        "from millrace._src.data.engine import pipeline_run",
+        "may not import",
+    ),
+    ("train.model", "import millrace._src.data.engine", "may not import"),
+    ("data.pipeline.dataset", "import millrace.dataset as ds", "may not import millrace.dataset"),
+    (
+        "observe.diagnosis",
+        "from millrace._src.data.engine import pipeline_run",
+        "may not import millrace._src.data.engine",
     ),
     (
-        "data.engine.driver",
-        "from millrace.data.monitor import verdict",
-        "may not import millrace.data.monitor",
+        "data.engine.pipeline_run",
+        "from millrace._src.observe import diagnosis",
+        "may not import millrace._src.observe",
     ),
-    ("data.fluent.dataset", "import millrace", "may not import millrace"),
-    ("data.fluent.dataset", "from millrace import __version__", "may not import millrace.__version__"),
-    ("shed.tools", "from millrace.core import args", "not in the table"),
+    ("data.pipeline.dataset", "import millrace", "may not import millrace"),
+    ("data.pipeline.dataset", "from millrace import __version__", "may not import millrace.__version__"),
+    ("shed.tools", "from millrace._src.core import args", "not in the table"),
     ("cli.quickstart", "import millrace.dataset as ds", None),
-    ("as_mindspore", "from millrace import dataset, core", None),
-    ("nn.cell", "import torch.nn.functional as F", None),
-    ("data.engine.driver", "import torch", "may not import torch"),
-    ("data.fluent.convert", "import torch", "go through millrace.core.optional"),
-    ("data.fluent.convert", "from millrace.core.optional import require\ntorch = require('torch')", None),
-    ("data.fluent.convert", "from millrace.core import optional\ntorch = optional.require('torch')", None),
+    ("compat.as_mindspore", "from millrace import dataset; from millrace._src import core", None),
+    ("runtime.nn.cell", "import torch.nn.functional as F", None),
+    ("data.engine.pipeline_run", "import torch", "may not import torch"),
+    ("data.pipeline.output_conversion", "import torch", "go through millrace._src.core.optional"),
     (
-        "data.fluent.dataset",
-        "from millrace.core.optional import require\ntorch = require('torch')",
+        "data.pipeline.output_conversion",
+        "from millrace._src.core.optional import require\ntorch = require('torch')",
+        None,
+    ),
+    (
+        "data.pipeline.output_conversion",
+        "from millrace._src.core import optional\ntorch = optional.require('torch')",
+        None,
+    ),
+    (
+        "data.pipeline.dataset",
+        "from millrace._src.core.optional import require\ntorch = require('torch')",
         "may not import torch",
     ),
-    ("data.fluent.dataset", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", None),
+    ("data.pipeline.dataset", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", None),
     (
         "data.engine.executors.ray",
-        "from millrace.core.optional import require\nray = require('ray', extra='ray')",
+        "from millrace._src.core.optional import require\nray = require('ray', extra='ray')",
         None,
     ),
     ("data.engine.executors.threads", "import ray", "may not import ray"),
-    ("data.engine.driver", "import mindspore.dataset", "may not import mindspore"),
+    ("data.engine.pipeline_run", "import mindspore.dataset", "may not import mindspore"),
     ("data.samplers.random", "import random", "may not import random"),
     ("data.samplers.random", "from numpy import random", "may not import numpy.random"),
     ("data.samplers.random", "from numpy.random import default_rng", "may not import numpy.random"),
     ("data.samplers.random", "import numpy as np\nnp.random.seed(1)", "uses numpy.random"),
-    ("data.samplers.chain", "from millrace.data.samplers import random", None),
-    ("core.rng", "import random\nimport numpy as np\nnp.random.default_rng(1)", None),
-    ("data.formats.cifar", "import pickle\npickle.load(open('x', 'rb'))", "may load a pickle"),
-    ("data.formats.cifar", "import pickle as p\np.loads(b'')", "may load a pickle"),
-    ("data.formats.cifar", "from cloudpickle import loads", "may load a pickle"),
-    ("data.formats.cifar", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
-    ("data.formats.cifar", "import pickle\npickle.dumps(1)", None),
+    ("data.samplers.chain", "from millrace._src.data.samplers import random", None),
+    ("core.random.rng", "import random\nimport numpy as np\nnp.random.default_rng(1)", None),
+    ("data.formats.cifar_pickle", "import pickle\npickle.load(open('x', 'rb'))", "may load a pickle"),
+    ("data.formats.cifar_pickle", "import pickle as p\np.loads(b'')", "may load a pickle"),
+    ("data.formats.cifar_pickle", "from cloudpickle import loads", "may load a pickle"),
+    ("data.formats.cifar_pickle", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
+    ("data.formats.cifar_pickle", "import pickle\npickle.dumps(1)", None),
     ("data.engine.executors.processes", "import cloudpickle\ncloudpickle.loads(b'')", None),
-    ("nn.cell", "import torch\ntorch._C._nn.gelu", "private name of PyTorch: torch._C._nn"),
-    ("nn.cell", "import torch as t\nt._foreach_add([], 1)", "private name of PyTorch: t._foreach_add"),
-    ("nn.cell", "import torch.nn.functional as F\nF._pad", "private name of PyTorch"),
-    ("nn.cell", "from torch.utils._pytree import tree_map", "private name of PyTorch"),
-    ("nn.cell", "from torch import _VF", "private name of PyTorch: torch._VF"),
-    ("nn.cell", "import torch\ngetattr(torch.cuda, '_lazy_init')()", "private name of PyTorch"),
-    ("nn.cell", "import torch\ndef f(x): return x.data._version", "private name of PyTorch"),
-    ("graph.passes", "NAMES = {'aten::_unsafe_view'}", "private name of PyTorch: aten._unsafe_view"),
-    ("tensor.private", "import torch\ntorch._C._nn.gelu", None),
-    ("nn.cell", "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nself._base", "private name"),
-    ("nn.cell", "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nx._torch", None),
-    ("dataset", "def helper():\n    pass", "re-exports"),
-    ("dataset", "from millrace.data.fluent.dataset import Dataset\n__all__ = ['Dataset']", None),
+    ("runtime.nn.cell", "import torch\ntorch._C._nn.gelu", "private name of PyTorch: torch._C._nn"),
+    (
+        "runtime.nn.cell",
+        "import torch as t\nt._foreach_add([], 1)",
+        "private name of PyTorch: t._foreach_add",
+    ),
+    ("runtime.nn.cell", "import torch.nn.functional as F\nF._pad", "private name of PyTorch"),
+    ("runtime.nn.cell", "from torch.utils._pytree import tree_map", "private name of PyTorch"),
+    ("runtime.nn.cell", "from torch import _VF", "private name of PyTorch: torch._VF"),
+    ("runtime.nn.cell", "import torch\ngetattr(torch.cuda, '_lazy_init')()", "private name of PyTorch"),
+    ("runtime.nn.cell", "import torch\ndef f(x): return x.data._version", "private name of PyTorch"),
+    ("runtime.graph.passes", "NAMES = {'aten::_unsafe_view'}", "private name of PyTorch: aten._unsafe_view"),
+    ("runtime.tensor.backend.torch_private", "import torch\ntorch._C._nn.gelu", None),
+    (
+        "runtime.nn.cell",
+        "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nself._base",
+        "private name",
+    ),
+    ("runtime.nn.cell", "import torch\ntorch.__version__\nNAMES = {'aten::add_'}\nx._torch", None),
+    ("millrace.dataset", "def helper():\n    pass", "re-exports"),
+    (
+        "millrace.dataset",
+        "from millrace._src.data.pipeline.dataset import Dataset\n__all__ = ['Dataset']",
+        None,
+    ),
     ("core.args", "x = 1\n" * (MAX_LINES + 1), "lines"),
 ]
 

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from millrace.core.torch_range import BELOW, OLDEST, status_of
+from millrace._src.core.torch_versions import BELOW, OLDEST, status_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "requirements"

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from millrace.as_mindspore.paths import PATHS
+from millrace._src.compat.as_mindspore.module_paths import PATHS
 from tests.names.shrinking import compare, flat
 from tests.names.update_paths import HERE, PATHS_NOT_YET, missing_paths, recorded
 from tests.names.update_runtime import NOT_YET

@@ -9,7 +9,7 @@ from typing import ClassVar
 import millrace.dataset as ds
 from benchmarks.soaking import Family, Place
 from benchmarks.soaking.pipelines import Squares, add_one, squares
-from millrace.data.cache import admin
+from millrace._src.data.cache import server_admin as admin
 from tests.cache_server import PORT, CacheHome
 
 __all__ = ["Caches"]

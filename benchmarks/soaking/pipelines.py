@@ -12,7 +12,7 @@ import numpy as np
 import millrace.dataset as ds
 from benchmarks.soaking import Family, Place
 from millrace import int32
-from millrace.core.errors import MillraceError
+from millrace._src.core.errors import MillraceError
 from millrace.dataset import audio, text, transforms, vision
 from millrace.mindrecord import FileWriter
 from tests.leaks import Footprint

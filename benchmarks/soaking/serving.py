@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.soaking import Family, Place, until
 from benchmarks.soaking.held import of_process
-from millrace.core.errors import ServeError
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace.serve import Client, Servable, start
-from millrace.serve.grpc.messages import INFERENCE, messages
 from tests.serve.hostile import ATTACKS, Slow, Target, target
 from tests.serve.models import Pair, any_rows, config, write
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import millrace.dataset as ds
 from benchmarks.soaking import Family, Place
 from benchmarks.soaking.trainings import trained
-from millrace.core import remote
-from millrace.core.remote import upload
+from millrace._src.core.io import remote
+from millrace._src.core.io.remote import upload
 from millrace.mindrecord import FileWriter
 from tests.faulty import Proxy
 from tests.s3 import s3_server

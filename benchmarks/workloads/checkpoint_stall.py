@@ -106,7 +106,7 @@ def _between(moments: list[float]) -> list[float]:
 @contextlib.contextmanager
 def _waits() -> Iterator[list[tuple[float, float]]]:
     """When steps waited for a copy, and for how long."""
-    from millrace.train.checkpoint.copying import Copying
+    from millrace._src.train.checkpoint.staging import Copying
 
     found: list[tuple[float, float]] = []
     plain = Copying.wait

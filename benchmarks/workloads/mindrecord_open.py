@@ -43,7 +43,7 @@ def measured(dataset: Any, records: Any, quick: bool) -> dict[str, Any]:
 
 def millrace(quick: bool) -> dict[str, Any]:
     import millrace.mindrecord as records
-    from millrace.data.sources.records import MindDataset
+    from millrace._src.data.sources.mindrecord import MindDataset
 
     return measured(MindDataset, records, quick)
 

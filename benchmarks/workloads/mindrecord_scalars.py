@@ -37,7 +37,7 @@ def like_mindspore(dataset: Any, records: Any, quick: bool) -> dict[str, Any]:
 
 def millrace(quick: bool) -> dict[str, Any]:
     import millrace.mindrecord as records
-    from millrace.data.sources.records import MindDataset
+    from millrace._src.data.sources.mindrecord import MindDataset
 
     return like_mindspore(MindDataset, records, quick)
 

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millrace.core.dtype import (
+from millrace._src.core.device_queues import when_asked as _when_asked
+from millrace._src.core.lazy import lazy as _lazy
+from millrace._src.core.log import configure as _configure_log
+from millrace._src.core.machine.openmp import wait_briefly as _wait_briefly
+from millrace._src.core.modules_0_2_0 import install as _find_modules_of_0_2_0
+from millrace._src.core.random.seeds import get_seed, set_seed
+from millrace._src.core.values.dtype import (
     bfloat16,
     bool_,
     float16,
@@ -23,13 +29,8 @@ from millrace.core.dtype import (
     uint32,
     uint64,
 )
-from millrace.core.lazy import lazy as _lazy
-from millrace.core.log import configure as _configure_log
-from millrace.core.seeds import get_seed, set_seed
-from millrace.core.sinks import when_asked as _when_asked
-from millrace.core.tensor import Tensor
-from millrace.core.tensor import when_needed as _when_needed
-from millrace.core.waiting import wait_briefly as _wait_briefly
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.core.values.tensor import when_needed as _when_needed
 from millrace.train import _LAZY as _OF_TRAIN
 
 # isort: off
@@ -46,30 +47,30 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         tuple_ as tuple_, type_none as type_none, ubyte as ubyte, uint as uint, uintc as uintc,
         uintp as uintp, ushort as ushort,
     )
-    from millrace.grad.again import recompute as recompute
-    from millrace.grad.functions import value_and_grad as value_and_grad
-    from millrace.grad.jacobian import jacfwd as jacfwd, jacrev as jacrev
-    from millrace.grad.mapping import vmap as vmap
-    from millrace.grad.products import get_grad as get_grad, jvp as jvp, vjp as vjp
-    from millrace.graph.dynamic import (
+    from millrace._src.runtime.autograd.recompute import recompute as recompute
+    from millrace._src.runtime.autograd.grad import value_and_grad as value_and_grad
+    from millrace._src.runtime.autograd.jacobian import jacfwd as jacfwd, jacrev as jacrev
+    from millrace._src.runtime.autograd.vmap import vmap as vmap
+    from millrace._src.runtime.autograd.jvp_vjp import get_grad as get_grad, jvp as jvp, vjp as vjp
+    from millrace._src.runtime.graph.dynamic_shape import (
         enable_dynamic as enable_dynamic, ms_memory_recycle as ms_memory_recycle,
     )
-    from millrace.graph.jit import (
+    from millrace._src.runtime.graph.jit import (
         JitConfig as JitConfig, jit_class as jit_class, lazy_inline as lazy_inline,
         ms_function as ms_function, mutable as mutable, no_inline as no_inline,
     )
-    from millrace.graph.report import graph_report as graph_report
+    from millrace._src.runtime.graph.graph_report import graph_report as graph_report
     from millrace.log import get_level as get_level, get_log_config as get_log_config
-    from millrace.nn.dumping import set_dump as set_dump
-    from millrace.ops.sparse_tensors import (
+    from millrace._src.compat.dump import set_dump as set_dump
+    from millrace._src.runtime.ops.sparse.sparse_tensor import (
         COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor,
         SparseTensor as SparseTensor,
     )
-    from millrace.parallel.parameters import (
+    from millrace._src.runtime.distributed.parameter_sync import (
         merge_sliced_parameter as merge_sliced_parameter,
         parameter_broadcast as parameter_broadcast,
     )
-    from millrace.parallel.strategies import (
+    from millrace._src.parallel.strategies import (
         Layout as Layout, build_searched_strategy as build_searched_strategy,
         get_algo_parameters as get_algo_parameters,
         load_distributed_checkpoint as load_distributed_checkpoint,
@@ -98,20 +99,20 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         set_kernel_launch_group as set_kernel_launch_group, set_memory as set_memory,
         synchronize as synchronize,
     )
-    from millrace.tensor.check import is_tensor as is_tensor, run_check as run_check
-    from millrace.tensor.context import (
+    from millrace._src.runtime.tensor.run_check import is_tensor as is_tensor, run_check as run_check
+    from millrace._src.runtime.tensor.backend.context import (
         COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX,
         PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, get_context as get_context,
         set_context as set_context, set_deterministic as set_deterministic,
         set_device as set_device, set_recursion_limit as set_recursion_limit,
     )
-    from millrace.tensor.generator import (
+    from millrace._src.runtime.tensor.generator import (
         Generator as Generator, default_generator as default_generator,
         get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
         seed as seed, set_rng_state as set_rng_state,
     )
-    from millrace.tensor.hardware import get_current_device as get_current_device
-    from millrace.tensor.parallel_context import (
+    from millrace._src.runtime.tensor.backend.device_properties import get_current_device as get_current_device
+    from millrace._src.runtime.distributed.parallel_context import (
         ParallelMode as ParallelMode, get_auto_parallel_context as get_auto_parallel_context,
         get_offload_context as get_offload_context, get_ps_context as get_ps_context,
         reset_auto_parallel_context as reset_auto_parallel_context,
@@ -119,12 +120,12 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         set_auto_parallel_context as set_auto_parallel_context,
         set_offload_context as set_offload_context, set_ps_context as set_ps_context,
     )
-    from millrace.tensor.parameter import Parameter as Parameter, ParameterTuple as ParameterTuple
-    from millrace.tensor.type_classes import (
+    from millrace._src.runtime.tensor.parameter import Parameter as Parameter, ParameterTuple as ParameterTuple
+    from millrace._src.runtime.tensor.dtype_classes import (
         Int as Int, QuantDtype as QuantDtype, TensorType as TensorType,
     )
-    from millrace.tensor.unknown import Symbol as Symbol
-    from millrace.train.profiling.profile import Profiler as Profiler
+    from millrace._src.runtime.tensor.symbolic_shape import Symbol as Symbol
+    from millrace._src.train.profiling.profiler import Profiler as Profiler
     from millrace.train import *  # noqa: F403
 # fmt: on
 # isort: on
@@ -158,7 +159,7 @@ from_numpy = Tensor.from_numpy
 # Module -> the names that come from it. What needs the training wing is loaded when it is asked for: a script of the
 # data wing never waits for PyTorch.
 _PLACES = {
-    "millrace.tensor.context": (
+    "millrace._src.runtime.tensor.backend.context": (
         "COMPATIBLE",
         "GRAPH_MODE",
         "LAX",
@@ -170,7 +171,7 @@ _PLACES = {
         "set_device",
         "set_recursion_limit",
     ),
-    "millrace.tensor.parallel_context": (
+    "millrace._src.runtime.distributed.parallel_context": (
         "ParallelMode",
         "get_auto_parallel_context",
         "get_offload_context",
@@ -210,9 +211,9 @@ _PLACES = {
         "synchronize",
     ),
     "millrace.hal": ("hal",),
-    "millrace.tensor.hardware": ("get_current_device",),
-    "millrace.tensor.check": ("is_tensor", "run_check"),
-    "millrace.tensor.generator": (
+    "millrace._src.runtime.tensor.backend.device_properties": ("get_current_device",),
+    "millrace._src.runtime.tensor.run_check": ("is_tensor", "run_check"),
+    "millrace._src.runtime.tensor.generator": (
         "Generator",
         "default_generator",
         "get_rng_state",
@@ -221,10 +222,10 @@ _PLACES = {
         "seed",
         "set_rng_state",
     ),
-    "millrace.tensor.parameter": ("Parameter", "ParameterTuple"),
-    "millrace.tensor.type_classes": ("Int", "QuantDtype", "TensorType"),
-    "millrace.tensor.unknown": ("Symbol",),
-    "millrace.ops.sparse_tensors": ("COOTensor", "CSRTensor", "RowTensor", "SparseTensor"),
+    "millrace._src.runtime.tensor.parameter": ("Parameter", "ParameterTuple"),
+    "millrace._src.runtime.tensor.dtype_classes": ("Int", "QuantDtype", "TensorType"),
+    "millrace._src.runtime.tensor.symbolic_shape": ("Symbol",),
+    "millrace._src.runtime.ops.sparse.sparse_tensor": ("COOTensor", "CSRTensor", "RowTensor", "SparseTensor"),
     "millrace.log": ("get_level", "get_log_config", "log"),
     "millrace.common.dtype": (
         "Type",
@@ -264,15 +265,14 @@ _PLACES = {
     "millrace.communication": ("communication",),
     "millrace.amp": ("amp",),
     "millrace.context": ("context",),
-    "millrace.grad": ("grad",),
-    "millrace.grad.again": ("recompute",),
-    "millrace.grad.functions": ("value_and_grad",),
-    "millrace.grad.jacobian": ("jacfwd", "jacrev"),
-    "millrace.grad.mapping": ("vmap",),
-    "millrace.grad.products": ("get_grad", "jvp", "vjp"),
-    "millrace.graph.dynamic": ("enable_dynamic", "ms_memory_recycle"),
-    "millrace.graph.report": ("graph_report",),
-    "millrace.graph.jit": (
+    "millrace._src.runtime.autograd.recompute": ("recompute",),
+    "millrace._src.runtime.autograd.grad": ("grad", "value_and_grad"),
+    "millrace._src.runtime.autograd.jacobian": ("jacfwd", "jacrev"),
+    "millrace._src.runtime.autograd.vmap": ("vmap",),
+    "millrace._src.runtime.autograd.jvp_vjp": ("get_grad", "jvp", "vjp"),
+    "millrace._src.runtime.graph.dynamic_shape": ("enable_dynamic", "ms_memory_recycle"),
+    "millrace._src.runtime.graph.graph_report": ("graph_report",),
+    "millrace._src.runtime.graph.jit": (
         "JitConfig",
         "jit",
         "jit_class",
@@ -283,14 +283,14 @@ _PLACES = {
     ),
     "millrace.mint": ("mint",),
     "millrace.nn": ("nn",),
-    "millrace.nn.dumping": ("set_dump",),
+    "millrace._src.compat.dump": ("set_dump",),
     "millrace.ops": ("ops",),
     "millrace.profiler": ("profiler",),
-    "millrace.train.profiling.profile": ("Profiler",),
+    "millrace._src.train.profiling.profiler": ("Profiler",),
     "millrace.parallel": ("parallel",),
     "millrace.serve": ("serve",),
-    "millrace.parallel.parameters": ("merge_sliced_parameter", "parameter_broadcast"),
-    "millrace.parallel.strategies": (
+    "millrace._src.runtime.distributed.parameter_sync": ("merge_sliced_parameter", "parameter_broadcast"),
+    "millrace._src.parallel.strategies": (
         "Layout",
         "build_searched_strategy",
         "get_algo_parameters",
@@ -307,7 +307,7 @@ _PLACES = {
         "transform_checkpoints",
         "unified_safetensors",
     ),
-    "millrace.tensor": ("tensor",),
+    "millrace._src.runtime.tensor.creation": ("tensor",),
     "millrace.boost": ("boost",),
     "millrace.train": ("train",),
 }
@@ -316,26 +316,27 @@ _LAZY = {**_OF_TRAIN, **{name: place for place, names in _PLACES.items() for nam
 __all__ += list(_LAZY)
 # MindSpore has these here too, and means nobody to lean on them.
 _HIDDEN = {
-    "_Function": "millrace.grad.own",
-    "_NullType": "millrace.tensor.type_classes",
-    "_no_grad": "millrace.grad.own",
-    "_null": "millrace.tensor.type_classes",
+    "_Function": "millrace._src.runtime.autograd.custom_function",
+    "_NullType": "millrace._src.runtime.tensor.dtype_classes",
+    "_no_grad": "millrace._src.runtime.autograd.custom_function",
+    "_null": "millrace._src.runtime.tensor.dtype_classes",
 }
 
 __getattr__ = _lazy(__name__, {**_LAZY, **_HIDDEN})
 
 _configure_log()
 _wait_briefly()
+_find_modules_of_0_2_0()
 
 
 def _load_training_wing() -> None:
     """Give Tensor what only PyTorch can compute."""
     try:
-        from millrace.ops.attach import attach
+        from millrace._src.runtime.ops.declare.tensor_methods import attach
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        from millrace.core.optional import missing
+        from millrace._src.core.optional import missing
 
         raise missing(error, "train", "computing with tensors") from error
     attach()
@@ -347,11 +348,11 @@ _when_needed(_load_training_wing)
 def _load_sink() -> object:
     """What takes batches to a device."""
     try:
-        import millrace.sink as sink
+        import millrace._src.transfer as sink
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        from millrace.core.optional import missing
+        from millrace._src.core.optional import missing
 
         raise missing(error, "train", "taking batches to a device") from error
     return sink

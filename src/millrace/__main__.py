@@ -2,7 +2,7 @@
 
 import sys
 
-from millrace.cli import main
+from millrace._src.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.tensor.context import (
-    COMPATIBLE,
-    GRAPH_MODE,
-    LAX,
-    PYNATIVE_MODE,
-    STRICT,
-    get_context,
-    set_context,
-)
-from millrace.tensor.parallel_context import (
+from millrace._src.runtime.distributed.parallel_context import (
     ParallelMode,
     get_auto_parallel_context,
     get_offload_context,
@@ -21,6 +12,15 @@ from millrace.tensor.parallel_context import (
     set_auto_parallel_context,
     set_offload_context,
     set_ps_context,
+)
+from millrace._src.runtime.tensor.backend.context import (
+    COMPATIBLE,
+    GRAPH_MODE,
+    LAX,
+    PYNATIVE_MODE,
+    STRICT,
+    get_context,
+    set_context,
 )
 
 __all__ = [

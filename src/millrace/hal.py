@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.tensor.hardware import (
+from millrace._src.runtime.tensor.backend.device_properties import (
     device_count,
     get_arch_list,
     get_device_capability,
@@ -11,7 +11,7 @@ from millrace.tensor.hardware import (
     is_available,
     is_initialized,
 )
-from millrace.tensor.memory import (
+from millrace._src.runtime.tensor.backend.memory import (
     empty_cache,
     max_memory_allocated,
     max_memory_reserved,
@@ -23,7 +23,7 @@ from millrace.tensor.memory import (
     reset_max_memory_reserved,
     reset_peak_memory_stats,
 )
-from millrace.tensor.streams import (
+from millrace._src.runtime.tensor.backend.streams import (
     Event,
     Stream,
     StreamCtx,

@@ -1,6 +1,6 @@
 """``mindspore.log``'s calls, and beyond them levels and lines of JSON that a script asks for while it runs."""
 
-from millrace.core.script_log import (
+from millrace._src.core.log_functions import (
     critical,
     debug,
     error,

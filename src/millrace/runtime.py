@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from millrace.tensor.memory import (
+from millrace._src.runtime.tensor.backend.cpu_threads import (
+    dispatch_threads_num,
+    launch_blocking,
+    set_cpu_affinity,
+    set_kernel_launch_capture,
+    set_kernel_launch_group,
+)
+from millrace._src.runtime.tensor.backend.memory import (
     empty_cache,
     max_memory_allocated,
     max_memory_reserved,
@@ -16,7 +23,7 @@ from millrace.tensor.memory import (
     reset_peak_memory_stats,
     set_memory,
 )
-from millrace.tensor.streams import (
+from millrace._src.runtime.tensor.backend.streams import (
     Event,
     Stream,
     StreamCtx,
@@ -25,13 +32,6 @@ from millrace.tensor.streams import (
     default_stream,
     set_cur_stream,
     synchronize,
-)
-from millrace.tensor.threads import (
-    dispatch_threads_num,
-    launch_blocking,
-    set_cpu_affinity,
-    set_kernel_launch_capture,
-    set_kernel_launch_group,
 )
 
 __all__ = [

@@ -13,10 +13,11 @@ import pytest
 
 import millrace.dataset as ds
 from millrace import __version__
-from millrace.cli import cache_admin, main
-from millrace.cli.doctor.finding import size
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin
+from millrace._src.cli import cache_admin
+from millrace._src.cli.doctor.finding import size
+from millrace._src.cli.main import main
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import server_admin as admin
 from tests.cache_server import BIN, CacheHome
 from tests.ending import has_ended, kill, wait_for_end
 

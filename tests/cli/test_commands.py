@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import millrace
-from millrace.cli import COMMANDS, main
+from millrace._src.cli.main import COMMANDS, main
 
 MILLRACE = [str(Path(sys.executable).with_name("millrace"))]
 
@@ -216,6 +216,7 @@ def test_version_shows_whether_pytorch_is_tested(monkeypatch, capsys, version, s
 
 
 def test_help_imports_no_heavy_library():
-    code = "import sys; from millrace.cli import _parser; _parser(['-h']).format_help(); print('cv2' in sys.modules)"
+    code = "import sys; from millrace._src.cli.main import _parser; _parser(['-h']).format_help(); "
+    code += "print('cv2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "False\n", done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from millrace.cli import main
+from millrace._src.cli.main import main
 from millrace.mindrecord import FileWriter
 
 

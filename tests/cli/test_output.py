@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import millrace.cli
-from millrace.cli import main
-from millrace.cli.output import console, say, say_json
-from millrace.core.escape import escape_controls, escape_json
-from millrace.core.log_lines import JsonLine, TextLine
+import millrace._src.cli.main
+from millrace._src.cli.main import main
+from millrace._src.cli.terminal_output import console, say, say_json
+from millrace._src.core.io.terminal_escape import escape_controls, escape_json
+from millrace._src.core.log_formatters import JsonLine, TextLine
 from millrace.mindrecord import FileWriter
 from tests.data.monitor.live.long_run import write_run
 
@@ -149,11 +149,11 @@ def test_log_lines():
 
 
 # serve.py prints the names of models that its user typed, and no content of a file
-PRINTS_ITSELF = {"output.py", "serve.py", "ending.py"}
+PRINTS_ITSELF = {"terminal_output.py", "serve.py", "exit_status.py"}
 
 
 def test_commands_print_nowhere_else():
-    folder = Path(millrace.cli.__file__).parent
+    folder = Path(millrace._src.cli.main.__file__).parent
     wrong = []
     for path in sorted(folder.rglob("*.py")):
         if path.name in PRINTS_ITSELF:

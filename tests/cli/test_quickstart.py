@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from millrace.cli import main
-from millrace.cli.shapes import CLASSES, HEIGHT, WIDTH, draw, write_image
+from millrace._src.cli.main import main
+from millrace._src.cli.quickstart.synthetic_images import CLASSES, HEIGHT, WIDTH, draw, write_image
 from tests.cli.terminal import on_terminal
 
 MILLRACE = Path(sys.executable).with_name("millrace")

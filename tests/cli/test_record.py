@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from millrace.cli import main
+from millrace._src.cli.main import main
 from millrace.mindrecord import FileWriter
 from tests.data.formats.mindrecord.helpers import FIXTURES, copied, rows_of, write
 
@@ -194,8 +194,8 @@ def test_convert(tmp_path, capsys):
 
 
 def test_convert_tfrecord_looks_at_the_first_record(tmp_path, capsys):
-    from millrace.data.formats.example_message import encode_example
-    from millrace.data.formats.tfrecord import write_record
+    from millrace._src.data.formats.tfrecord.example import encode_example
+    from millrace._src.data.formats.tfrecord.record_file import write_record
 
     with open(tmp_path / "x", "wb") as file:
         for k in range(3):

@@ -1,6 +1,6 @@
 """docs/reference/cli.md says what the parsers say."""
 
-from millrace.cli import COMMANDS
+from millrace._src.cli.main import COMMANDS
 from tests.cli.update_reference import PAGE, page
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli import main
+from millrace._src.cli.main import main
 from tests.data.monitor.live.long_run import write_run
 
 MILLRACE = str(Path(sys.executable).with_name("millrace"))

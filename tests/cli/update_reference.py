@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from millrace.cli import COMMANDS, parser_of
+from millrace._src.cli.main import COMMANDS, parser_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 

@@ -13,7 +13,7 @@ import numpy as np
 import millrace.dataset as ds
 import millrace.dataset.text as text
 import millrace.dataset.vision as vision
-from millrace.data.transforms.base import Transform
+from millrace._src.data.transforms.base import Transform
 
 from .text_examples import LINES, tokenizer_file
 

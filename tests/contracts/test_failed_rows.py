@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 
 from .pipelines import Noise
 from .test_same_rows import assert_same, rows_of

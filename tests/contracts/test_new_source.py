@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.args import checked
-from millrace.core.lazy import PLACES
-from millrace.data.sources.images import Folder
-from millrace.data.sources.shared import PictureOptions, RowOptions, TextOptions, takes
+from millrace._src.core.args import checked
+from millrace._src.core.lazy import PLACES
+from millrace._src.data.sources.base.common_arguments import PictureOptions, RowOptions, TextOptions, takes
+from millrace._src.data.sources.base.table_dataset import Folder
 from tests.docs.pages import ROOT, script_of
 
 from . import test_sources as suite

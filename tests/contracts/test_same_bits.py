@@ -15,8 +15,8 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.rng import Draws
+from millrace._src.core import settings
+from millrace._src.core.random.rng import Draws
 from tests.contracts.bit_examples import ALL, arguments, takes_pil, values
 from tests.contracts.test_transforms import public
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.executors import EXECUTORS
+from millrace._src.core import settings
+from millrace._src.core.executor_traits import EXECUTORS
 
 from .pipelines import PIPELINES
 

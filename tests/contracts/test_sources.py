@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import MillraceError
+from millrace._src.core import settings
+from millrace._src.core.errors import MillraceError
 
 from .fake_data import Fake, everything, find
 from .fake_data.damage import Damage

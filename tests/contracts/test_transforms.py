@@ -22,10 +22,10 @@ import millrace.dataset.audio as audio
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.core.rng import Draws
-from millrace.data.transforms.base import Transform
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.transforms.base import Transform
 from tests.contracts.audio_examples import audio_values
 from tests.contracts.text_examples import text_values
 from tests.contracts.transform_examples import EXAMPLES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace.core.build import RowsBuilder
-from millrace.core.gather import Passing
+from millrace._src.core.values.batch_buffers import Passing
+from millrace._src.core.values.chunk_builder import RowsBuilder
 
 
 def columns_of(rows, **more):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.cgroup import cgroup_memory, group_folders, read_number
+from millrace._src.core.machine.cgroup import cgroup_memory, group_folders, read_number
 
 
 @pytest.fixture

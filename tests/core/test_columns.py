@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.chunk import Chunk
-from millrace.core.columns import Ragged, Texts, as_ragged, as_texts, offsets_of
-from millrace.core.errors import FormatError
-from millrace.data.engine.transport.pack import pack, unpack
+from millrace._src.core.errors import FormatError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts, offsets_of
+from millrace._src.data.engine.transport.chunk_codec import pack, unpack
 
 # arrays of text end where zeros begin
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from millrace.core.cores import available_cores, cgroup_quota
+from millrace._src.core.machine.cores import available_cores, cgroup_quota
 
 
 def tree(tmp_path, files, membership):

@@ -11,10 +11,10 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import gather
-from millrace.core.chunk import stack_rows
-from millrace.core.errors import PlanError
-from millrace.core.gather import Slots, in_place, side_by_side
+from millrace._src.core.errors import PlanError
+from millrace._src.core.values import batch_buffers as gather
+from millrace._src.core.values.batch_buffers import Slots, in_place, side_by_side
+from millrace._src.core.values.chunk import stack_rows
 from tests.data.kernels.test_jpeg_part import encoded
 
 JPEGS = [encoded(90 + i, 100, "4:2:0") for i in range(23)]
@@ -151,7 +151,7 @@ def test_the_batch_is_not_copied(monkeypatch):
         found.append(made is not None)
         return made
 
-    monkeypatch.setattr("millrace.core.chunk.side_by_side", watched)
+    monkeypatch.setattr("millrace._src.core.values.chunk.side_by_side", watched)
     for batch in batches().create_dict_iterator(num_epochs=1, output_numpy=True):
         assert batch["image"].shape[1:] == (3, 64, 64)
     assert found

@@ -4,7 +4,7 @@ import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from millrace.core.ledger import Entry, Ledger
+from millrace._src.data.engine.failed_rows import Entry, Ledger
 
 
 def test_counts_are_exact_and_memory_is_bounded():

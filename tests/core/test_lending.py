@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core.lending import ALIGN, Lender
-from millrace.core.settings import override
+from millrace._src.core.machine.host_allocator import ALIGN, Lender
+from millrace._src.core.settings import override
 
 SIZES = (40, 1000, 70_000)
 

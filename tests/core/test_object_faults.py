@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import remote
-from millrace.core.errors import DataError, MillraceError
-from millrace.core.object_store import _first_line, s3_file_system
-from millrace.core.remote import download, read_bytes, remote_exists, remote_glob, upload
-from millrace.data.formats.example_message import encode_example
-from millrace.data.formats.tfrecord import write_record
+from millrace._src.core.errors import DataError, MillraceError
+from millrace._src.core.io import remote
+from millrace._src.core.io.object_store import _first_line, s3_file_system
+from millrace._src.core.io.remote import download, read_bytes, remote_exists, remote_glob, upload
+from millrace._src.data.formats.tfrecord.example import encode_example
+from millrace._src.data.formats.tfrecord.record_file import write_record
 from millrace.mindrecord import FileWriter
 from tests.faulty import KINDS, Faults, faulty
 from tests.s3 import server, store
@@ -216,7 +216,7 @@ def test_worker_processes_read_the_copy_of_their_parent(filled: str, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with faulty(filled, faults) as address:
         at(address, monkeypatch)
-        from millrace.core import settings as ours
+        from millrace._src.core import settings as ours
 
         with ours.override(executor="processes", num_parallel_workers=2):
             data = SOURCES["text"]()

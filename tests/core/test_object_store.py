@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import MillraceError
-from millrace.core.object_store import s3_file_system
-from millrace.core.remote import remote_exists, remote_glob, upload
+from millrace._src.core import settings
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.io.object_store import s3_file_system
+from millrace._src.core.io.remote import remote_exists, remote_glob, upload
 from millrace.mindrecord import FileWriter
 from tests.s3 import server, store
 

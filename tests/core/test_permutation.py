@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace.core import rng
-from millrace.core.rng import HEAD, SORT_LIMIT, Permutation
+from millrace._src.core.random import rng
+from millrace._src.core.random.rng import HEAD, SORT_LIMIT, Permutation
 
 SIZES = [0, 1, 2, 4 * HEAD, 4 * HEAD + 1, 5 * HEAD, 60_000]
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from millrace.core.errors import OperationError, ResourceError
-from millrace.core.private_folder import INDUCTOR, compile_cache, runtime_folder
+from millrace._src.core.errors import OperationError, ResourceError
+from millrace._src.core.io.runtime_directory import INDUCTOR, compile_cache, runtime_folder
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_torch_compile_uses_it(home, monkeypatch):
     seen = []
     monkeypatch.setattr(torch, "compile", lambda function: seen.append(os.environ[INDUCTOR]) or function)
     from millrace import Tensor
-    from millrace.graph.jit import _compiled
+    from millrace._src.runtime.graph.jit import _compiled
 
     monkeypatch.setenv(INDUCTOR, "")  # so that it is unset after the test
     assert _compiled(lambda x: x + 1)(Tensor([1.0])).asnumpy().tolist() == [2.0]

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from millrace.core.scratch import Scratch, is_abandoned, owner_of
+from millrace._src.core.io.temporary_directory import Scratch, is_abandoned, owner_of
 
 KEEPER = """
 import sys
-from millrace.core.scratch import Scratch
+from millrace._src.core.io.temporary_directory import Scratch
 kept = Scratch("example", sys.argv[1])
 print(kept.path, flush=True)
 sys.stdin.readline()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import millrace.common.dtype as mstype
+from millrace._src.core.values.dtype import from_numpy, np_dtype
 from millrace.common import Tensor, dtype
-from millrace.core.dtype import from_numpy, np_dtype
 
 
 def test_the_faces_are_one_thing():

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from millrace.core.waiting import SPINS
+from millrace._src.core.machine.openmp import SPINS
 
 ASKS = "import os, millrace; print(os.environ.get('GOMP_SPINCOUNT'), os.environ.get('OMP_WAIT_POLICY'))"
 
@@ -31,7 +31,7 @@ def test_it_is_asked_for_before_pytorch_is_loaded_unless_the_user_has_asked(give
 
 def test_a_share_of_the_cores_is_the_number_of_threads(monkeypatch):
     torch = pytest.importorskip("torch")
-    from millrace.tensor import device
+    from millrace._src.runtime.tensor import device_placement as device
 
     before = torch.get_num_threads()
     monkeypatch.setattr(device, "available_cores", lambda: 1)

@@ -121,16 +121,44 @@ def test_search_works_from_the_file_system():
     assert (ROOT / "docs" / ours).is_file()
 
 
-def test_architecture_names_every_room():
-    house = ROOT / "src/millrace"
-    rooms = {
-        str(path.parent.relative_to(house))
-        for pattern in ("*/__init__.py", "data/*/__init__.py")
-        for path in house.glob(pattern)
-    } - {"data"}
-    table = (ROOT / "docs/design/architecture.md").read_text().partition("## Rooms")[2].partition("\n## ")[0]
-    first_cells = " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
-    assert sorted(room for room in rooms if f"`{room}`" not in first_cells) == []
+SOURCE = ROOT / "src/millrace/_src"
+
+
+def packages():
+    """Packages of _src by path; of `data` and `runtime` those in them."""
+    patterns = ("*/__init__.py", "data/*/__init__.py", "runtime/*/__init__.py")
+    found = {str(path.parent.relative_to(SOURCE)) for pattern in patterns for path in SOURCE.glob(pattern)}
+    return found - {"data", "runtime"}
+
+
+def test_architecture_lists_every_package():
+    table = (
+        (ROOT / "docs/design/architecture.md").read_text().partition("## Packages")[2].partition("\n## ")[0]
+    )
+    first_cells = {line.split("|")[1].strip(" `") for line in table.splitlines() if line.startswith("| `")}
+    assert sorted(packages() - first_cells) == []
+
+
+def test_map_lists_every_package():
+    listed = set(re.findall(r"^\| `([\w/]+)/` \|", (SOURCE / "README.md").read_text(), re.MULTILINE))
+    assert sorted(packages() - listed) == []
+
+
+def test_map_names_files_that_exist():
+    table = (SOURCE / "README.md").read_text().partition("## I want to change X")[2]
+    missing = []
+    for line in table.splitlines():
+        if not line.startswith("| ") or line.startswith("| X "):
+            continue
+        folders = [SOURCE]
+        for path in re.findall(r"`([\w/]+(?:/|\.py))`", line.split("|")[2]):
+            # a short name is in the folder of a path before it
+            place = next((folder / path for folder in folders if (folder / path).exists()), None)
+            if place is None:
+                missing.append(path)
+            else:
+                folders.append(place if place.is_dir() else place.parent)
+    assert missing == []
 
 
 def test_every_design_note_is_listed():

@@ -11,7 +11,7 @@ from PIL import Image
 
 import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
-from millrace.data.transforms.base import Transform
+from millrace._src.data.transforms.base import Transform
 
 DOCS = Path(__file__).parents[2] / "docs"
 

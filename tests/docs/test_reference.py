@@ -42,7 +42,7 @@ SHOWN = (
     "millrace.profiler",
     "millrace.runtime",
     "millrace.serve",
-    "millrace.sink",
+    "millrace._src.transfer",
     "millrace.train",
 )
 

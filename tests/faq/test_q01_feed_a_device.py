@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 import millrace as ms  # noqa: E402
 import millrace.dataset as ds  # noqa: E402
 from millrace import nn, ops  # noqa: E402
-from millrace.core.errors import SinkError  # noqa: E402
-from millrace.sink import Feed  # noqa: E402
+from millrace._src.core.errors import SinkError  # noqa: E402
+from millrace._src.transfer import Feed  # noqa: E402
 
 X = np.arange(24, dtype=np.float32).reshape(12, 2)
 

@@ -14,7 +14,7 @@ import pytest
 import threadpoolctl
 
 import millrace.dataset as ds
-from millrace.data.engine import budget
+from millrace._src.data.engine import thread_limits as budget
 
 EXECUTORS = ["threads", "processes"]
 

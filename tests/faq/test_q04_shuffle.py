@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import log
+from millrace._src.core import log
 
 ROWS = 200
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from millrace.data.sources.records import MindDataset
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.dataset import vision
 from millrace.mindrecord import FileWriter
 

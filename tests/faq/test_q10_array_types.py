@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.data.sources.records import MindDataset
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
 
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 10, 13, 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.data.sources.records import MindDataset
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn, ops, train
-from millrace.core.settings import override
+from millrace._src.core.settings import override
 
 BATCHES = 6
 

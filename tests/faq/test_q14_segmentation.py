@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import millrace.dataset as ds
-from millrace.data.sources.records import MindDataset
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.dataset import vision
 from millrace.mindrecord import FileWriter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from millrace.data.sources.records import MindDataset
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
 
 SCHEMA = {"label": {"type": "int32", "shape": [-1]}, "data": {"type": "bytes"}}

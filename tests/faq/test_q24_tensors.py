@@ -14,7 +14,7 @@ from PIL import Image
 import millrace as ms
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import log
+from millrace._src.core import log
 
 IMAGES = np.arange(3 * 8 * 6 * 3, dtype=np.uint8).reshape(3, 8, 6, 3)
 

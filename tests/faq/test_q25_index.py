@@ -8,9 +8,9 @@ import warnings
 
 import pytest
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.mindrecord import shard
-from millrace.data.sources.records import MindDataset
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.mindrecord import shard
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileReader, FileWriter
 
 

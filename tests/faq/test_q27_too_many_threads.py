@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.cores import available_cores
+from millrace._src.core.machine.cores import available_cores
 
 # A user with a limit of its own: root has none, so the script becomes somebody else, after all is imported.
 LIMITED = """
@@ -85,7 +85,7 @@ def test_no_process_can_be_started() -> None:
     """Processes are refused too: threads do the work, or the error gives the numbers; nothing hangs."""
     done = ran(
         """
-        import millrace.data.engine.executors.processes
+        import millrace._src.data.engine.executors.processes
         limit(1)
         try:
             print(rows(ds.NumpySlicesDataset(np.arange(9), shuffle=False).map(abs, python_multiprocessing=True)))

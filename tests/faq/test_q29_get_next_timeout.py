@@ -17,8 +17,8 @@ pytest.importorskip("torch")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import ops
-from millrace.core.errors import StallError
-from millrace.sink.verdict import SITUATIONS
+from millrace._src.core.errors import StallError
+from millrace._src.observe.transfer_diagnosis import SITUATIONS
 from tests.sink.said import logged
 
 
@@ -69,7 +69,10 @@ def test_a_step_that_waits_has_it_in_the_log_and_then_times_out(no_leaks):
         queue.send(num_epochs=1)
         queue._feed._patience = 0.2
         take = ops.GetNext([ms.float64], [[1]], 1, "q29")
-        with logged("millrace.sink.feed") as said, pytest.raises(StallError, match="within 1 s") as caught:
+        with (
+            logged("millrace._src.transfer.prefetcher") as said,
+            pytest.raises(StallError, match="within 1 s") as caught,
+        ):
             list(iter(take, None))
         assert MINDSPORE.search(said[-1])
         assert MINDSPORE.search(str(caught.value))

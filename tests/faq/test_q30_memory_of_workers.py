@@ -12,7 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import millrace as ms  # noqa: E402
-from millrace.tensor import exhausted, holders  # noqa: E402
+from millrace._src.runtime.tensor import out_of_memory as exhausted  # noqa: E402
+from millrace._src.runtime.tensor.backend import gpu_processes as holders  # noqa: E402
 
 CARD = "GPU-01234567"
 GIB = 2**30
@@ -106,7 +107,7 @@ def test_where_nobody_can_tell_the_error_is_the_same_without_them(full, monkeypa
 def test_a_cap_of_a_worker_is_one_of_its_card(monkeypatch):
     """What `ms.runtime.set_memory` asks of PyTorch, in whatever process it is called."""
     asked = []
-    monkeypatch.setattr("millrace.tensor.memory.get_device", lambda: "cuda:0")
+    monkeypatch.setattr("millrace._src.runtime.tensor.backend.memory.get_device", lambda: "cuda:0")
     card = types.SimpleNamespace(total_memory=8 * GIB)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
     monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda *given: asked.append(given))

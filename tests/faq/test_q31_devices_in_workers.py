@@ -15,9 +15,9 @@ torch = pytest.importorskip("torch")
 import millrace as ms  # noqa: E402
 import millrace.dataset as ds  # noqa: E402
 from millrace import nn, ops  # noqa: E402
-from millrace.core.device_workers import DEVICES, RULES, WAYS, refusal  # noqa: E402
-from millrace.core.errors import DataError, PlanError  # noqa: E402
-from millrace.tensor import forked  # noqa: E402
+from millrace._src.core.errors import DataError, PlanError  # noqa: E402
+from millrace._src.core.machine.worker_devices import DEVICES, RULES, WAYS, refusal  # noqa: E402
+from millrace._src.runtime.tensor.backend import cuda_fork_guard as forked  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/devices-in-workers.md"
 PROCESSES = [way for way in WAYS if way in ("forkserver", "spawn", "fork")]
@@ -124,7 +124,7 @@ def test_a_tensor_of_the_card_that_a_forked_worker_inherited_is_refused(monkeypa
 
 
 def test_an_independent_process_is_not_one_and_says_so(monkeypatch):
-    from millrace.core.log import say_again
+    from millrace._src.core.log import say_again
 
     say_again()
     monkeypatch.setenv("MS_INDEPENDENT_DATASET", "True")

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import nn
-from millrace.cli import main
+from millrace._src.cli.main import main
 from millrace.train import contents_of, save_checkpoint
 
 

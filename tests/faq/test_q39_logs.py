@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import log
-from millrace.core.log import configure
+from millrace._src.core.log import configure
 
 KEPT = "set_context(enable_graph_kernel=...) is kept and changes nothing here"
 LAUNCH = "set_kernel_launch_group is kept and changes nothing here"
@@ -56,7 +56,7 @@ def test_levels_from_the_environment(environment, wanted, capsys, monkeypatch) -
     monkeypatch.setattr(sys, "stderr", sys.stdout)  # what Python prints by itself where nothing is set up
     configure(environment)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's
-    logging.getLogger("millrace.tensor.context").info(KEPT)  # it is said once a process
+    logging.getLogger("millrace.runtime.tensor.backend.context").info(KEPT)  # it is said once a process
     runtime.set_kernel_launch_group(2, 8)
     log.warning(CAREFUL)
     text = capsys.readouterr().out
@@ -67,8 +67,8 @@ def test_levels_and_events_from_python(caplog) -> None:
     """Loggers are Python's: one per module, and a filter chooses events."""
     from millrace import runtime
 
-    logger = logging.getLogger("millrace.tensor.threads")
-    with caplog.at_level(logging.INFO, logger="millrace.tensor.threads"):
+    logger = logging.getLogger("millrace.runtime.tensor.backend.cpu_threads")
+    with caplog.at_level(logging.INFO, logger="millrace.runtime.tensor.backend.cpu_threads"):
         runtime.set_kernel_launch_group(2, 8)
         runtime.set_kernel_launch_capture(True)
         logger.addFilter(only := lambda record: "capture" in record.getMessage())

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 import millrace as ms  # noqa: E402
 from millrace import Parameter, Tensor, nn, ops  # noqa: E402
-from millrace.tensor import exhausted  # noqa: E402
+from millrace._src.runtime.tensor import out_of_memory as exhausted  # noqa: E402
 
 
 @pytest.fixture

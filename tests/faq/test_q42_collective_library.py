@@ -21,8 +21,8 @@ def test_the_doctor_looks_at_what_processes_need_to_train_together():
 def test_init_says_what_is_missing(monkeypatch):
     import torch.distributed as dist
 
-    from millrace.parallel import communication
-    from millrace.parallel.environment import Place
+    from millrace._src.runtime.distributed import process_groups as communication
+    from millrace._src.runtime.distributed.cluster_environment import Place
 
     monkeypatch.setattr(dist, "is_nccl_available", lambda: False)
     with pytest.raises(RuntimeError, match=r"built without NCCL.*millrace doctor"):

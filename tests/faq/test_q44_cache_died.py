@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.data.cache import admin
+from millrace._src.data.cache import server_admin as admin
 from tests.cache_server import CacheHome
 from tests.ending import has_ended, kill, wait_for_end
 from tests.leaks import mapped

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import millrace as ms  # noqa: E402
-from millrace.tensor.context import _context  # noqa: E402
+from millrace._src.runtime.tensor.backend.context import _context  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, Tensor, get_context, nn, ops, set_context, value_and_grad
-from millrace.graph.runner import graphs_of
+from millrace._src.runtime.graph.replay import graphs_of
 
 
 class Block(nn.Cell):

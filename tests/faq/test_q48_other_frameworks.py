@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 import torch
 
 from millrace import Tensor, nn
-from millrace.cli import main
+from millrace._src.cli.main import main
 from millrace.train import load_checkpoint, load_torch
 
 

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import MillraceError
-from millrace.core.log import say_again
-from millrace.data.cache.own import end_own
-from millrace.data.engine.segment import kept
-from millrace.data.engine.transport import slab
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.log import say_again
+from millrace._src.core.machine import shared_memory as slab
+from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.engine.segment import cached_read_step as kept
 
 from .cache_rows import Numbered
 

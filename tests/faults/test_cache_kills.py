@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import WorkerDied
-from millrace.data.cache import admin
-from millrace.data.cache.own import end_own
-from millrace.data.cache.places import stale_parts
+from millrace._src.core import settings
+from millrace._src.core.errors import WorkerDied
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.cache.server_paths import stale_parts
 from tests.data.cache.served import PATIENCE, Served, runtime_folder, serving, until
 from tests.leaks import _family
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from millrace.data.cache import admin
+from millrace._src.data.cache import server_admin as admin
 from tests.data.cache.served import Served, serving, until
 
 from .cache_rows import SIZE

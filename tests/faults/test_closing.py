@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 from tests.contracts.test_failed_rows import Count
 
 PATIENCE = 30.0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 from tests.contracts.pipelines import PIPELINES
 
 EXECUTORS = ["inline", "threads", "processes"]
@@ -60,7 +60,7 @@ def test_interpreter_ends_with_a_live_iterator(executor: str) -> None:
         f"""
         import numpy as np
         import millrace.dataset as ds
-        from millrace.core import settings
+        from millrace._src.core import settings
         settings.update(executor={executor!r})
         data = ds.NumpySlicesDataset(np.arange(100000)).map(lambda x: x + 1).batch(10).repeat()
         iterator = data.create_dict_iterator()
@@ -79,7 +79,7 @@ def test_control_c(executor: str) -> None:
         f"""
         import time
         import millrace.dataset as ds
-        from millrace.core import settings
+        from millrace._src.core import settings
         settings.update(executor={executor!r})
         def slow(x):
             time.sleep(0.01)
@@ -224,7 +224,7 @@ def test_watchdog_names_the_op_and_shows_where_it_stands(caplog: pytest.LogCaptu
             free.set()
             return True
 
-    from millrace.data.engine import driver
+    from millrace._src.data.engine import pipeline_run as driver
 
     driver.log.addFilter(watcher := Release())
     try:

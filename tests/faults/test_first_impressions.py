@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import log
+from millrace._src.core import log
 from millrace.dataset import vision
 
 
@@ -62,7 +62,7 @@ def shares(workers: int) -> ds.Dataset:
 
 
 def test_ten_thousand_workers_are_taken_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.core.cores.available_cores", lambda: 2)
+    monkeypatch.setattr("millrace._src.core.machine.cores.available_cores", lambda: 2)
     for call in (
         lambda: numbers().map(abs, num_parallel_workers=10_000),
         lambda: ds.config.set_num_parallel_workers(10_000),

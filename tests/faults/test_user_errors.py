@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import BatchShapeError, DataError
+from millrace._src.core import settings
+from millrace._src.core.errors import BatchShapeError, DataError
 
 EXECUTORS = ["inline", "threads", "processes"]
 

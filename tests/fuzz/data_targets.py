@@ -13,20 +13,20 @@ import numpy as np
 from PIL import Image
 
 import millrace.dataset as ds
-from millrace.core.errors import MillraceError
-from millrace.core.framed import write_record
-from millrace.data.cache import protocol
-from millrace.data.engine.cursor import Cursor
-from millrace.data.formats.cifar import read_batch
-from millrace.data.formats.idx import read_idx
-from millrace.data.formats.mat import read_mat, write_mat
-from millrace.data.formats.tar import members
-from millrace.data.formats.tfrecord import read_records
-from millrace.data.formats.wav import read_audio
-from millrace.data.kernels.vision.headers import image_size
-from millrace.data.monitor.live.file import Book, Tail
-from millrace.data.monitor.live.state import State
-from millrace.data.transforms.stored import restored
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.io.framing import write_record
+from millrace._src.data.cache import protocol
+from millrace._src.data.engine.cursor import Cursor
+from millrace._src.data.formats.audio_files import read_audio
+from millrace._src.data.formats.cifar_pickle import read_batch
+from millrace._src.data.formats.idx import read_idx
+from millrace._src.data.formats.mat import read_mat, write_mat
+from millrace._src.data.formats.tar import members
+from millrace._src.data.formats.tfrecord.record_file import read_records
+from millrace._src.data.kernels.vision.image_header import image_size
+from millrace._src.data.transforms.serialization import restored
+from millrace._src.observe.live.event_log import Book, Tail
+from millrace._src.observe.live.run_state import State
 from millrace.dataset import vision
 from tests.contracts.fake_data import everything, find
 

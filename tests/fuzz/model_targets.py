@@ -14,13 +14,13 @@ import numpy as np
 
 import millrace as ms
 from millrace import nn
-from millrace.core.errors import MillraceError
-from millrace.serve.grpc.messages import messages
-from millrace.serve.grpc.v2 import _arrays
-from millrace.serve.http import v2
-from millrace.serve.processing import steps_from_json
-from millrace.serve.tensors import Spec, join_bytes
-from millrace.train.printed import parse_print
+from millrace._src.core.errors import MillraceError
+from millrace._src.serve.protobuf_messages import messages
+from millrace._src.serve.protocols import open_inference_http as v2
+from millrace._src.serve.protocols.open_inference_grpc import _arrays
+from millrace._src.serve.row_transforms import steps_from_json
+from millrace._src.serve.tensor_codec import Spec, join_bytes
+from millrace._src.train.print_file import parse_print
 
 from .target import Target, file_target, json_target
 
@@ -113,14 +113,14 @@ def _load_program(data: bytes, folder: Path) -> None:
 
 
 def _steps(folder: Path) -> list[Any]:
-    layout = "millrace.data.transforms.vision.layout"
+    layout = "millrace._src.data.transforms.vision.normalize"
     return [
         {"x": [{"tensor_op_name": "HWC2CHW", "python_module": layout, "tensor_op_params": {}}]},
         {
             "y": [
                 {
                     "tensor_op_name": "Labels",
-                    "python_module": "millrace.serve.after",
+                    "python_module": "millrace._src.serve.postprocessing",
                     "tensor_op_params": {"names": ["a"]},
                 }
             ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.core.errors import MillraceError
+from millrace._src.core.errors import MillraceError
 
 __all__ = ["Target", "file_target", "json_bytes", "json_target"]
 

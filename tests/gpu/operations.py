@@ -77,7 +77,7 @@ def compare_family(name: str) -> dict[str, Any]:
     """Compare each case of a family: how many are right, and what is wrong with the others."""
     import torch
 
-    from millrace.tensor.context import set_context
+    from millrace._src.runtime.tensor.backend.context import set_context
 
     warnings.simplefilter("ignore")
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
@@ -122,7 +122,7 @@ def operation_difference(case: Any, expected: Any) -> str:
 def to_gpu(value: Any) -> Any:
     """An argument with its tensors on the GPU."""
     import millrace
-    from millrace.tensor.device import on_device
+    from millrace._src.runtime.tensor.device_placement import on_device
 
     if isinstance(value, millrace.Tensor):
         on_device(value)

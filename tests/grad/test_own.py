@@ -113,7 +113,7 @@ def test_enable_dynamic():
 
 
 def test_recordings_are_let_go():
-    from millrace.graph.runner import graphs_of
+    from millrace._src.runtime.graph.replay import graphs_of
 
     twice = ms.jit(lambda x: x * 2)
     twice(Tensor([1.0]))

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import torch
 
 import millrace
-from millrace.core.tensor import Tensor
-from millrace.graph.recording import Recorder
-from millrace.graph.storing import UNINITIALISED, qualified_name
-from millrace.tensor import modes
-from millrace.tensor.storage import unwrap_all
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.graph.capture import Recorder
+from millrace._src.runtime.graph.program_export import UNINITIALISED, qualified_name
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.storage import unwrap_all
 from tests.ops.cases import cases, operations, tensor
 from tests.ops.test_modes import arrays, function_of
 from tests.parity.nn.layers import cases as layer_cases

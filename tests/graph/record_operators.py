@@ -1,4 +1,4 @@
-"""Writes src/millrace/graph/operator_table.py: the operators that the exporter emits, with their schemas.
+"""Writes src/millrace/_src/runtime/graph/operator_table.py: the operators that the exporter emits, with their schemas.
 
 ``python -m tests.graph.record_operators`` after a change of an operation, a layer or PyTorch's version; read the
 difference before you commit it: each new line is an operator that a file from anywhere may call.
@@ -13,12 +13,12 @@ from pathlib import Path
 import torch
 
 import millrace
-from millrace.graph.operator_table import TABLE, TABLE_VERSION
-from millrace.graph.operators import denial
-from millrace.tensor.private import operator_overload, schema_text
+from millrace._src.runtime.graph.allowed_operators import denial
+from millrace._src.runtime.graph.operator_table import TABLE, TABLE_VERSION
+from millrace._src.runtime.tensor.backend.torch_private import operator_overload, schema_text
 from tests.graph.emitted import emitted_names, layers, samples, zoo
 
-PATH = Path(millrace.__file__).parent / "graph" / "operator_table.py"
+PATH = Path(millrace.__file__).parent / "_src" / "runtime" / "graph" / "operator_table.py"
 HEAD = '''"""The operators that a stored program may call, with their schemas. Generated: never edit it.
 
 ``python -m tests.graph.record_operators`` writes it from what the exporter emits for the zoo, the layers and the

@@ -11,10 +11,10 @@ import torch
 
 import millrace as ms
 from millrace import Tensor, export, nn, ops
-from millrace.graph.batch_axis import find_mixing, find_training
-from millrace.graph.batch_axis.table import ELEMENTWISE, RULES
-from millrace.graph.stored import StoredGraph, for_any_rows, store
-from millrace.train.exporting import recorded
+from millrace._src.runtime.graph.batch_axis import find_mixing, find_training
+from millrace._src.runtime.graph.batch_axis.rule_table import ELEMENTWISE, RULES
+from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
+from millrace._src.train.export.archive import recorded
 from tests.graph.networks import Function, RunningTotal
 from tests.zoo.nets import nets
 from tests.zoo.nets.words import block

@@ -12,9 +12,9 @@ import torch
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import MillraceError
-from millrace.graph.batch_axis import find_mixing
-from millrace.graph.stored import StoredGraph, for_any_rows, store
+from millrace._src.core.errors import MillraceError
+from millrace._src.runtime.graph.batch_axis import find_mixing
+from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
 
 ROWS = (5, 7, 11)
 WIDTH = (4, 6)

@@ -17,7 +17,7 @@ from millrace import (
     set_context,
     value_and_grad,
 )
-from millrace.graph.runner import graphs_of
+from millrace._src.runtime.graph.replay import graphs_of
 
 
 @pytest.fixture

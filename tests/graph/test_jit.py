@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from millrace import Parameter, Tensor, ops
-from millrace.core.errors import OperationError
-from millrace.graph.jit import jit, mutable
-from millrace.graph.report import graph_report, save_graphs
-from millrace.graph.runner import MOST, graphs_of
-from millrace.tensor.random import generator
-from millrace.tensor.storage import wrap
+from millrace._src.core.errors import OperationError
+from millrace._src.runtime.graph.graph_report import graph_report, save_graphs
+from millrace._src.runtime.graph.jit import jit, mutable
+from millrace._src.runtime.graph.replay import MOST, graphs_of
+from millrace._src.runtime.tensor.rng_state import generator
+from millrace._src.runtime.tensor.storage import wrap
 
 
 def _tensor(*shape, seed=0):

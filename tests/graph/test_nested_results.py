@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from millrace.graph.program import Program
-from millrace.graph.recording import Recorder
+from millrace._src.runtime.graph.capture import Recorder
+from millrace._src.runtime.graph.program import Program
 
 library = torch.library.Library("millrace_tests", "DEF")
 library.define("parts(Tensor x, int count) -> (Tensor, Tensor[], Tensor)")

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from millrace.graph.quick import AS_FUNCTIONS, AS_METHODS, AS_NN, quickest
-from millrace.graph.recording import Recorded, Recorder, Slot
-from millrace.tensor.private import functions, methods, nn_functions
+from millrace._src.runtime.graph.capture import Recorded, Recorder, Slot
+from millrace._src.runtime.graph.fast_dispatch import AS_FUNCTIONS, AS_METHODS, AS_NN, quickest
+from millrace._src.runtime.tensor.backend.torch_private import functions, methods, nn_functions
 
 aten = torch.ops.aten
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, Tensor, nn, ops, set_context, value_and_grad  # noqa: E402
-from millrace.graph.runner import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
 
 torch.set_num_threads(1)
 

@@ -8,12 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import Tensor, nn, ops  # noqa: E402
-from millrace.core import limits  # noqa: E402
-from millrace.core.errors import FormatError, OperationError  # noqa: E402
-from millrace.graph import operators, shape_rules, stored_sizes  # noqa: E402
-from millrace.graph.operator_table import TABLE  # noqa: E402
-from millrace.graph.stored import StoredGraph, store  # noqa: E402
-from millrace.tensor.private import schema_text  # noqa: E402
+from millrace._src.core import limits  # noqa: E402
+from millrace._src.core.errors import FormatError, OperationError  # noqa: E402
+from millrace._src.runtime.graph import allowed_operators as operators  # noqa: E402
+from millrace._src.runtime.graph import shape_rules, stored_sizes  # noqa: E402
+from millrace._src.runtime.graph.operator_table import TABLE  # noqa: E402
+from millrace._src.runtime.graph.program_serialization import StoredGraph, store  # noqa: E402
+from millrace._src.runtime.tensor.backend.torch_private import schema_text  # noqa: E402
 from tests.graph.emitted import emitted_names, in_recording, layers, raw, samples, zoo  # noqa: E402
 
 torch.set_num_threads(1)
@@ -392,7 +393,7 @@ def test_each_number_of_rows_is_checked_before_it_runs(monkeypatch):
 
 
 def test_sizes_of_rows_are_computed_once(monkeypatch):
-    from millrace.graph import stored
+    from millrace._src.runtime.graph import program_serialization as stored
 
     counted = []
     monkeypatch.setattr(
@@ -462,7 +463,7 @@ def test_the_exporter_writes_zeros_for_uninitialised_memory():
             made.copy_(x._torch)
             return Tensor(made)
 
-    from millrace.train.exporting import recorded
+    from millrace._src.train.export.archive import recorded
 
     described, tensors = recorded(Empties(), [Tensor(np.ones((2, 3), np.float32))])
     assert [each[0] for each in described["calls"]] == ["aten::zeros_like", "aten::copy_"]

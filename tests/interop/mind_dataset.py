@@ -181,7 +181,7 @@ def read(mind_dataset, folder):
 def main(peer):
     import millrace.dataset as ds
     import millrace.mindrecord as records
-    from millrace.data.sources.records import MindDataset
+    from millrace._src.data.sources.mindrecord import MindDataset
 
     with tempfile.TemporaryDirectory() as root:
         folders = {name: Path(root) / name for name in ("source", "ours", "theirs")}

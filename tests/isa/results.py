@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from millrace.core.rng import Draws
+from millrace._src.core.random.rng import Draws
 from tests.contracts.bit_examples import ALL, arguments
 
 __all__ = ["DIFFERENCES", "Difference", "compare", "compute"]

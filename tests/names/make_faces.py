@@ -11,7 +11,6 @@ import ast
 import importlib
 import json
 import sys
-import types
 from pathlib import Path
 
 import millrace
@@ -51,13 +50,41 @@ FILES: dict[str, tuple[str, str]] = {
         "Schedulers of the learning rates of an optimizer's groups.",
     ),
 }
-# Faces that are made from the ``__all__`` of the files in a folder; what is in them is not in nn.
+# Public modules that are made from the ``__all__`` of all files in a folder.
 FOLDERS = {
-    "mint.nn": "nn/mint",
-    "mint.optim": "nn/param_groups/mint",
-    "experimental.optim": "nn/param_groups/optim",
-    "experimental.optim.lr_scheduler": "nn/param_groups/schedules",
+    "mint.nn": "_src/runtime/nn/mint",
+    "experimental.optim.lr_scheduler": "_src/runtime/optim/lr_scheduler",
 }
+# Public modules whose definitions lie beside others of the same name.
+LISTED: dict[str, dict[str, tuple[str, str]]] = {
+    "mint.optim": {
+        "Adam": ("millrace._src.runtime.optim.optimizers", "Adam"),
+        "AdamW": ("millrace._src.runtime.optim.optimizers", "AdamW"),
+        "SGD": ("millrace._src.runtime.optim.optimizers", "SGD"),
+    },
+    "experimental.optim": {
+        "ASGD": ("millrace._src.runtime.optim.sgd", "ASGD"),
+        "Adadelta": ("millrace._src.runtime.optim.sgd", "Adadelta"),
+        "Adagrad": ("millrace._src.runtime.optim.sgd", "Adagrad"),
+        "Adam": ("millrace._src.runtime.optim.optim_adam", "Adam"),
+        "AdamW": ("millrace._src.runtime.optim.optim_adam", "AdamW"),
+        "Adamax": ("millrace._src.runtime.optim.optim_adam", "Adamax"),
+        "NAdam": ("millrace._src.runtime.optim.optim_adam", "NAdam"),
+        "Optimizer": ("millrace._src.runtime.optim.param_group_optimizer", "Optimizer"),
+        "RAdam": ("millrace._src.runtime.optim.optim_adam", "RAdam"),
+        "RMSprop": ("millrace._src.runtime.optim.sgd", "RMSprop"),
+        "Rprop": ("millrace._src.runtime.optim.sgd", "Rprop"),
+        "SGD": ("millrace._src.runtime.optim.sgd", "SGD"),
+    },
+}
+# Files whose definitions are `millrace.nn`'s, where MindSpore has the name there.
+LAYERS = (
+    "_src/runtime/nn/**/*.py",
+    "_src/runtime/optim/**/*.py",
+    "_src/runtime/distributions/**/*.py",
+    "_src/compat/unsupported_optimizers.py",
+)
+METHOD_TABLE = "_src/runtime/ops/declare/tensor_method_table.py"
 PARENTS = {
     "mint/nn/__init__.py": "Neural networks with PyTorch's names and arguments.",
     "scipy/__init__.py": "Functions with SciPy's names and arguments.",
@@ -79,67 +106,70 @@ METRICS = (
 )  # fmt: skip
 LAZY: dict[str, dict[str, str]] = {
     "ops": {
-        "GradOperation": "millrace.grad.operation",
-        "derivative": "millrace.grad.products",
-        "get_grad": "millrace.grad.products",
-        "grad": "millrace.grad.functions",
-        "jacfwd": "millrace.grad.jacobian",
-        "jacrev": "millrace.grad.jacobian",
-        "jet": "millrace.grad.products",
-        "jvp": "millrace.grad.products",
-        "linearize": "millrace.grad.products",
-        "value_and_grad": "millrace.grad.functions",
-        "vjp": "millrace.grad.products",
-        "vmap": "millrace.grad.mapping",
+        "GradOperation": "millrace._src.runtime.autograd.grad_operation",
+        "derivative": "millrace._src.runtime.autograd.jvp_vjp",
+        "get_grad": "millrace._src.runtime.autograd.jvp_vjp",
+        "grad": "millrace._src.runtime.autograd.grad",
+        "jacfwd": "millrace._src.runtime.autograd.jacobian",
+        "jacrev": "millrace._src.runtime.autograd.jacobian",
+        "jet": "millrace._src.runtime.autograd.jvp_vjp",
+        "jvp": "millrace._src.runtime.autograd.jvp_vjp",
+        "linearize": "millrace._src.runtime.autograd.jvp_vjp",
+        "value_and_grad": "millrace._src.runtime.autograd.grad",
+        "vjp": "millrace._src.runtime.autograd.jvp_vjp",
+        "vmap": "millrace._src.runtime.autograd.vmap",
     },
     "scipy.optimize": {
-        "line_search": "millrace.grad.line_search",
-        "minimize": "millrace.grad.minimize",
+        "line_search": "millrace._src.runtime.optim.line_search",
+        "minimize": "millrace._src.runtime.optim.minimize",
     },
-    "nn": {**dict.fromkeys(METRICS, "millrace.train.metrics"), "probability": "millrace.nn.probability"},
+    "nn": {
+        **dict.fromkeys(METRICS, "millrace._src.train.metrics.registry"),
+        "probability": "millrace.nn.probability",
+    },
 }
 NOTE = "# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file."
 
 
 def faces() -> dict[str, dict[str, tuple[str, str]]]:
     """Face -> public name -> (module, attribute), of all families."""
-    if "millrace.ops" not in sys.modules:
-        # without its __init__, which is one of the files to write and may name what is no longer there
-        sys.modules["millrace.ops"] = types.ModuleType("millrace.ops")
-        sys.modules["millrace.ops"].__path__ = [str(ROOT / "ops")]
-    for each in sorted((ROOT / "ops").glob("*.py")):
-        if each.stem not in ("__init__", "methods", "attach"):
-            importlib.import_module(f"millrace.ops.{each.stem}")
-    return importlib.import_module("millrace.ops.table").FACES
+    for path in (
+        *sorted((ROOT / "_src/runtime/ops").rglob("*.py")),
+        ROOT / "_src/compat/op_register_info.py",
+    ):
+        # the table of methods is one of the files to write and may name what is no longer there
+        if path.stem not in ("__init__", "tensor_methods", "tensor_method_table"):
+            importlib.import_module(".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts)))
+    return importlib.import_module("millrace._src.runtime.ops.declare.registry").FACES
 
 
 def texts() -> dict[Path, str]:
     """Every generated file and what it should say."""
-    known = {**faces(), **{face: layers(folder) for face, folder in FOLDERS.items()}}
+    known = {**faces(), **LISTED, **{face: layers(folder) for face, folder in FOLDERS.items()}}
     made = {ROOT / name: _face(face, doc, known) for face, (name, doc) in FILES.items() if face in known}
     for name, doc in PARENTS.items():
         if any(path.is_relative_to((ROOT / name).parent) for path in made):
             made[ROOT / name] = _face(name.removesuffix("/__init__.py").replace("/", "."), doc, known)
-    made[ROOT / "ops/methods.py"] = _methods(known)
+    made[ROOT / METHOD_TABLE] = _methods(known)
     doc = "Cells: nets and the layers that they are made of: ``from millrace import nn``."
     made[ROOT / "nn/__init__.py"] = _face("nn", doc, {"nn": layers()})
     return made
 
 
 def layers(folder: str = "nn") -> dict[str, tuple[str, str]]:
-    """The layers that the files of our nn list in their ``__all__``; in nn itself those that MindSpore has."""
+    """The names that the files of a folder list in their ``__all__``; for nn those that MindSpore has there."""
     listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())["nn"]
+    elsewhere = {module for names in LISTED.values() for module, _ in names.values()}
     found = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    patterns = LAYERS if folder == "nn" else (f"{folder}/**/*.py",)
+    for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
         if folder == "nn" and any(path.is_relative_to(ROOT / other) for other in FOLDERS.values()):
             continue
         module = ".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts))
+        if path.name == "__init__.py" or (folder == "nn" and module in elsewhere):
+            continue
         for node in ast.parse(path.read_text()).body:
-            if (
-                path.name != "__init__.py"
-                and isinstance(node, ast.Assign)
-                and ast.unparse(node.targets[0]) == "__all__"
-            ):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 found |= {
                     name: (module, name)
                     for name in ast.literal_eval(node.value)
@@ -170,7 +200,7 @@ def _face(face: str, doc: str, known: dict[str, dict[str, tuple[str, str]]]) -> 
     lazy, children = LAZY.get(face, {}), CHILDREN.get(face, ())
     lines = [f'"""{doc}"""', "", NOTE, "", "from __future__ import annotations", ""]
     if lazy:
-        lines += ["from millrace.core.lazy import lazy"]
+        lines += ["from millrace._src.core.lazy import lazy"]
     lines += _imports(names)
     if children:
         lines += ["", f"from . import {', '.join(children)}"]
@@ -187,7 +217,8 @@ def _methods(known: dict[str, dict[str, tuple[str, str]]]) -> str:
     names = dict(known.get("Tensor", {}))
     # under the function's own module, since many are called as Python's own
     modules = sorted({module for module, _ in names.values()})
-    short = [module.rpartition(".")[2] for module in modules]
+    short = {module: module.rpartition(".")[2] for module in modules}
+    assert len(set(short.values())) == len(modules), "two modules of operations with methods have one name"
     lines = [
         '"""The methods that operations give to Tensor."""',
         "",
@@ -197,11 +228,11 @@ def _methods(known: dict[str, dict[str, tuple[str, str]]]) -> str:
         "",
     ]
     lines += ["from collections.abc import Callable", "from typing import Any", ""]
-    lines += ["from . import (", *(f"    {each}," for each in short), ")", "", '__all__ = ["METHODS"]', ""]
-    lines += ["METHODS: dict[str, Callable[..., Any]] = {"]
-    lines += [
-        f'    "{name}": {module.rpartition(".")[2]}.{a},' for name, (module, a) in sorted(names.items())
-    ]
+    for package in sorted({module.rpartition(".")[0] for module in modules}):
+        inside = [short[module] for module in modules if module.rpartition(".")[0] == package]
+        lines += [f"from {package} import (", *(f"    {each}," for each in inside), ")"]
+    lines += ["", '__all__ = ["METHODS"]', "", "METHODS: dict[str, Callable[..., Any]] = {"]
+    lines += [f'    "{name}": {short[module]}.{a},' for name, (module, a) in sorted(names.items())]
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -143,8 +143,8 @@ def names_of(module: types.ModuleType) -> list[str]:
 
 def record() -> dict[str, Any]:
     """Everything that can be looked at in this process; it loads the stand-in for MindSpore."""
+    import millrace._src.compat.as_mindspore.module_map as table
     import millrace.as_mindspore
-    import millrace.as_mindspore.names as table
     from tests.names.update_paths import recorded
 
     millrace.as_mindspore.install()

@@ -26,8 +26,8 @@ def missing_paths(known: set[str]) -> dict[str, list[str]]:
     Names that are known to be missing under their first path (runtime_not_yet.json) are missing everywhere: they are
     not said again.
     """
-    from millrace.as_mindspore.faces import NOTHING, exists, offered
-    from millrace.as_mindspore.names import TABLE
+    from millrace._src.compat.as_mindspore.import_hook import NOTHING, exists, offered
+    from millrace._src.compat.as_mindspore.module_map import TABLE
 
     modules: dict[str, types.ModuleType | None] = {}
     found = {}

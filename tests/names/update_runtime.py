@@ -33,9 +33,9 @@ def listed() -> dict[str, dict[str, Any]]:
 
 def missing() -> dict[str, list[str]]:
     """What MindSpore has and we do not: module -> names, the most used first."""
-    import millrace.core.tensor
+    import millrace._src.core.values.tensor
 
-    millrace.core.tensor.wake()
+    millrace._src.core.values.tensor.wake()
     found = {}
     for module, names in listed().items():
         path = CLASSES.get(module, "millrace" if module == "mindspore" else f"millrace.{module}")

@@ -23,8 +23,8 @@ from millrace import (  # noqa: E402
     set_ps_context,
     value_and_grad,
 )
-from millrace.graph.runner import graphs_of  # noqa: E402
-from millrace.nn.cell_settings import MixedPrecisionType  # noqa: E402
+from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.nn.cell_settings import MixedPrecisionType  # noqa: E402
 
 torch.set_num_threads(1)
 WIDE = Tensor(shape=[3, None], dtype=float32)
@@ -121,7 +121,7 @@ def test_what_set_inputs_refuses(graph_mode):
 
 
 def test_many_shapes_are_no_surprise_after_set_inputs(graph_mode, monkeypatch):
-    monkeypatch.setattr("millrace.graph.runner.MOST", 2)
+    monkeypatch.setattr("millrace._src.runtime.graph.replay.MOST", 2)
     told, silent = Twice(), Twice()
     told.set_inputs(WIDE)
     with warnings.catch_warnings():

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import Tensor, nn
-from millrace.core.errors import MillraceError
+from millrace._src.core.errors import MillraceError
 from tests.parity.nn import wrong
 from tests.parity.nn.record_wrong import WRONG
 

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import json
+import pkgutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 
 import millrace
-from millrace.core.dtype import DType
-from millrace.ops.table import TABLE, Op
-from tests.ops.samples import Sample, Typed, load
+import millrace._src.runtime.ops as operation_modules
+from millrace._src.core.values.dtype import DType
+from millrace._src.runtime.ops.declare.registry import TABLE, Op
+from tests.ops.samples import Sample, Typed, key, load
 
 HERE = Path(__file__).parent
 # Relative and absolute difference allowed; what is reduced over many elements is scaled by the suite.
@@ -48,17 +50,13 @@ class Case:
         return f"{self.path}/{self.number}"
 
 
-def key(spec: Op) -> str:
-    return f"{spec.module.rpartition('.')[2]}.{spec.name}"
-
-
 def operations() -> list[Op]:
     """Every operation of the table, families loaded."""
     millrace.Tensor([1.0]).abs()
     for name in ("numpy", "scipy.linalg"):  # families that have no other face
         importlib.import_module(f"millrace.{name}")
-    for path in sorted(Path(millrace.__file__).parent.joinpath("ops").glob("[a-z]*.py")):
-        importlib.import_module(f"millrace.ops.{path.stem}")  # also those that only layers call
+    for module in pkgutil.walk_packages(operation_modules.__path__, f"{operation_modules.__name__}."):
+        importlib.import_module(module.name)  # also those that only layers call
     return TABLE
 
 
@@ -99,7 +97,7 @@ class Store:
 
     def read(self, spec: Op) -> dict[str, Any]:
         """What MindSpore makes of an operation's samples: case -> answer; with the digest of the samples."""
-        path = self.path(spec.module.rpartition(".")[2])
+        path = self.path(key(spec).partition(".")[0])
         found = _read(path).get(spec.name, {}) if path.exists() else {}
         return {
             name: found[result["="]] if isinstance(result, dict) and "=" in result else result

@@ -17,7 +17,7 @@ import numpy as np
 
 import millrace
 from millrace import ops
-from millrace.ops.table import Op
+from millrace._src.runtime.ops.declare.registry import Op
 from tests.ops.cases import HERE, TOLERANCE, Case, Store, applied, cases, tensor
 from tests.ops.samples import Typed
 

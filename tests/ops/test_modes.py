@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import millrace  # noqa: E402
-from millrace.graph.runner import graphs_of  # noqa: E402
-from millrace.tensor.private import release  # noqa: E402
+from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.tensor.backend.torch_private import release  # noqa: E402
 from tests.ops.cases import HERE, applied, cases, key, operations, tensor  # noqa: E402
 from tests.ops.gradients import floats, weighted  # noqa: E402
 from tests.ops.samples import Typed  # noqa: E402

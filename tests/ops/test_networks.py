@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import Tensor, ops  # noqa: E402
-from millrace.ops import normalise  # noqa: E402
+from millrace._src.runtime.ops.nn import normalise  # noqa: E402
 
 
 def test_batch_norm_moves_the_running_statistics_in_place():
@@ -33,7 +33,7 @@ def test_the_gradient_of_batch_norm(training):
 
 
 def test_the_gradient_of_regions_by_the_features():
-    from millrace.ops import boxes
+    from millrace._src.runtime.ops.image import boxes
 
     draw = torch.Generator().manual_seed(0)
     features = torch.randn((2, 2, 6, 5), dtype=torch.float64, generator=draw).requires_grad_()
@@ -42,7 +42,7 @@ def test_the_gradient_of_regions_by_the_features():
 
 
 def test_summaries_reach_whoever_listens():
-    from millrace.ops.summaries import on_summary
+    from millrace._src.runtime.ops.framework.summary import on_summary
 
     seen = []
     stop = on_summary(lambda kind, name, value: seen.append((kind, name, value.asnumpy().tolist())))
@@ -105,7 +105,7 @@ def test_weights_of_classes_may_be_parameters():
 
 def test_a_network_is_replayed_bit_for_bit_and_its_summaries_come_each_time():
     from millrace import jit
-    from millrace.ops.summaries import on_summary
+    from millrace._src.runtime.ops.framework.summary import on_summary
 
     draw = np.random.default_rng(1)
     weight, scale, bias = (Tensor(draw.normal(size=s).astype(np.float32)) for s in ((4, 3, 3, 3), 4, 4))

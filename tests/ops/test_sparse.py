@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import Tensor, ops
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.ops.sparse_tensors import COOTensor, CSRTensor, RowTensor
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.sparse.sparse_tensor import COOTensor, CSRTensor, RowTensor
 
 DENSE = np.array([[0, 1, 0, 2], [0, 0, 0, 0], [0.5, 0, 0, 0]], np.float32)
 

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from millrace.core.errors import MillraceError  # noqa: E402
-from millrace.tensor.storage import unwrap_all  # noqa: E402
+from millrace._src.core.errors import MillraceError  # noqa: E402
+from millrace._src.runtime.tensor.storage import unwrap_all  # noqa: E402
 from tests import surface  # noqa: E402
 from tests.names import make_faces  # noqa: E402
 from tests.ops.cases import (  # noqa: E402

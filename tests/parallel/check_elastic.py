@@ -8,8 +8,8 @@ import pytest
 import millrace as ms
 import millrace.dataset as ds
 from millrace import Tensor, nn, ops
+from millrace._src.runtime.optim.momentum import Momentum
 from millrace.communication import create_group, get_group_size, get_rank
-from millrace.nn.optim.momentum import Momentum
 from millrace.parallel import GlobalBatches, data_shard
 
 from .check_training import Mlp, close, context, same

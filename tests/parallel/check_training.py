@@ -6,17 +6,11 @@ import pytest
 import millrace as ms
 import millrace.dataset as ds
 from millrace import Parameter, Tensor, nn, ops
+from millrace._src.runtime.distributed import gradient_buckets as buckets
+from millrace._src.runtime.optim.adam import Adam
+from millrace._src.runtime.optim.momentum import Momentum
 from millrace.communication import get_rank
-from millrace.nn.optim.adam import Adam
-from millrace.nn.optim.momentum import Momentum
-from millrace.parallel import (
-    ShardedEmbedding,
-    broadcast_parameters,
-    buckets,
-    data_shard,
-    gather_states,
-    load_states,
-)
+from millrace.parallel import ShardedEmbedding, broadcast_parameters, data_shard, gather_states, load_states
 from millrace.train import Model
 
 from .check_collectives import same

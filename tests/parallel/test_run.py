@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from millrace.core.errors import ArgumentValueError
-from millrace.parallel.dying import Death, last_traceback, root_of
-from millrace.parallel.environment import read_place
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.parallel.process_failure import Death, last_traceback, root_of
+from millrace._src.runtime.distributed.cluster_environment import read_place
 
 SCRIPT = Path(__file__).with_name("scripts.py")
 LIMIT = 100  # seconds, on a busy machine

@@ -26,11 +26,12 @@ from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
     _RendezvousState,
 )
 
-from millrace.core.errors import ArgumentValueError, OperationError
-from millrace.parallel import addresses, launch
-from millrace.parallel.environment import read_place
-from millrace.parallel.meeting_file import open_meeting
-from millrace.parallel.rendezvous import StateStore, _JsonStateHolder, decode_state, encode_state
+from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.parallel import launch
+from millrace._src.parallel.rendezvous import StateStore, _JsonStateHolder, decode_state, encode_state
+from millrace._src.runtime.distributed import addresses
+from millrace._src.runtime.distributed.cluster_environment import read_place
+from millrace._src.runtime.distributed.rendezvous_file import open_meeting
 from tests.listeners import beyond_loopback, listening, processes_with
 
 from .test_run import LIMIT, SCRIPT, clean_env, command

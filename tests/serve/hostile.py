@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from millrace.serve.grpc.messages import INFERENCE, messages
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from tests.serve.sockets import Target, answer, connected, good, raw, send, target, wait_until, whole_of
 
 __all__ = [

@@ -6,9 +6,9 @@ import threading
 import numpy as np
 import pytest
 
-from millrace.core.errors import ServeError
-from millrace.serve import batching
-from millrace.serve.batching import Batcher
+from millrace._src.core.errors import ServeError
+from millrace._src.serve import batching
+from millrace._src.serve.batching import Batcher
 
 
 class Model:

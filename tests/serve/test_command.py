@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from millrace import nn, save_checkpoint
-from millrace.cli import main
+from millrace._src.cli.main import main
 from millrace.serve import Client
 
 NET = """\
@@ -149,9 +149,8 @@ def test_a_port_that_is_taken_is_named(files, capsys):
 
 
 def test_help_is_quick_and_needs_no_torch():
-    code = (
-        "import sys; from millrace.cli import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
-    )
+    code = "import sys; from millrace._src.cli.main import main\ntry: main(['serve', '--help'])\n"
+    code += "except SystemExit: pass\n"
     code += "assert 'torch' not in sys.modules and 'uvicorn' not in sys.modules"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=os.environ
@@ -167,7 +166,7 @@ def test_the_client_needs_no_torch():
 
 def test_the_process_freezes_imported_modules_and_shortens_the_switch_interval():
     code = (
-        "import gc, sys; from millrace.serve import server; server._shorten_pauses(); "
+        "import gc, sys; from millrace._src.serve import server; server._shorten_pauses(); "
         "print(gc.get_freeze_count() > 100_000, sys.getswitchinterval() == server.SWITCH_INTERVAL < 0.005)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,11 +9,11 @@ import socket
 import numpy as np
 import pytest
 
-from millrace.core.errors import ServeError
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.http.request_body import read
+from millrace._src.serve.limits import ByteBudget
+from millrace._src.serve.thread_offload import Turns
 from millrace.serve import Client, start
-from millrace.serve.http.body import read
-from millrace.serve.limits import ByteBudget
-from millrace.serve.offload import Turns
 from tests.leaks import Footprint
 from tests.serve.hostile import (
     ATTACKS,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import ServeError
-from millrace.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
-from millrace.serve.tensors import DATATYPES, Spec
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
+from millrace._src.serve.tensor_codec import DATATYPES, Spec
 
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 

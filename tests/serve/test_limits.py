@@ -10,13 +10,14 @@ import grpc
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+from millrace._src.serve.grpc import receive
+from millrace._src.serve.limits import BYTES_ELEMENT, INLINE, MAX_FIELDS, BudgetError, ByteBudget
+from millrace._src.serve.protobuf_messages import INFERENCE, SERVING, messages
+from millrace._src.serve.protocols import mindspore_rest as mindspore
+from millrace._src.serve.protocols import open_inference_http as v2
+from millrace._src.serve.tensor_codec import Spec, from_bytes
 from millrace.serve import Client, Config, start
-from millrace.serve.grpc import receive
-from millrace.serve.grpc.messages import INFERENCE, SERVING, messages
-from millrace.serve.http import mindspore, v2
-from millrace.serve.limits import BYTES_ELEMENT, INLINE, MAX_FIELDS, BudgetError, ByteBudget
-from millrace.serve.tensors import Spec, from_bytes
 from tests.serve.hostile import INFER, answer, good, raw, send, target, wait_until, whole_of
 from tests.serve.models import config
 

@@ -6,7 +6,7 @@ import grpc
 import numpy as np
 import pytest
 
-from millrace.serve.grpc.messages import SERVING, messages
+from millrace._src.serve.protobuf_messages import SERVING, messages
 
 ONES = [1.0, 1.0, 1.0]
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from millrace import Tensor, export, float32, nn, ops
-from millrace.core.errors import ArgumentValueError
-from millrace.serve import Config, Servable, mnn, start
-from millrace.serve.client import Client
-from millrace.serve.runners import OnnxRunner
-from millrace.serve.servable import read
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.serve.client import Client
+from millrace._src.serve.runners import mnn
+from millrace._src.serve.runners.runner import OnnxRunner
+from millrace._src.serve.servable import read
+from millrace.serve import Config, Servable, start
 from tests.serve.models import any_rows
 
 pytest.importorskip("MNN")
@@ -109,7 +110,7 @@ def test_a_server_uses_it_and_says_so_and_can_be_told_not_to(file, always, tmp_p
 
 @pytest.mark.parametrize("change", ["other answers", "slower", "unreadable", "missing"])
 def test_where_it_is_not_right_or_not_faster_onnxruntime_computes(file, monkeypatch, caplog, change):
-    caplog.set_level("INFO", "millrace.serve.mnn")
+    caplog.set_level("INFO", "millrace.serve.runners.mnn")
     monkeypatch.setattr(mnn, "WORTH", 0.0 if change == "slower" else 1e9)
     if change == "other answers":
         monkeypatch.setattr(
@@ -159,7 +160,8 @@ def test_nets_without_convolutions_and_of_fixed_rows_are_not_even_tried(tmp_path
 
 def test_its_own_tools_which_report_to_their_makers_are_not_imported(file):
     code = (
-        "import sys; from millrace.serve import mnn; mnn.WORTH = 1e9; runner = mnn.onnx_runner(sys.argv[1], 1); "
+        "import sys; from millrace._src.serve.runners import mnn; mnn.WORTH = 1e9; "
+        "runner = mnn.onnx_runner(sys.argv[1], 1); "
         "assert runner.platform == 'mnn_onnx'; print([name for name in sys.modules if name.startswith('MNN.tools')])"
     )
     done = subprocess.run(

@@ -6,10 +6,10 @@ import json
 import grpc
 import pytest
 
-from millrace.core.errors import ServeError
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
+from millrace._src.serve.security import Guard
 from millrace.serve import Config, start
-from millrace.serve.grpc.messages import INFERENCE, messages
-from millrace.serve.security import Guard
 from tests.serve.conftest import Asked
 from tests.serve.hostile import INFER, good, raw, send
 from tests.serve.models import config

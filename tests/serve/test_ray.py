@@ -18,10 +18,10 @@ import pytest
 
 pytest.importorskip("ray.serve")
 
-from millrace.cli import main
-from millrace.core.errors import ArgumentValueError, ResourceError, ServeError
+from millrace._src.cli.main import main
+from millrace._src.core.errors import ArgumentValueError, ResourceError, ServeError
+from millrace._src.serve.ray.deployment import application
 from millrace.serve import Client, Config, Servable, start_on_ray
-from millrace.serve.ray.running import application
 from tests.ray_nodes import QUIET
 from tests.serve.conftest import Asked
 from tests.serve.models import Pair, any_rows, dense

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from millrace import export, nn, ops
-from millrace.graph.batch_axis import analysis
-from millrace.serve import Client, Config, Servable, runners, start
-from millrace.serve.servable import read
-from millrace.train.exporting import recorded, write_archive
+from millrace._src.runtime.graph.batch_axis import analysis
+from millrace._src.serve.runners import runner as runners
+from millrace._src.serve.servable import read
+from millrace._src.train.export.archive import recorded, write_archive
+from millrace.serve import Client, Config, Servable, start
 from tests.graph.networks import Function, RunningTotal
 from tests.serve.conftest import Asked
 from tests.serve.models import any_rows, dense

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from millrace.serve import row_trials
-from millrace.serve.batchable import decide_batching
-from millrace.serve.row_trials import run_trials
-from millrace.serve.runners import OnnxRunner
-from millrace.serve.tensors import Spec
+from millrace._src.serve import row_independence_trials as row_trials
+from millrace._src.serve.batching_decision import decide_batching
+from millrace._src.serve.row_independence_trials import run_trials
+from millrace._src.serve.runners.runner import OnnxRunner
+from millrace._src.serve.tensor_codec import Spec
 
 
 class Model:

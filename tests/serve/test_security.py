@@ -4,8 +4,8 @@ import grpc
 import numpy as np
 import pytest
 
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace.serve import Client, start
-from millrace.serve.grpc.messages import INFERENCE, messages
 from tests.serve.models import config
 
 

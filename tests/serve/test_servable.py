@@ -9,9 +9,9 @@ from PIL import Image
 
 import millrace.dataset as ds
 from millrace import Tensor, export, float32, int32, nn
+from millrace._src.serve.servable import read
 from millrace.dataset import text, transforms, vision
 from millrace.serve import ArgMax, Client, Config, Labels, Servable, Softmax, start
-from millrace.serve.servable import read
 from tests.serve.models import any_rows, config
 
 STEPS = [
@@ -105,7 +105,7 @@ def test_the_archive_is_data_and_is_refused_where_it_names_anything_else(tmp_pat
     step = about["pre"]["input"][0]
     for changed in (
         {**about, "pre": {"input": [{**step, "tensor_op_name": "system", "python_module": "os"}]}},
-        {**about, "pre": {"input": [{**step, "python_module": "millrace.data.transforms.nothing"}]}},
+        {**about, "pre": {"input": [{**step, "python_module": "millrace._src.data.transforms.nothing"}]}},
         {**about, "pre": {"other": [step]}},
         {**about, "pre": 3},
         {**about, "takes": {"input": 3}},

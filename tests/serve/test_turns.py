@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from millrace.serve.offload import Turns
+from millrace._src.serve.thread_offload import Turns
 
 
 async def count_iterations(counted):

@@ -4,7 +4,7 @@ import grpc
 import numpy as np
 import pytest
 
-from millrace.serve.grpc.messages import INFERENCE, messages
+from millrace._src.serve.protobuf_messages import INFERENCE, messages
 
 LEFT, RIGHT = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((2, 3), np.float32)
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from millrace.core.device_workers import RULES
+from millrace._src.core.machine.worker_devices import RULES
 
 LIMIT = 120
 WAYS = ("threads", "forkserver", "spawn", "fork")
@@ -98,9 +98,9 @@ ALONE = {
         raise AssertionError("nothing was refused")
     """,
     PINNED: """
-        from millrace.sink import Feed
-        from millrace.sink.feed import source_of
-        from millrace.sink.moving import Cuda
+        from millrace._src.transfer import Feed
+        from millrace._src.transfer.prefetcher import source_of
+        from millrace._src.transfer.transfer import Cuda
         seen = []
         moved = Cuda._moved
         def noted(self, tensor):

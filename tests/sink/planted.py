@@ -1,7 +1,7 @@
 """A feed whose times are planted: real pipelines, threads and rings, with a clock that passes only where it is told to.
 
-Each thread has its own time, and they agree where threads meet (``millrace.sink.clock``), so that a run comes out the
-same to the last digit on any machine under any load.
+Each thread has its own time, and they agree where threads meet (``millrace._src.transfer.clock``), so that a
+run comes out the same to the last digit on any machine under any load.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import random
 import numpy as np
 
 import millrace.dataset as ds
-from millrace.core.settings import override
-from millrace.sink import Feed
-from millrace.sink.clock import Planted
-from millrace.sink.moving import Host
+from millrace._src.core.settings import override
+from millrace._src.transfer import Feed
+from millrace._src.transfer.clock import Planted
+from millrace._src.transfer.transfer import Host
 
 SLOTS = 4
 ROWS = 2

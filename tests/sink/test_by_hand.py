@@ -9,7 +9,7 @@ import torch
 import millrace as ms
 import millrace.dataset as ds
 from millrace import ops
-from millrace.core.errors import ArgumentValueError, SinkError
+from millrace._src.core.errors import ArgumentValueError, SinkError
 
 
 def numbers(count=6, size=2):

@@ -15,14 +15,14 @@ import pytest
 pytest.importorskip("torch")
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import ArgumentValueError, DataError, SinkError
-from millrace.core.share import Share
-from millrace.data.plan.cut import Cut, jpeg_size
+from millrace._src.core import settings
+from millrace._src.core.errors import ArgumentValueError, DataError, SinkError
+from millrace._src.core.machine.shared_value import Share
+from millrace._src.data.plan.host_device_split import Cut, jpeg_size
+from millrace._src.transfer import Feed
+from millrace._src.transfer.decode_balancer import DOWN, EVERY, UP, Split
+from millrace._src.transfer.kernels import Images
 from millrace.dataset import transforms, vision
-from millrace.sink import Feed
-from millrace.sink.kernels import Images
-from millrace.sink.split import DOWN, EVERY, UP, Split
 from tests.sink.card_cases import ASKED, EXACT, MEAN, STD, folder, pictures, sized
 
 pytestmark = pytest.mark.usefixtures("no_leaks")
@@ -230,12 +230,12 @@ def host_decoder(monkeypatch: Any) -> list[int]:
         assert [tuple(image.shape[1:]) for image in images] == sizes
         return Images.of_planes(images)
 
-    monkeypatch.setattr("millrace.sink.card.decoded", decoded)
+    monkeypatch.setattr("millrace._src.transfer.batch_transforms.decoded", decoded)
     return groups
 
 
 def test_encoded_pictures_travel(tmp_path: Any, host_decoder: list[int], monkeypatch: Any) -> None:
-    monkeypatch.setattr("millrace.sink.card.GROUP", 2)
+    monkeypatch.setattr("millrace._src.transfer.batch_transforms.GROUP", 2)
     where = folder(tmp_path)
     png = np.random.default_rng(1).integers(0, 256, (30, 20, 3)).astype(np.uint8)
     # no JPEG, whatever its name says: the host decodes it

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import DataError, SinkError, StallError
-from millrace.core.sinks import find
-from millrace.sink import Feed
-from millrace.sink.ring import Closed, Item, Ring
+from millrace._src.core.device_queues import find
+from millrace._src.core.errors import DataError, SinkError, StallError
+from millrace._src.transfer import Feed
+from millrace._src.transfer.ring_buffer import Closed, Item, Ring
 
 from .said import logged
 
@@ -154,7 +154,7 @@ def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status():
 
     data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False).map(slow)
     feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1, patience=0.01, name="slowly")
-    with logged("millrace.sink.feed", then=release.set) as seen:
+    with logged("millrace._src.transfer.prefetcher", then=release.set) as seen:
         assert next(feed)[0].item() == 1
     feed.close()
     assert "channel_name: slowly" in seen[0]
@@ -203,8 +203,8 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
 
     import torch
 
-    from millrace.core.settings import override
-    from millrace.sink.batches import Pinned
+    from millrace._src.core.settings import override
+    from millrace._src.transfer.pinned_memory import Pinned
 
     def refuse(*args, **kwargs):
         raise RuntimeError("CUDA error: out of memory")
@@ -212,7 +212,7 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch, "empty", refuse)
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: False)
-    with logged("millrace.sink.batches") as said, override(lender=Pinned("cuda:0")):
+    with logged("millrace._src.transfer.pinned_memory") as said, override(lender=Pinned("cuda:0")):
         rows = numbers(6).create_tuple_iterator(num_epochs=1, output_numpy=True)
         assert [row[0].tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     assert ["no more pinned memory" in line for line in said] == [True]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.errors import DataError, SinkEnded, SinkStopped
-from millrace.sink.verdict import IDLE, SITUATIONS
+from millrace._src.core.errors import DataError, SinkEnded, SinkStopped
+from millrace._src.observe.transfer_diagnosis import IDLE, SITUATIONS
 
 from .planted import PLANTED, Run, drawn, step_slow
 

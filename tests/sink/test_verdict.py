@@ -10,8 +10,8 @@ import random
 
 import pytest
 
-from millrace.sink import Channel, judge
-from millrace.sink.verdict import IDLE
+from millrace._src.observe.transfer_diagnosis import IDLE
+from millrace._src.transfer import Channel, judge
 
 SLOTS = 4
 

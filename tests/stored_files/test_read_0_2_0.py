@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings, stable_ids
-from millrace.core.errors import CursorError, PlanError
-from millrace.data.transforms.stored import restored
+from millrace._src.core import settings, stable_ids
+from millrace._src.core.errors import CursorError, PlanError
+from millrace._src.data.transforms.serialization import restored
 from millrace.dataset import vision
 from millrace.mindrecord import FileReader, set_dec_mode, set_enc_key
 
@@ -94,7 +94,7 @@ def test_a_pipeline_is_built_from_json(name: str) -> None:
     built = ds.deserialize(SAVED_PIPELINES[name])
     assert built is not None
     assert ds.compare(built, PIPELINES[name]())
-    assert "millrace.data." not in json.dumps(ds.serialize(built))
+    assert "millrace._src.data." not in json.dumps(ds.serialize(built))
 
 
 @pytest.mark.parametrize("name", sorted(NOT_REBUILT))
@@ -132,7 +132,7 @@ def test_the_numbers_of_autotune_are_taken() -> None:
 
 
 def test_the_history_of_a_run_is_read() -> None:
-    from millrace.data.monitor.live.file import Tail
+    from millrace._src.observe.live.event_log import Tail
 
     with Tail("run.history") as tail:
         _, lines = tail.more()
@@ -190,7 +190,7 @@ def test_a_pickle_is_read(name: str) -> None:
 def test_a_transform_of_another_module_is_refused() -> None:
     saved = json.loads(SAVED_TRANSFORMS.read_text())["Pad"]
     assert type(restored(saved)) is vision.Pad
-    for module in ("millrace.data.transforms.text.base", "os", "millrace.dataset.text", "", None):
+    for module in ("millrace._src.data.transforms.text.base", "os", "millrace.dataset.text", "", None):
         with pytest.raises(Exception, match="cannot be rebuilt"):
             restored({**saved, "python_module": module})
 

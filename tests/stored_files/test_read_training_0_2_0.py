@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 import millrace
 from millrace import Tensor, nn, train
-from millrace.serve.servable import read
+from millrace._src.serve.servable import read
 
 from .pickled import OBJECTS
 from .test_read_0_2_0 import PICKLES

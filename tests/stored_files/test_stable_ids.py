@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import millrace.data
+import millrace._src.data
 import millrace.dataset as ds
-from millrace.core import stable_ids
-from millrace.core.traits import SourceTraits
-from millrace.data.plan.identity import leaves_of
-from millrace.data.plan.node import Node
-from millrace.data.samplers.base import REGISTRY, BuiltinSampler
-from millrace.data.transforms.base import Transform
-from millrace.data.transforms.json_names import TRANSFORMS
+from millrace._src.core import stable_ids
+from millrace._src.data.plan.fingerprint.value_hash import leaves_of
+from millrace._src.data.plan.node import Node
+from millrace._src.data.samplers.base import REGISTRY, BuiltinSampler
+from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.transforms.base import Transform
+from millrace._src.data.transforms.json_names import TRANSFORMS
 from millrace.dataset import audio, text, transforms, vision
 
 FAMILIES = {Transform: ("vision", "text", "audio", "transforms"), BuiltinSampler: ("sampler",), Node: ("node",),
@@ -28,13 +28,13 @@ FAMILIES = {Transform: ("vision", "text", "audio", "transforms"), BuiltinSampler
 
 def derived(base: type) -> list[type]:
     """Classes of the data pipeline below a base, whatever package they are in."""
-    for module in pkgutil.walk_packages(millrace.data.__path__, f"{millrace.data.__name__}."):
+    for module in pkgutil.walk_packages(millrace._src.data.__path__, f"{millrace._src.data.__name__}."):
         importlib.import_module(module.name)
     found, stack = [], [base]
     while stack:
         below = stack.pop().__subclasses__()
         stack += below
-        found += [one for one in below if one.__module__.startswith(f"{millrace.data.__name__}.")]
+        found += [one for one in below if one.__module__.startswith(f"{millrace._src.data.__name__}.")]
     return found
 
 
@@ -86,7 +86,7 @@ def test_ids_hold_no_module_of_ours() -> None:
 
 def test_an_id_has_one_class() -> None:
     class Other:
-        __module__ = "millrace.data.other"
+        __module__ = "millrace._src.data.other"
 
     before = stable_ids.find_id(ds.Shuffle)
     with pytest.raises(TypeError, match=r"expected an id that no other class has, got 'enum\.Shuffle'"):

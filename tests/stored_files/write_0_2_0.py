@@ -222,7 +222,7 @@ def write_notes_of_runs() -> None:
 
 def write_tuned() -> None:
     """The numbers of a run in which autotune has chosen five workers."""
-    from millrace.core import settings
+    from millrace._src.core import settings
 
     settings.update(**TUNED_SETTINGS)
     ds.config.set_enable_autotune(True, "tuned")

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import context
-from millrace.tensor import context as room
+from millrace._src.runtime.tensor.backend import context as room
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from millrace.core import dtype as mstype
-from millrace.core.seeds import set_seed
-from millrace.tensor import initializer as i
+from millrace._src.core.random.seeds import set_seed
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.tensor import initializer as i
 
 SHAPE = (200, 300)
 FAN_IN, FAN_OUT = 300, 200

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import torch
 
-from millrace.core.errors import OperationError
-from millrace.core.torch_range import OLDEST
-from millrace.tensor import private
+from millrace._src.core.errors import OperationError
+from millrace._src.core.torch_versions import OLDEST
+from millrace._src.runtime.tensor.backend import torch_private as private
 
 FILE = Path(private.__file__)
 

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 import millrace as ms  # noqa: E402
 from millrace import context, hal, runtime  # noqa: E402
-from millrace.tensor import parallel_context  # noqa: E402
-from millrace.tensor.context import _context  # noqa: E402
+from millrace._src.runtime.distributed import parallel_context  # noqa: E402
+from millrace._src.runtime.tensor.backend.context import _context  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import ops  # noqa: E402
-from millrace.core import dtype as mstype  # noqa: E402
-from millrace.core.tensor import Tensor  # noqa: E402
-from millrace.tensor.initializer import Normal, initializer  # noqa: E402
+from millrace._src.core.values import dtype as mstype  # noqa: E402
+from millrace._src.core.values.tensor import Tensor  # noqa: E402
+from millrace._src.runtime.tensor.initializer import Normal, initializer  # noqa: E402
 
 torch.set_num_threads(1)
 

@@ -14,9 +14,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import Tensor, export, load, nn  # noqa: E402
-from millrace.core import limits  # noqa: E402
-from millrace.core.errors import FormatError  # noqa: E402
-from millrace.serve.servable import read  # noqa: E402
+from millrace._src.core import limits  # noqa: E402
+from millrace._src.core.errors import FormatError  # noqa: E402
+from millrace._src.serve.servable import read  # noqa: E402
 
 PROGRAM, WEIGHTS = "program.json", "weights.safetensors"
 
@@ -118,7 +118,7 @@ ATTACKS = {
 RUN = """
 import sys
 from millrace import load, nn
-from millrace.core.errors import FormatError
+from millrace._src.core.errors import FormatError
 import numpy as np
 from millrace import Tensor
 try:
@@ -300,7 +300,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path):
 
 def test_an_archive_over_4_gib_has_64_bit_sizes_that_are_read(tmp_path):
     """Without writing so much: the entries say by their 64-bit fields what fits into 32 bits too."""
-    from millrace.core.stored_zip import read_members
+    from millrace._src.core.io.stored_zip import read_members
 
     with (
         zipfile.ZipFile(tmp_path / "a.zip", "w") as opened,
@@ -384,7 +384,7 @@ STRANGE = [None, True, -1, 0, 1 << 62, -(1 << 63), 10**19, 1.5, "", "x", "aten::
 
 
 def test_every_value_of_a_program_replaced_gives_one_class_of_error_or_a_program_that_runs(tmp_path, members):
-    from millrace.graph.stored import StoredGraph
+    from millrace._src.runtime.graph.program_serialization import StoredGraph
 
     described = json.loads(members[PROGRAM])
     tensors = load(write(tmp_path / "a.mindir", members)).tensors

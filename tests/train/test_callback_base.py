@@ -2,8 +2,8 @@
 
 import pytest
 
+from millrace._src.train.callbacks.callback import CallbackList, CallbackParams
 from millrace.train import Callback, RunContext
-from millrace.train.callbacks.base import CallbackList, CallbackParams
 
 
 class Old(Callback):

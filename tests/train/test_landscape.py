@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn, train
-from millrace.train.summary import plane
+from millrace._src.train.summary import loss_plane as plane
 from tests.train.test_summary import read
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(12, 1)

@@ -7,8 +7,8 @@ pytest.importorskip("torch")
 
 import millrace
 from millrace import Tensor, nn, train
-from millrace.train.metrics import get_metrics
-from millrace.train.metrics.surfaces import distance_to
+from millrace._src.train.metrics.registry import get_metrics
+from millrace._src.train.metrics.segmentation import distance_to
 
 
 def test_metrics_stand_at_three_places():

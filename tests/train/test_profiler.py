@@ -26,7 +26,7 @@ def test_a_schedule_says_what_mindspore_says():
     "given", [{"wait": -1, "active": 1}, {"wait": "a", "active": 1}, {"wait": 0, "active": 0}]
 )
 def test_a_number_that_is_none_is_told_and_taken_as_the_least(given):
-    from millrace.core.log import say_again
+    from millrace._src.core.log import say_again
 
     say_again()
     with pytest.warns(UserWarning, match="must be an int of at least"):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import train
-from millrace.train import progress
+from millrace._src.train.callbacks import progress_bar as progress
 from tests.train.nets import data, dense
 
 

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, Tensor, nn, ops, set_context, train
-from millrace.train.summary import events
+from millrace._src.train.summary import tensorboard_events as events
 from tests.train.nets import data, dense
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.train.feeding import Feed
+from millrace._src.train.epoch_iterator import Feed
 
 
 def data():

@@ -7,9 +7,10 @@ pytest.importorskip("torch")
 
 import millrace.dataset as ds
 from millrace import Tensor, nn, train
-from millrace.core import sinks, steps
-from millrace.data.monitor.live.file import Tail
-from millrace.data.monitor.live.state import State
+from millrace._src.core import device_queues as sinks
+from millrace._src.observe import training_registry as steps
+from millrace._src.observe.live.event_log import Tail
+from millrace._src.observe.live.run_state import State
 from tests.train.nets import data, dense
 
 

@@ -16,7 +16,7 @@ import torch
 
 import millrace
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context
-from millrace.graph.runner import graphs_of
+from millrace._src.runtime.graph.replay import graphs_of
 from tests.zoo.nets import nets
 from tests.zoo.play import learn
 from tests.zoo.record_zoo import GOLDENS

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 import millrace  # noqa: E402
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context  # noqa: E402
-from millrace.graph.runner import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
 from tests.zoo.nets import nets  # noqa: E402
 from tests.zoo.play import learn  # noqa: E402
 from tests.zoo.record_zoo import GOLDENS  # noqa: E402

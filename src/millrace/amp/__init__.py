@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy as _lazy
+from millrace._src.core.lazy import lazy as _lazy
 
 _PLACES = {
-    "millrace.train.mixed_precision.levels": ("auto_mixed_precision", "custom_mixed_precision"),
-    "millrace.train.mixed_precision.lists": ("get_black_list", "get_white_list"),
-    "millrace.train.mixed_precision.managers": (
+    "millrace._src.train.mixed_precision.amp_levels": ("auto_mixed_precision", "custom_mixed_precision"),
+    "millrace._src.train.mixed_precision.cast_lists": ("get_black_list", "get_white_list"),
+    "millrace._src.train.mixed_precision.loss_scale_manager": (
         "DynamicLossScaleManager",
         "FixedLossScaleManager",
         "LossScaleManager",
     ),
-    "millrace.train.mixed_precision.networks": ("build_train_network",),
-    "millrace.train.mixed_precision.scalers": (
+    "millrace._src.train.mixed_precision.train_network": ("build_train_network",),
+    "millrace._src.train.mixed_precision.loss_scaler": (
         "DynamicLossScaler",
         "LossScaler",
         "StaticLossScaler",

@@ -15,7 +15,7 @@ objects, nothing is loaded twice. What Millrace does not have is an ImportError 
 
 from __future__ import annotations
 
-from .faces import MindSporeLoaded, NotInMillrace, install, installed
+from millrace._src.compat.as_mindspore.import_hook import MindSporeLoaded, NotInMillrace, install, installed
 
 __all__ = ["MindSporeLoaded", "NotInMillrace", "install", "installed"]
 

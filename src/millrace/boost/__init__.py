@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy as _lazy
+from millrace._src.core.lazy import lazy as _lazy
 
 _PLACES = {
-    "millrace.train.boost.accumulation": ("GradientAccumulation",),
-    "millrace.train.boost.auto": ("AutoBoost", "BoostTrainOneStepCell", "BoostTrainOneStepWithLossScaleCell"),
-    "millrace.train.boost.freezing": ("FreezeOpt", "GradientFreeze", "freeze_cell"),
-    "millrace.train.boost.less_bn": ("LessBN",),
-    "millrace.train.boost.processes": ("OptimizerProcess", "ParameterProcess"),
-    "millrace.train.boost.unavailable": ("AdaSum", "DimReduce", "GroupLossScaleManager"),
+    "millrace._src.compat.boost.gradient_accumulation": ("GradientAccumulation",),
+    "millrace._src.compat.boost.auto_boost": (
+        "AutoBoost",
+        "BoostTrainOneStepCell",
+        "BoostTrainOneStepWithLossScaleCell",
+    ),
+    "millrace._src.compat.boost.gradient_freeze": ("FreezeOpt", "GradientFreeze", "freeze_cell"),
+    "millrace._src.compat.boost.less_bn": ("LessBN",),
+    "millrace._src.compat.boost.optimizer_groups": ("OptimizerProcess", "ParameterProcess"),
+    "millrace._src.compat.boost.unsupported": ("AdaSum", "DimReduce", "GroupLossScaleManager"),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = sorted(_LAZY)

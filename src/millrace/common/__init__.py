@@ -1,6 +1,6 @@
 """Types that data and training share."""
 
-from millrace.core.tensor import Tensor
+from millrace._src.core.values.tensor import Tensor
 
 from . import dtype
 

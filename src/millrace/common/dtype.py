@@ -1,6 +1,6 @@
 """Element types: ``import millrace.common.dtype as mstype``."""
 
-from millrace.core.dtype import (
+from millrace._src.core.values.dtype import (
     Type,
     bfloat16,
     bool_,
@@ -52,9 +52,9 @@ from millrace.core.dtype import (
 )
 
 # MindSpore has these three too, but keeps them out of "import *", where they would hide Python's own.
-from millrace.core.dtype import bool_ as bool  # noqa: F401
-from millrace.core.dtype import float_ as float  # noqa: F401
-from millrace.core.dtype import int_ as int  # noqa: F401
+from millrace._src.core.values.dtype import bool_ as bool  # noqa: F401
+from millrace._src.core.values.dtype import float_ as float  # noqa: F401
+from millrace._src.core.values.dtype import int_ as int  # noqa: F401
 
 __all__ = [
     "Type",

@@ -1,6 +1,6 @@
 """Initialisers: ``from millrace.common.initializer import initializer, Normal``."""
 
-from millrace.tensor.initializer import (
+from millrace._src.runtime.tensor.initializer import (
     Constant,
     Dirac,
     HeNormal,

@@ -1,5 +1,5 @@
 """Parameters."""
 
-from millrace.tensor.parameter import Parameter, ParameterTuple
+from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
 __all__ = ["Parameter", "ParameterTuple"]

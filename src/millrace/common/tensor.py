@@ -1,5 +1,5 @@
 """The tensor class."""
 
-from millrace.core.tensor import Tensor
+from millrace._src.core.values.tensor import Tensor
 
 __all__ = ["Tensor"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.parallel.communication import (
+from millrace._src.runtime.distributed.process_groups import (
     HCCL_WORLD_COMM_GROUP,
     MCCL_WORLD_COMM_GROUP,
     NCCL_WORLD_COMM_GROUP,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.parallel.functions import (
+from millrace._src.runtime.distributed.collectives import (
     P2POp,
     all_gather_into_tensor,
     all_reduce,

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.parallel.communication import *  # noqa: F403
-from millrace.parallel.communication import __all__ as __all__
+from millrace._src.runtime.distributed.process_groups import *  # noqa: F403
+from millrace._src.runtime.distributed.process_groups import __all__ as __all__

@@ -1,6 +1,6 @@
 """Process-wide settings, one get/set pair each."""
 
-from millrace.core.config import (
+from millrace._src.core.config import (
     ErrorSamplesMode,
     get_auto_num_workers,
     get_auto_offload,
@@ -61,7 +61,7 @@ from millrace.core.config import (
     set_sending_batches,
     set_video_backend,
 )
-from millrace.core.config import (
+from millrace._src.core.config import (
     _init_device_info as _init_device_info,
 )
 

@@ -1,5 +1,5 @@
 """Hooks for ``config.set_debug_mode``."""
 
-from millrace.core.hooks import DebugHook, PrintDataHook, PrintMetaDataHook
+from millrace._src.core.hooks import DebugHook, PrintDataHook, PrintMetaDataHook
 
 __all__ = ["DebugHook", "PrintDataHook", "PrintMetaDataHook"]

@@ -1,6 +1,6 @@
 """MindRecord files, with MindSpore's import path: ``from millrace.mindrecord import FileWriter``."""
 
-from millrace.data.formats.mindrecord import (
+from millrace._src.data.formats.mindrecord import (
     FAILED,
     SUCCESS,
     FileReader,
@@ -10,7 +10,7 @@ from millrace.data.formats.mindrecord import (
     set_enc_key,
     set_enc_mode,
 )
-from millrace.data.formats.mindrecord.convert import (
+from millrace._src.data.formats.mindrecord.convert import (
     Cifar10ToMR,
     Cifar100ToMR,
     CsvToMR,
@@ -21,7 +21,7 @@ from millrace.data.formats.mindrecord.convert import (
 )
 
 # as in MindSpore they can be had from here, too, and are in no `import *`
-from millrace.data.formats.mindrecord.exceptions import *  # noqa: F403
+from millrace._src.data.formats.mindrecord.exceptions import *  # noqa: F403
 
 __all__ = [
     "Cifar100ToMR",

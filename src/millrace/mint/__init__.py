@@ -4,33 +4,26 @@
 
 from __future__ import annotations
 
-from millrace.ops.activation import (
-    sigmoid,
+from millrace._src.runtime.ops.array.broadcast import (
+    broadcast_to,
+    meshgrid_mint as meshgrid,
+    repeat_interleave_mint as repeat_interleave,
+    tile,
 )
-from millrace.ops.blends import (
-    addcdiv_mint as addcdiv,
-    allclose,
-    isclose,
-    lerp,
-)
-from millrace.ops.chances import (
-    bernoulli_mint as bernoulli,
-    multinomial_mint as multinomial,
-)
-from millrace.ops.choose import (
-    clamp,
-    where_mint as where,
-)
-from millrace.ops.complexes import (
-    polar,
-)
-from millrace.ops.conv import (
-    conv2d_mint as conv2d,
-)
-from millrace.ops.convert import (
+from millrace._src.runtime.ops.array.cast import (
     clone,
 )
-from millrace.ops.create import (
+from millrace._src.runtime.ops.array.concat_split import (
+    chunk_mint as chunk,
+    concat_mint as cat,
+    concat_mint as concat,
+    dstack,
+    hstack,
+    split_mint as split,
+    stack_mint as stack,
+    unbind,
+)
+from millrace._src.runtime.ops.array.creation import (
     arange,
     empty,
     empty_like,
@@ -43,35 +36,103 @@ from millrace.ops.create import (
     zeros,
     zeros_like,
 )
-from millrace.ops.cumulate import (
+from millrace._src.runtime.ops.array.diagonal import (
+    diag_mint as diag,
+    tril,
+    triu,
+)
+from millrace._src.runtime.ops.array.gather import (
+    count_nonzero_mint as count_nonzero,
+    gather_elements as gather,
+    index_select_mint as index_select,
+    nonzero,
+    take,
+)
+from millrace._src.runtime.ops.array.masking import (
+    masked_select,
+    searchsorted,
+)
+from millrace._src.runtime.ops.array.reshape import (
+    flatten_mint as flatten,
+    permute_mint as permute,
+    ravel,
+    reshape,
+    squeeze_mint as squeeze,
+    swapaxes,
+    t,
+    transpose_mint as transpose,
+    unsqueeze,
+)
+from millrace._src.runtime.ops.array.scatter import (
+    scatter_add_mint as scatter_add,
+    scatter_mint as scatter,
+)
+from millrace._src.runtime.ops.array.scatter_inplace import (
+    index_add_copy as index_add,
+)
+from millrace._src.runtime.ops.array.slicing import (
+    flip,
+    narrow_mint as narrow,
+    roll,
+    select_mint as select,
+)
+from millrace._src.runtime.ops.array.sorting import (
+    argsort_mint as argsort,
+    kthvalue,
+    sort_mint as sort,
+    topk_mint as topk,
+    unique_consecutive,
+    unique_mint as unique,
+)
+from millrace._src.runtime.ops.array.where import (
+    clamp,
+    where_mint as where,
+)
+from millrace._src.runtime.ops.linalg.decomposition import (
+    inverse,
+    trace,
+    triangular_solve,
+)
+from millrace._src.runtime.ops.linalg.matmul import (
+    addbmm,
+    addmm,
+    addmv,
+    baddbmm,
+    bmm_mint as bmm,
+    cross,
+    dot_mint as dot,
+    einsum,
+    matmul,
+    mm,
+    mv_mint as mv,
+    outer,
+)
+from millrace._src.runtime.ops.linalg.norm import (
+    cdist_mint as cdist,
+    norm_mint as norm,
+)
+from millrace._src.runtime.ops.math.arithmetic import (
+    bitwise_not,
+    float_power,
+    frac_mint as frac,
+    gcd,
+    isneginf,
+    logaddexp,
+    logaddexp2,
+    nan_to_num,
+    sinc,
+)
+from millrace._src.runtime.ops.math.complex import (
+    polar,
+)
+from millrace._src.runtime.ops.math.cumulative import (
     cummax_mint as cummax,
     cummin_mint as cummin,
     cumprod,
     cumsum_mint as cumsum,
     diff_mint as diff,
 )
-from millrace.ops.cut import (
-    flip,
-    narrow_mint as narrow,
-    roll,
-    select_mint as select,
-)
-from millrace.ops.diagonals import (
-    diag_mint as diag,
-    tril,
-    triu,
-)
-from millrace.ops.draws import (
-    normal_mint as normal,
-    rand_like_mint as rand_like,
-    rand_mint as rand,
-    randint_like_mint as randint_like,
-    randint_mint as randint,
-    randn_like_mint as randn_like,
-    randn_mint as randn,
-    randperm_mint as randperm,
-)
-from millrace.ops.elementwise import (
+from millrace._src.runtime.ops.math.elementwise_unary import (
     abs,
     acos,
     acos as arccos,
@@ -117,7 +178,13 @@ from millrace.ops.elementwise import (
     tanh,
     trunc,
 )
-from millrace.ops.extreme import (
+from millrace._src.runtime.ops.math.inplace import (
+    addcdiv_mint as addcdiv,
+    allclose,
+    isclose,
+    lerp,
+)
+from millrace._src.runtime.ops.math.max_min import (
     amax_mint as amax,
     amin_mint as amin,
     argmax,
@@ -125,89 +192,7 @@ from millrace.ops.extreme import (
     max_mint as max,
     min_mint as min,
 )
-from millrace.ops.gathers import (
-    count_nonzero_mint as count_nonzero,
-    gather_elements as gather,
-    index_select_mint as index_select,
-    nonzero,
-    take,
-)
-from millrace.ops.inplace import (
-    index_add_copy as index_add,
-)
-from millrace.ops.join import (
-    chunk_mint as chunk,
-    concat_mint as cat,
-    concat_mint as concat,
-    dstack,
-    hstack,
-    split_mint as split,
-    stack_mint as stack,
-    unbind,
-)
-from millrace.ops.layout import (
-    flatten_mint as flatten,
-    permute_mint as permute,
-    ravel,
-    reshape,
-    squeeze_mint as squeeze,
-    swapaxes,
-    t,
-    transpose_mint as transpose,
-    unsqueeze,
-)
-from millrace.ops.linalg import (
-    inverse,
-    trace,
-    triangular_solve,
-)
-from millrace.ops.masked import (
-    masked_select,
-    searchsorted,
-)
-from millrace.ops.matrices import (
-    addbmm,
-    addmm,
-    addmv,
-    baddbmm,
-    bmm_mint as bmm,
-    cross,
-    dot_mint as dot,
-    einsum,
-    matmul,
-    mm,
-    mv_mint as mv,
-    outer,
-)
-from millrace.ops.norm_stats import (
-    batch_norm_elemt,
-    batch_norm_gather_stats_with_counts,
-    batch_norm_stats,
-)
-from millrace.ops.norms import (
-    cdist_mint as cdist,
-    norm_mint as norm,
-)
-from millrace.ops.numeric import (
-    bitwise_not,
-    float_power,
-    frac_mint as frac,
-    gcd,
-    isneginf,
-    logaddexp,
-    logaddexp2,
-    nan_to_num,
-    sinc,
-)
-from millrace.ops.order import (
-    argsort_mint as argsort,
-    kthvalue,
-    sort_mint as sort,
-    topk_mint as topk,
-    unique_consecutive,
-    unique_mint as unique,
-)
-from millrace.ops.pairs import (
+from millrace._src.runtime.ops.math.pairs import (
     add_scaled as add,
     atan2 as arctan2,
     atan2,
@@ -239,7 +224,7 @@ from millrace.ops.pairs import (
     sub_scaled as sub,
     xlogy,
 )
-from millrace.ops.reduce import (
+from millrace._src.runtime.ops.math.reduction import (
     all_mint as all,
     any_mint as any,
     logsumexp,
@@ -249,26 +234,41 @@ from millrace.ops.reduce import (
     sum,
     var_mint as var,
 )
-from millrace.ops.scatters import (
-    scatter_add_mint as scatter_add,
-    scatter_mint as scatter,
-)
-from millrace.ops.softmaxes import (
-    softmax_along as softmax,
-)
-from millrace.ops.spread import (
-    broadcast_to,
-    meshgrid_mint as meshgrid,
-    repeat_interleave_mint as repeat_interleave,
-    tile,
-)
-from millrace.ops.statistics import (
+from millrace._src.runtime.ops.math.statistics import (
     bincount_mint as bincount,
     histc_mint as histc,
     median_mint as median,
     nansum_mint as nansum,
     std_mean_mint as std_mean,
     var_mean_mint as var_mean,
+)
+from millrace._src.runtime.ops.nn.activation import (
+    sigmoid,
+)
+from millrace._src.runtime.ops.nn.conv import (
+    conv2d_mint as conv2d,
+)
+from millrace._src.runtime.ops.nn.normalization import (
+    batch_norm_elemt,
+    batch_norm_gather_stats_with_counts,
+    batch_norm_stats,
+)
+from millrace._src.runtime.ops.nn.softmax import (
+    softmax_along as softmax,
+)
+from millrace._src.runtime.ops.random.distributions import (
+    bernoulli_mint as bernoulli,
+    multinomial_mint as multinomial,
+)
+from millrace._src.runtime.ops.random.uniform_normal import (
+    normal_mint as normal,
+    rand_like_mint as rand_like,
+    rand_mint as rand,
+    randint_like_mint as randint_like,
+    randint_mint as randint,
+    randn_like_mint as randn_like,
+    randn_mint as randn,
+    randperm_mint as randperm,
 )
 
 from . import distributed, linalg, nn, optim, special

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy
-from millrace.nn.activation import (
+from millrace._src.core.lazy import lazy
+from millrace._src.compat.unsupported_optimizers import (
+    OptTFTWrapper,
+)
+from millrace._src.runtime.nn.activation import (
     FastGelu,
     HSigmoid,
     HSwish,
@@ -21,7 +24,7 @@ from millrace.nn.activation import (
     Tanhshrink,
     get_activation,
 )
-from millrace.nn.activation_shaped import (
+from millrace._src.runtime.nn.activation_shaped import (
     CELU,
     ELU,
     GELU,
@@ -41,59 +44,84 @@ from millrace.nn.activation_shaped import (
     Softmin,
     Threshold,
 )
-from millrace.nn.adasum import (
-    AdaSumByDeltaWeightWrapCell,
-    AdaSumByGradWrapCell,
+from millrace._src.runtime.nn.adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
 )
-from millrace.nn.arrays import (
-    SparseTensorDenseMatmul,
-    SparseToDense,
-    TensorArray,
+from millrace._src.runtime.nn.array_layers import (
+    ClipByNorm,
+    Flatten,
+    Identity,
+    L1Regularizer,
+    MatrixDiag,
+    MatrixDiagPart,
+    MatrixSetDiag,
+    Norm,
+    OneHot,
+    Pad,
+    Roll,
+    Tril,
+    Triu,
+    Unflatten,
+    Unfold,
 )
-from millrace.nn.basic import (
-    BiDense,
-    Dense,
-    Linear,
-)
-from millrace.nn.cell import (
+from millrace._src.runtime.nn.cell import (
     Cell,
 )
-from millrace.nn.combined import (
-    Conv2dBnAct,
-    DenseBnAct,
-)
-from millrace.nn.containers import (
+from millrace._src.runtime.nn.containers import (
     CellDict,
     CellList,
     SequentialCell,
 )
-from millrace.nn.conv import (
+from millrace._src.runtime.nn.conv import (
     Conv1d,
     Conv2d,
     Conv3d,
 )
-from millrace.nn.conv_transpose import (
+from millrace._src.runtime.nn.conv_bn_act import (
+    Conv2dBnAct,
+    DenseBnAct,
+)
+from millrace._src.runtime.nn.conv_transpose import (
     Conv1dTranspose,
     Conv2dTranspose,
     Conv3dTranspose,
 )
-from millrace.nn.dropout import (
+from millrace._src.runtime.nn.deferred_init import (
+    no_init_parameters,
+)
+from millrace._src.runtime.nn.dropout import (
     Dropout,
     Dropout1d,
     Dropout2d,
     Dropout3d,
     DropoutExt,
 )
-from millrace.nn.embedding import (
+from millrace._src.runtime.nn.embedding import (
     Embedding,
     EmbeddingExt,
     EmbeddingLookup,
     MultiFieldEmbeddingLookup,
 )
-from millrace.nn.graph_cell import (
+from millrace._src.runtime.nn.gradient_reducer import (
+    DistributedGradReducer,
+    PipelineGradReducer,
+)
+from millrace._src.runtime.nn.graph_cell import (
     GraphCell,
 )
-from millrace.nn.image import (
+from millrace._src.runtime.nn.image import (
     CentralCrop,
     ChannelShuffle,
     ImageGradients,
@@ -103,7 +131,12 @@ from millrace.nn.image import (
     PixelUnshuffle,
     SSIM,
 )
-from millrace.nn.loss import (
+from millrace._src.runtime.nn.linear import (
+    BiDense,
+    Dense,
+    Linear,
+)
+from millrace._src.runtime.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CTCLoss,
@@ -125,7 +158,12 @@ from millrace.nn.loss import (
     SmoothL1Loss,
     SoftmaxCrossEntropyWithLogits,
 )
-from millrace.nn.loss_margin import (
+from millrace._src.runtime.nn.loss_scale import (
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
+    TrainOneStepWithLossScaleCell,
+)
+from millrace._src.runtime.nn.margin_loss import (
     CosineEmbeddingLoss,
     HingeEmbeddingLoss,
     MarginRankingLoss,
@@ -136,15 +174,7 @@ from millrace.nn.loss_margin import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from millrace.nn.loss_sampled import (
-    SampledSoftmaxLoss,
-)
-from millrace.nn.loss_scale import (
-    DynamicLossScaleUpdateCell,
-    FixedLossScaleUpdateCell,
-    TrainOneStepWithLossScaleCell,
-)
-from millrace.nn.mathematics import (
+from millrace._src.runtime.nn.math_layers import (
     DiGamma,
     IGamma,
     LBeta,
@@ -156,160 +186,7 @@ from millrace.nn.mathematics import (
     Range,
     ReduceLogSumExp,
 )
-from millrace.nn.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    LayerNormExt,
-    SyncBatchNorm,
-)
-from millrace.nn.optim.adafactor import (
-    AdaFactor,
-)
-from millrace.nn.optim.adam import (
-    Adam,
-    AdamOffload,
-    AdamWeightDecay,
-    LazyAdam,
-)
-from millrace.nn.optim.layerwise import (
-    LARS,
-    Lamb,
-)
-from millrace.nn.optim.momentum import (
-    Momentum,
-    SGD,
-)
-from millrace.nn.optim.optimizer import (
-    Optimizer,
-)
-from millrace.nn.optim.signs import (
-    ASGD,
-    Rprop,
-)
-from millrace.nn.optim.squares import (
-    AdaMax,
-    Adadelta,
-    Adagrad,
-    FTRL,
-    ProximalAdagrad,
-    RMSProp,
-)
-from millrace.nn.optim.thor import (
-    thor,
-)
-from millrace.nn.padding import (
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    Upsample,
-    ZeroPad2d,
-)
-from millrace.nn.pooling import (
-    AvgPool1d,
-    AvgPool1dExt,
-    AvgPool2d,
-    AvgPool2dExt,
-    AvgPool3d,
-    AvgPool3dExt,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool2dExt,
-    MaxPool3d,
-)
-from millrace.nn.pooling_other import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
-)
-from millrace.nn.recurrent import (
-    GRU,
-    GRUCell,
-    LSTM,
-    LSTMCell,
-    RNN,
-    RNNCell,
-)
-from millrace.nn.reducers import (
-    DistributedGradReducer,
-    PipelineGradReducer,
-)
-from millrace.nn.schedules.dynamic import (
-    CosineDecayLR,
-    ExponentialDecayLR,
-    InverseDecayLR,
-    NaturalExpDecayLR,
-    PolynomialDecayLR,
-    WarmUpLR,
-)
-from millrace.nn.schedules.static import (
-    cosine_decay_lr,
-    exponential_decay_lr,
-    inverse_decay_lr,
-    natural_exp_decay_lr,
-    piecewise_constant_lr,
-    polynomial_decay_lr,
-    warmup_lr,
-)
-from millrace.nn.shaping import (
-    ClipByNorm,
-    Flatten,
-    Identity,
-    L1Regularizer,
-    MatrixDiag,
-    MatrixDiagPart,
-    MatrixSetDiag,
-    Norm,
-    OneHot,
-    Pad,
-    Roll,
-    Tril,
-    Triu,
-    Unflatten,
-    Unfold,
-)
-from millrace.nn.starting import (
-    no_init_parameters,
-)
-from millrace.nn.thor_layers import (
-    Conv2dThor,
-    DenseThor,
-    EmbeddingLookupThor,
-    EmbeddingThor,
-)
-from millrace.nn.transformer import (
-    MultiheadAttention,
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from millrace.nn.unavailable import (
-    OptTFTWrapper,
-)
-from millrace.nn.wrap import (
+from millrace._src.runtime.nn.network_wrappers import (
     ForwardValueAndGrad,
     GetNextSingleOp,
     GradAccumulationCell,
@@ -324,6 +201,129 @@ from millrace.nn.wrap import (
     WithEvalCell,
     WithGradCell,
     WithLossCell,
+)
+from millrace._src.runtime.nn.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LayerNormExt,
+    SyncBatchNorm,
+)
+from millrace._src.runtime.nn.padding import (
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    Upsample,
+    ZeroPad2d,
+)
+from millrace._src.runtime.nn.pooling import (
+    AvgPool1d,
+    AvgPool1dExt,
+    AvgPool2d,
+    AvgPool2dExt,
+    AvgPool3d,
+    AvgPool3dExt,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool2dExt,
+    MaxPool3d,
+)
+from millrace._src.runtime.nn.recurrent import (
+    GRU,
+    GRUCell,
+    LSTM,
+    LSTMCell,
+    RNN,
+    RNNCell,
+)
+from millrace._src.runtime.nn.sampled_softmax_loss import (
+    SampledSoftmaxLoss,
+)
+from millrace._src.runtime.nn.tensor_array import (
+    SparseTensorDenseMatmul,
+    SparseToDense,
+    TensorArray,
+)
+from millrace._src.runtime.nn.thor_layers import (
+    Conv2dThor,
+    DenseThor,
+    EmbeddingLookupThor,
+    EmbeddingThor,
+)
+from millrace._src.runtime.nn.transformer import (
+    MultiheadAttention,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+from millrace._src.runtime.optim.adafactor import (
+    AdaFactor,
+)
+from millrace._src.runtime.optim.adagrad import (
+    AdaMax,
+    Adadelta,
+    Adagrad,
+    FTRL,
+    ProximalAdagrad,
+    RMSProp,
+)
+from millrace._src.runtime.optim.adam import (
+    Adam,
+    AdamOffload,
+    AdamWeightDecay,
+    LazyAdam,
+)
+from millrace._src.runtime.optim.adasum import (
+    AdaSumByDeltaWeightWrapCell,
+    AdaSumByGradWrapCell,
+)
+from millrace._src.runtime.optim.dynamic_lr import (
+    cosine_decay_lr,
+    exponential_decay_lr,
+    inverse_decay_lr,
+    natural_exp_decay_lr,
+    piecewise_constant_lr,
+    polynomial_decay_lr,
+    warmup_lr,
+)
+from millrace._src.runtime.optim.lamb import (
+    LARS,
+    Lamb,
+)
+from millrace._src.runtime.optim.learning_rate_schedule import (
+    CosineDecayLR,
+    ExponentialDecayLR,
+    InverseDecayLR,
+    NaturalExpDecayLR,
+    PolynomialDecayLR,
+    WarmUpLR,
+)
+from millrace._src.runtime.optim.momentum import (
+    Momentum,
+    SGD,
+)
+from millrace._src.runtime.optim.optimizer import (
+    Optimizer,
+)
+from millrace._src.runtime.optim.rprop import (
+    ASGD,
+    Rprop,
+)
+from millrace._src.runtime.optim.thor import (
+    thor,
 )
 
 __all__ = [
@@ -600,34 +600,34 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "Accuracy": "millrace.train.metrics",
-        "BleuScore": "millrace.train.metrics",
-        "ConfusionMatrix": "millrace.train.metrics",
-        "ConfusionMatrixMetric": "millrace.train.metrics",
-        "CosineSimilarity": "millrace.train.metrics",
-        "Dice": "millrace.train.metrics",
-        "F1": "millrace.train.metrics",
-        "Fbeta": "millrace.train.metrics",
-        "HausdorffDistance": "millrace.train.metrics",
-        "Loss": "millrace.train.metrics",
-        "MAE": "millrace.train.metrics",
-        "MSE": "millrace.train.metrics",
-        "MeanSurfaceDistance": "millrace.train.metrics",
-        "Metric": "millrace.train.metrics",
-        "OcclusionSensitivity": "millrace.train.metrics",
-        "Perplexity": "millrace.train.metrics",
-        "Precision": "millrace.train.metrics",
-        "ROC": "millrace.train.metrics",
-        "Recall": "millrace.train.metrics",
-        "RootMeanSquareDistance": "millrace.train.metrics",
-        "Top1CategoricalAccuracy": "millrace.train.metrics",
-        "Top5CategoricalAccuracy": "millrace.train.metrics",
-        "TopKCategoricalAccuracy": "millrace.train.metrics",
-        "auc": "millrace.train.metrics",
-        "get_metric_fn": "millrace.train.metrics",
-        "get_metrics": "millrace.train.metrics",
-        "names": "millrace.train.metrics",
+        "Accuracy": "millrace._src.train.metrics.registry",
+        "BleuScore": "millrace._src.train.metrics.registry",
+        "ConfusionMatrix": "millrace._src.train.metrics.registry",
+        "ConfusionMatrixMetric": "millrace._src.train.metrics.registry",
+        "CosineSimilarity": "millrace._src.train.metrics.registry",
+        "Dice": "millrace._src.train.metrics.registry",
+        "F1": "millrace._src.train.metrics.registry",
+        "Fbeta": "millrace._src.train.metrics.registry",
+        "HausdorffDistance": "millrace._src.train.metrics.registry",
+        "Loss": "millrace._src.train.metrics.registry",
+        "MAE": "millrace._src.train.metrics.registry",
+        "MSE": "millrace._src.train.metrics.registry",
+        "MeanSurfaceDistance": "millrace._src.train.metrics.registry",
+        "Metric": "millrace._src.train.metrics.registry",
+        "OcclusionSensitivity": "millrace._src.train.metrics.registry",
+        "Perplexity": "millrace._src.train.metrics.registry",
+        "Precision": "millrace._src.train.metrics.registry",
+        "ROC": "millrace._src.train.metrics.registry",
+        "Recall": "millrace._src.train.metrics.registry",
+        "RootMeanSquareDistance": "millrace._src.train.metrics.registry",
+        "Top1CategoricalAccuracy": "millrace._src.train.metrics.registry",
+        "Top5CategoricalAccuracy": "millrace._src.train.metrics.registry",
+        "TopKCategoricalAccuracy": "millrace._src.train.metrics.registry",
+        "auc": "millrace._src.train.metrics.registry",
+        "get_metric_fn": "millrace._src.train.metrics.registry",
+        "get_metrics": "millrace._src.train.metrics.registry",
+        "names": "millrace._src.train.metrics.registry",
         "probability": "millrace.nn.probability",
-        "rearrange_inputs": "millrace.train.metrics",
+        "rearrange_inputs": "millrace._src.train.metrics.registry",
     },
 )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy
+from millrace._src.core.lazy import lazy
 
 _PLACES = {
-    "millrace.nn.sharded": ("ShardedEmbedding",),
-    "millrace.parallel.elastic": ("GlobalBatches", "data_shard"),
-    "millrace.parallel.states": ("gather_states", "load_states"),
-    "millrace.parallel.parameters": (
+    "millrace._src.runtime.nn.sharded_embedding": ("ShardedEmbedding",),
+    "millrace._src.parallel.elastic_batches": ("GlobalBatches", "data_shard"),
+    "millrace._src.runtime.distributed.sharded_optimizer": ("gather_states", "load_states"),
+    "millrace._src.runtime.distributed.parameter_sync": (
         "broadcast_parameters",
         "merge_sliced_parameter",
         "parameter_broadcast",
     ),
-    "millrace.parallel.strategies": (
+    "millrace._src.parallel.strategies": (
         "Layout",
         "build_searched_strategy",
         "convert_checkpoint_by_rank",

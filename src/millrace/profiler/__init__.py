@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy as _lazy
+from millrace._src.core.lazy import lazy as _lazy
 
 _PLACES = {
-    "millrace.train.profiling.marks": ("DynamicProfilerMonitor", "EnvProfiler", "mstx"),
-    "millrace.train.profiling.names": (
+    "millrace._src.train.profiling.markers": ("DynamicProfilerMonitor", "EnvProfiler", "mstx"),
+    "millrace._src.train.profiling.options": (
         "AicoreMetrics",
         "ExportType",
         "HostSystem",
@@ -14,8 +14,8 @@ _PLACES = {
         "ProfilerLevel",
         "_ExperimentalConfig",
     ),
-    "millrace.train.profiling.plan": ("schedule",),
-    "millrace.train.profiling.profile": ("Profiler", "profile", "tensorboard_trace_handler"),
+    "millrace._src.train.profiling.schedule": ("schedule",),
+    "millrace._src.train.profiling.profiler": ("Profiler", "profile", "tensorboard_trace_handler"),
 }
 _LAZY = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = [name for name in _LAZY if not name.startswith("_")]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from millrace.ops.scipy_linalg import (
+from millrace._src.runtime.ops.scipy.scipy_linalg import (
     block_diag_scipy as block_diag,
     cho_factor,
     cho_solve,

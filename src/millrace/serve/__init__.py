@@ -6,7 +6,7 @@ thread, ``start_on_ray`` one in replicas on Ray Serve, ``make_app`` gives its AS
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy as _lazy
+from millrace._src.core.lazy import lazy as _lazy
 
 __all__ = ["ArgMax", "Client", "Config", "Labels", "Servable", "Softmax", "make_app", "start", "start_on_ray"]
 
@@ -14,14 +14,14 @@ __all__ = ["ArgMax", "Client", "Config", "Labels", "Servable", "Softmax", "make_
 __getattr__ = _lazy(
     __name__,
     {
-        "ArgMax": "millrace.serve.after",
-        "Client": "millrace.serve.client",
-        "Config": "millrace.serve.config",
-        "Labels": "millrace.serve.after",
-        "Servable": "millrace.serve.servable",
-        "Softmax": "millrace.serve.after",
-        "make_app": "millrace.serve.http.app",
-        "start": "millrace.serve.server",
-        "start_on_ray": "millrace.serve.ray.running",
+        "ArgMax": "millrace._src.serve.postprocessing",
+        "Client": "millrace._src.serve.client",
+        "Config": "millrace._src.serve.config",
+        "Labels": "millrace._src.serve.postprocessing",
+        "Servable": "millrace._src.serve.servable",
+        "Softmax": "millrace._src.serve.postprocessing",
+        "make_app": "millrace._src.serve.http.app",
+        "start": "millrace._src.serve.server",
+        "start_on_ray": "millrace._src.serve.ray.deployment",
     },
 )

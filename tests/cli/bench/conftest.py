@@ -2,7 +2,7 @@
 
 import pytest
 
-from millrace.cli.shapes import write_image
+from millrace._src.cli.quickstart.synthetic_images import write_image
 
 
 @pytest.fixture(scope="session")

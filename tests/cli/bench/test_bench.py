@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import millrace.dataset as ds
-from millrace.cli import main
-from millrace.cli.bench import machine
-from millrace.data.formats.example_message import encode_example
-from millrace.data.formats.tfrecord import write_record
+from millrace._src.cli.bench import hardware_baseline as machine
+from millrace._src.cli.main import main
+from millrace._src.data.formats.tfrecord.example import encode_example
+from millrace._src.data.formats.tfrecord.record_file import write_record
 from millrace.mindrecord import FileWriter
 from tests.cli.terminal import on_terminal
 

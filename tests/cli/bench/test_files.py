@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from millrace.cli.bench.files import find
-from millrace.core.errors import ArgumentValueError
-from millrace.data.formats.example_message import encode_example
-from millrace.data.formats.tfrecord import write_record
+from millrace._src.cli.bench.input_files import find
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.data.formats.tfrecord.example import encode_example
+from millrace._src.data.formats.tfrecord.record_file import write_record
 
 
 def touch(folder, **files):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace.cli.bench import machine
+from millrace._src.cli.bench import hardware_baseline as machine
 
 
 def test_reading(tmp_path):

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from millrace import __version__
-from millrace.cli.doctor.cache import shared_cache
-from millrace.cli.doctor.finding import Machine, Space
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin
+from millrace._src.cli.doctor.cache_server import shared_cache
+from millrace._src.cli.doctor.finding import Machine, Space
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import server_admin as admin
 from tests.cache_server import CacheHome
 from tests.ending import kill
 

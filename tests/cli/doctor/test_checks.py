@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli.doctor import checks, cpu, folders, libraries, limits, memory, python, threads, workers
-from millrace.cli.doctor.finding import LEVELS, Finding, Machine, Space, size
+from millrace._src.cli.doctor import cpu, memory
+from millrace._src.cli.doctor import dependencies as libraries
+from millrace._src.cli.doctor import directories as folders
+from millrace._src.cli.doctor import environment_variables as threads
+from millrace._src.cli.doctor import interpreter as python
+from millrace._src.cli.doctor import registry as checks
+from millrace._src.cli.doctor import resource_limits as limits
+from millrace._src.cli.doctor import worker_processes as workers
+from millrace._src.cli.doctor.finding import LEVELS, Finding, Machine, Space, size
 
 GB = 10**9
 ROOMY = Space(100 * GB, 50 * GB, 10**6)
@@ -210,8 +217,8 @@ def test_cache_folder_is_made_when_needed(machine, tmp_path):
 
 
 def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
-    from millrace.data.formats import offsets
-    from millrace.data.formats.spans import Spans
+    from millrace._src.data.formats.files import offset_index_cache as offsets
+    from millrace._src.data.formats.files.byte_ranges import Spans
 
     monkeypatch.setattr(offsets, "KEEP_FROM", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from millrace.cli.doctor import cluster as checks
-from millrace.cli.doctor.finding import Machine
+from millrace._src.cli.doctor import ray as checks
+from millrace._src.cli.doctor.finding import Machine
 
 
 def found(**environ):

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from millrace.cli.doctor import collectives as checks
-from millrace.cli.doctor.finding import Machine
-from millrace.parallel import facts
+from millrace._src.cli.doctor import distributed as checks
+from millrace._src.cli.doctor.finding import Machine
+from millrace._src.runtime.distributed import backend_info as facts
 
 
 def machine(tmp_path, driver="", gpus=0, interfaces=("eth0", "lo"), **environ):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from millrace.cli import main
-from millrace.cli.doctor import checks
-from millrace.cli.doctor.finding import LEVELS, Finding, Machine
-from millrace.cli.doctor.show import print_findings, summary
+from millrace._src.cli.doctor import registry as checks
+from millrace._src.cli.doctor.finding import LEVELS, Finding, Machine
+from millrace._src.cli.doctor.output import print_findings, summary
+from millrace._src.cli.main import main
 from tests.cli.terminal import on_terminal
 
 FINDINGS = [
@@ -67,7 +67,9 @@ def planted(monkeypatch):
     def plant(level):
         monkeypatch.setattr(checks, "CHECKS", {})
         fake = {"one": lambda machine: [Finding(level, "x", "y", "z")]}
-        monkeypatch.setattr("millrace.cli.doctor.diagnose", lambda machine: checks.diagnose(machine, fake))
+        monkeypatch.setattr(
+            "millrace._src.cli.doctor.diagnose", lambda machine: checks.diagnose(machine, fake)
+        )
 
     return plant
 
@@ -88,7 +90,7 @@ def test_clean_without_leftovers(planted, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     real = Machine  # nothing of this machine is cleaned by a test
     monkeypatch.setattr(
-        "millrace.cli.doctor.Machine",
+        "millrace._src.cli.doctor.Machine",
         lambda folders: real(root=tmp_path, environ={}, temp=tmp_path, folders=folders),
     )
     assert main(["doctor", "--clean", str(tmp_path)]) == 0

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli import main
-from millrace.cli.doctor import leftovers
-from millrace.cli.doctor.finding import Machine
+from millrace._src.cli.doctor import stale_files as leftovers
+from millrace._src.cli.doctor.finding import Machine
+from millrace._src.cli.main import main
 
 DEAD, ME = 999_999_999, os.getuid()
 
@@ -161,7 +161,7 @@ def test_a_killed_writer_of_records(tmp_path_factory, tmp_path, capsys, monkeypa
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     real = Machine
     monkeypatch.setattr(
-        "millrace.cli.doctor.Machine",
+        "millrace._src.cli.doctor.Machine",
         lambda folders: real(
             root=elsewhere, environ={"HOME": str(elsewhere)}, temp=elsewhere, folders=folders
         ),

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("uvicorn")
 
-from millrace.cli.doctor import serving as checks
-from millrace.cli.doctor.finding import Machine
+from millrace._src.cli.doctor import serving as checks
+from millrace._src.cli.doctor.finding import Machine
 
 
 def test_this_machine_can_serve():

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import millrace.data.sources
+import millrace._src.data.sources
 import millrace.dataset
 
 from .damage import Damage
@@ -47,11 +47,11 @@ def find(name: str) -> Any:
     name = name.partition(":")[0]
     if hasattr(millrace.dataset, name):
         return getattr(millrace.dataset, name)
-    for module in pkgutil.walk_packages(millrace.data.sources.__path__, "millrace.data.sources."):
+    for module in pkgutil.walk_packages(millrace._src.data.sources.__path__, "millrace._src.data.sources."):
         found = getattr(importlib.import_module(module.name), name, None)
         if found is not None:
             return found
-    raise LookupError(f"there is no class {name} in millrace.dataset or millrace.data.sources")
+    raise LookupError(f"there is no class {name} in millrace.dataset or millrace._src.data.sources")
 
 
 def everything() -> dict[str, Fake]:

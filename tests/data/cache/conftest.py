@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from millrace.data.cache.own import end_own
-from millrace.data.engine.segment import kept
+from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.engine.segment import cached_read_step as kept
 
 from .served import Served, serving
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from millrace.data.cache import admin
-from millrace.data.cache.client import disconnect
-from millrace.data.cache.dataset_cache import DatasetCache, server_address
-from millrace.data.cache.protocol import start_time
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.data.cache.client import disconnect
+from millrace._src.data.cache.dataset_cache import DatasetCache, server_address
+from millrace._src.data.cache.protocol import start_time
 
 PATIENCE = 30.0
 

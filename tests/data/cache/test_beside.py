@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 from tests.contracts.pipelines import Noise
 from tests.contracts.test_same_rows import assert_same
 
@@ -136,15 +136,15 @@ def test_every_rank_keeps_its_rows_and_all_share(server: Served) -> None:
     assert counts is not None
     assert (counts.made, counts.hits) == (0, 5)
     cache.get_stat()
-    from millrace.data.cache.client import disconnect
+    from millrace._src.data.cache.client import disconnect
 
     disconnect(server.address)
 
 
 SECOND = """
 import json, sys
-from millrace.core import settings
-from millrace.data.engine.segment import kept
+from millrace._src.core import settings
+from millrace._src.data.engine.segment import cached_read_step as kept
 import millrace.dataset as ds
 from tests.data.cache.pipes import Pipe
 

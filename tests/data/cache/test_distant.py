@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin
-from millrace.data.cache.wire import Wire, read_key
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.data.cache.authenticated_connection import Wire, read_key
 
 HOST = "127.0.0.2"
 

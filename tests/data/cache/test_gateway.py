@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin
-from millrace.data.cache.gateway import Gateway, Greetings, Limits
-from millrace.data.cache.wire import Wire, read_key
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.data.cache.authenticated_connection import Wire, read_key
+from millrace._src.data.cache.gateway import Gateway, Greetings, Limits
 
 from .served import until
 from .test_distant import HOST, server  # noqa: F401 a fixture

@@ -7,8 +7,8 @@ import tempfile
 
 import pytest
 
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import server_admin as admin
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.chunk import Chunk
-from millrace.core.columns import Texts
-from millrace.core.gather import Slots, in_place
-from millrace.data.cache.gathering import Part, gathered, own_column
+from millrace._src.core.values.batch_buffers import Slots, in_place
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.values.columns import Texts
+from millrace._src.data.cache.row_gather import Part, gathered, own_column
 
 ROWS = 50
 salt = itertools.count()

@@ -15,12 +15,12 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.transforms as transforms
-from millrace.core import settings
-from millrace.data.plan.bind import bind, optimise
-from millrace.data.plan.fingerprint import key_of
-from millrace.data.plan.keep import Cached
-from millrace.data.plan.node import walk
-from millrace.data.plan.physical import KeptRead
+from millrace._src.core import settings
+from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.plan.fingerprint.plan_fingerprint import key_of
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes.cache_ops import Cached
+from millrace._src.data.plan.nodes.physical import KeptRead
 from tests.contracts.fake_data import everything, find
 
 from .pipes import double, in_place, slices, stream

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millrace.core.errors import CacheError
-from millrace.data.cache import admin, protocol
-from millrace.data.cache import server as server_of
-from millrace.data.cache.client import Connection
-from millrace.data.cache.protocol import MOST_BYTES, VERSION, receive, send
-from millrace.data.cache.rooms import Rooms
-from millrace.data.cache.server import Server
+from millrace._src.core.errors import CacheError
+from millrace._src.data.cache import protocol
+from millrace._src.data.cache import server as server_of
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.data.cache.client import Connection
+from millrace._src.data.cache.protocol import MOST_BYTES, VERSION, receive, send
+from millrace._src.data.cache.server import Server
+from millrace._src.data.cache.session_manager import Rooms
 
 from .served import Served, runtime_folder, until
 
@@ -327,7 +328,9 @@ def test_another_users_client_is_refused(monkeypatch: pytest.MonkeyPatch, no_lea
 
 def test_another_users_server_is_refused(monkeypatch: pytest.MonkeyPatch, no_leaks: None) -> None:
     with runtime_folder() as folder, in_thread(folder / "s"):
-        monkeypatch.setattr("millrace.data.cache.client.peer_of", lambda sock: (os.getpid(), os.getuid() + 1))
+        monkeypatch.setattr(
+            "millrace._src.data.cache.client.peer_of", lambda sock: (os.getpid(), os.getuid() + 1)
+        )
         with pytest.raises(CacheError, match="belongs to another user"):
             Connection(str(folder / "s"))
 

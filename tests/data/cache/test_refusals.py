@@ -12,8 +12,8 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core.errors import PlanError
-from millrace.data.cache.own import end_own
+from millrace._src.core.errors import PlanError
+from millrace._src.data.cache.in_process_server import end_own
 from tests.contracts.pipelines import Noise
 from tests.contracts.test_failed_rows import Count
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings as engine
-from millrace.core.errors import PlanError
-from millrace.core.log import say_again
-from millrace.data.cache.own import end_own
+from millrace._src.core import settings as engine
+from millrace._src.core.errors import PlanError
+from millrace._src.core.log import say_again
+from millrace._src.data.cache.in_process_server import end_own
 from tests.contracts.test_same_rows import assert_same
 
 from .pipes import OPS, Pipe, pipes

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millrace.core.chunk import Chunk
-from millrace.core.columns import Ragged, Texts
-from millrace.core.errors import FormatError, ResourceError
-from millrace.data.cache import rooms as rooms_of
-from millrace.data.cache import slabs, table
-from millrace.data.cache.blocks import head_of, lay_out, open_block, tag_of
-from millrace.data.cache.client import Connection, connect, disconnect
-from millrace.data.cache.folder import folder_bytes, open_shelf
-from millrace.data.cache.own import own_address, own_session
-from millrace.data.cache.rooms import Rooms
-from millrace.data.cache.shelf import Shelf
-from millrace.data.cache.table import Table, create_table, place_of
+from millrace._src.core.errors import FormatError, ResourceError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.data.cache import memory_blocks as slabs
+from millrace._src.data.cache import session_manager as rooms_of
+from millrace._src.data.cache import slot_table as table
+from millrace._src.data.cache.client import Connection, connect, disconnect
+from millrace._src.data.cache.disk_store import folder_bytes, open_shelf
+from millrace._src.data.cache.in_process_server import own_address, own_session
+from millrace._src.data.cache.row_group import head_of, lay_out, open_block, tag_of
+from millrace._src.data.cache.row_store import Shelf
+from millrace._src.data.cache.session_manager import Rooms
+from millrace._src.data.cache.slot_table import Table, create_table, place_of
 
 ROWS = 64
 
@@ -141,7 +142,7 @@ def test_two_threads_write_and_read(shelf: Shelf) -> None:
 
 
 def test_more_rows_than_fit_into_a_block(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.data.cache.shelf.MOST_ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr("millrace._src.data.cache.row_store.MOST_ROWS_PER_BLOCK", 10)
     assert shelf.put(chunk_of(range(ROWS)), np.arange(ROWS, dtype=np.uint64)) == ROWS
     assert same(got(shelf, range(ROWS)), range(ROWS))
     part = shelf.sequence(3, 100)
@@ -394,11 +395,13 @@ def test_without_memfd_a_file_stands_in(
     assert shelf.put(chunk_of([1, 2]), numbers(1, 2)) == 2
     assert same(got(shelf, [2, 1]), [2, 1])
     shelf.close()
-    monkeypatch.setattr("millrace.data.engine.transport.slab.fallback_folders", list)  # and /dev/shm is full
+    monkeypatch.setattr(
+        "millrace._src.core.machine.shared_memory.fallback_folders", list
+    )  # and /dev/shm is full
     with pytest.raises(ResourceError):
         connect(own_address()).shelf(own_session(), "another", ROWS, None, False)
     disconnect(own_address())
-    from millrace.data.cache.own import end_own
+    from millrace._src.data.cache.in_process_server import end_own
 
     end_own()
 

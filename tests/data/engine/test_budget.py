@@ -11,7 +11,7 @@ import pytest
 import threadpoolctl
 
 import millrace.dataset as ds
-from millrace.data.engine import budget as engine_budget
+from millrace._src.data.engine import thread_limits as engine_budget
 
 # Allocator slack and thread stacks that belong to no chunk.
 SLACK = 24 << 20

@@ -7,12 +7,12 @@ import json
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.data.engine import concurrency
-from millrace.data.engine.concurrency import Concurrency
-from millrace.data.plan.bind import bind, optimise
-from millrace.data.plan.node import walk
-from millrace.data.plan.physical import Segment
+from millrace._src.core import settings
+from millrace._src.data.engine import adaptive_concurrency as concurrency
+from millrace._src.data.engine.adaptive_concurrency import Concurrency
+from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes.physical import Segment
 from millrace.dataset import text, transforms
 
 

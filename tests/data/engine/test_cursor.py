@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import CursorError
+from millrace._src.core.errors import CursorError
 from tests.mutations import mutated_json
 
 

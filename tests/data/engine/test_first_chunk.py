@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import DataError
+from millrace._src.core.errors import DataError
 
 LONG = 60.0
 

@@ -8,8 +8,8 @@ import pytest
 import millrace
 import millrace.dataset as ds
 import millrace.dataset.transforms as transforms
-from millrace.core import settings
-from millrace.data.transforms.base import Transform
+from millrace._src.core import settings
+from millrace._src.data.transforms.base import Transform
 
 ROWS = 50
 

@@ -16,9 +16,9 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.rng import Draws, Permutation, mix, mix_into
-from millrace.data.plan.fingerprint import fingerprint_of
+from millrace._src.core import settings
+from millrace._src.core.random.rng import Draws, Permutation, mix, mix_into
+from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of
 
 FILE = Path(__file__).with_name("pinned.json")
 SEED = 20261116

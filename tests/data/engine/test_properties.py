@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 
 # --------------------------------------------------------------------------------------------------
 # random pipelines over a known source

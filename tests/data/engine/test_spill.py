@@ -17,11 +17,11 @@ import pytest
 from PIL import Image
 
 import millrace.dataset as ds
-from millrace.core import log, settings
-from millrace.core.chunk import Chunk
-from millrace.core.errors import ResourceError
-from millrace.data.engine.transport import spill as spilling
-from millrace.data.engine.transport.spill import Spill
+from millrace._src.core import log, settings
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.transport import spill as spilling
+from millrace._src.data.engine.transport.spill import Spill
 
 ROWS = 60
 
@@ -149,7 +149,7 @@ def test_a_full_disk_is_an_error_with_numbers(monkeypatch: pytest.MonkeyPatch, n
 def test_what_cannot_fit_is_refused_before_the_first_row(
     monkeypatch: pytest.MonkeyPatch, no_leaks: None
 ) -> None:
-    monkeypatch.setattr("millrace.data.engine.stages.window.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("millrace._src.data.engine.stages.window_shuffle.free_bytes", lambda folder: 1000)
     seen: list[int] = []
 
     def look(x: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.data.engine.segment import straight
+from millrace._src.data.engine.segment import fused_read_map as straight
 
 ROWS = 3000
 

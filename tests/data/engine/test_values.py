@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import DataError
+from millrace._src.core.errors import DataError
 
 
 def numbers(rows: int = 4) -> ds.Dataset:

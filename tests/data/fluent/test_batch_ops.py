@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core.errors import BatchShapeError, DataError
+from millrace._src.core.errors import BatchShapeError, DataError
 
 from .rows import abc, col, epochs, num, stream
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core import settings
-from millrace.data.fluent.callbacks import CallbackParam, DSCallback, WaitedDSCallback
+from millrace._src.core import settings
+from millrace._src.data.pipeline.callbacks import CallbackParam, DSCallback, WaitedDSCallback
 
 LISTED = json.loads((Path(__file__).parents[2] / "names" / "api_mindspore_2.7.0.json").read_text())["dataset"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import PlanError
-from millrace.core.tensor import Tensor
+from millrace._src.core.errors import PlanError
+from millrace._src.core.values.tensor import Tensor
 
 from .rows import abc, col, num
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 
 
 def texts(sizes: list[int], **options: Any) -> ds.Dataset:
@@ -188,7 +188,7 @@ def test_scripts_that_look_for_kwargs_find_them() -> None:
 
 
 def test_scripts_that_ask_for_its_class_are_told_a_batch() -> None:
-    kinds = importlib.import_module("millrace.as_mindspore.kinds")
+    kinds = importlib.import_module("millrace._src.compat.dataset_classes")
     data = texts([1]).batch(max_tokens=4)
     assert isinstance(data, kinds.BatchDataset)
     assert not isinstance(data, kinds.PaddedBatchDataset)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 
 
 def part(number: int, rows: int, **options: Any) -> ds.Dataset:

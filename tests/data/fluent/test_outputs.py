@@ -9,7 +9,7 @@ import pytest
 
 import millrace as ms
 import millrace.dataset as ds
-from millrace.core.errors import MissingExtra
+from millrace._src.core.errors import MissingExtra
 
 
 class Mixed:

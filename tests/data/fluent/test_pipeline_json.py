@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
+from millrace._src.core.errors import PlanError
+from millrace._src.core.lazy import PLACES
+from millrace._src.data.pipeline import serialization as pipeline_json
+from millrace._src.data.sources.base.table_dataset import TableDataset
 from millrace.common import dtype as mstype
-from millrace.core.errors import PlanError
-from millrace.core.lazy import PLACES
-from millrace.data.fluent import pipeline_json
-from millrace.data.sources.images import TableDataset
 from millrace.dataset import transforms, vision
 from tests.mutations import mutated_json
 
@@ -77,7 +77,7 @@ def test_python_functions_are_refused() -> None:
         ds.deserialize(saved)
 
 
-@pytest.mark.parametrize("module", ["os", "millrace.data.transforms.base", "subprocess"])
+@pytest.mark.parametrize("module", ["os", "millrace._src.data.transforms.base", "subprocess"])
 def test_nothing_else_is_imported_or_called(module: str) -> None:
     saved = ds.serialize(image_rows().map(vision.CenterCrop(4), "image"))
     saved["operations"] = [{"python_module": module, "tensor_op_name": "system", "tensor_op_params": {}}]
@@ -102,7 +102,7 @@ def test_an_operation_type_that_is_no_text() -> None:
 
 def test_a_module_of_transforms_that_does_not_exist() -> None:
     saved = ds.serialize(image_rows().map(vision.CenterCrop(4), "image"))
-    saved["operations"][0]["python_module"] = "millrace.data.transforms.nothing"
+    saved["operations"][0]["python_module"] = "millrace._src.data.transforms.nothing"
     with pytest.raises(RuntimeError, match="no transforms in"):
         ds.deserialize(saved)
 
@@ -112,7 +112,7 @@ def test_a_module_of_transforms_that_does_not_exist() -> None:
 
 def test_every_source_that_can_be_rebuilt_is_in_the_table_of_sources() -> None:
     for name, module in PLACES.items():
-        if module.startswith("millrace.data.sources."):
+        if module.startswith("millrace._src.data.sources."):
             pipeline_json._source(name)
     tables = {f"{module}.{name}" for name, module in (PLACES | pipeline_json._LOADED).items()}
     registered = {name for name in pipeline_json._SOURCES if name.startswith("millrace.")}

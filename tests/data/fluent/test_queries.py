@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .rows import abc, col, epochs, num, stream
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import millrace.common.dtype as mstype
-from millrace.data.fluent.schema import Schema
+from millrace._src.data.pipeline.schema import Schema
 
 
 def added(*columns):

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError, MillraceError
-from millrace.data.formats import unpacking
-from millrace.data.formats.annotations import read_json, read_xml
-from millrace.data.formats.cifar import read_batch
-from millrace.data.formats.idx import map_idx, read_idx
-from millrace.data.formats.images import map_file, map_grey_bmp
-from millrace.data.formats.json_text import parse_json
-from millrace.data.formats.mat import read_mat
-from millrace.data.formats.tar import members
-from millrace.data.formats.wav import read_sphere, read_wav
+from millrace._src.core.errors import FormatError, MillraceError
+from millrace._src.data.formats.annotations import read_json, read_xml
+from millrace._src.data.formats.audio_files import read_sphere, read_wav
+from millrace._src.data.formats.cifar_pickle import read_batch
+from millrace._src.data.formats.column_readers import map_file, map_grey_bmp
+from millrace._src.data.formats.files import decompression as unpacking
+from millrace._src.data.formats.idx import map_idx, read_idx
+from millrace._src.data.formats.json_decoder import parse_json
+from millrace._src.data.formats.mat import read_mat
+from millrace._src.data.formats.tar import members
 
 MEGABYTE = 1 << 20
 
@@ -242,7 +242,7 @@ def test_a_pickle_that_calls_is_refused(tmp_path: Path) -> None:
 
 
 def test_fewer_images_than_labels(tmp_path: Path) -> None:
-    from millrace.data.formats.mat import write_mat
+    from millrace._src.data.formats.mat import write_mat
 
     images = np.zeros((32, 32, 3, 4), np.uint8)
     write_mat(tmp_path / "train_32x32.mat", {"X": images, "y": np.ones((7, 1), np.uint8)})

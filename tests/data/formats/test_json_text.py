@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.annotations import read_json
-from millrace.data.formats.json_lines import JsonLines
-from millrace.data.formats.json_text import json_lines, json_value
-from millrace.data.formats.spans import Block
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.annotations import read_json
+from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.formats.json_decoder import json_lines, json_value
+from millrace._src.data.formats.text.json_lines import JsonLines
 
 
 def outcome(parse: Any, data: bytes) -> str:

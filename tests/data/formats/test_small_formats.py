@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
-from millrace.data.formats.cifar import read_batch, read_cifar
-from millrace.data.formats.csv_table import read_table, typed
-from millrace.data.formats.example_message import encode_example, parse_example
-from millrace.data.formats.idx import read_idx
-from millrace.data.formats.tfrecord import masked, read_records, write_record
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace._src.data.formats.cifar_pickle import read_batch, read_cifar
+from millrace._src.data.formats.csv.type_inference import read_table, typed
+from millrace._src.data.formats.idx import read_idx
+from millrace._src.data.formats.tfrecord.example import encode_example, parse_example
+from millrace._src.data.formats.tfrecord.record_file import masked, read_records, write_record
 from tests.interop.mind_dataset import python2_batch
 
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError
-from millrace.data.formats import csv_rows, spans
-from millrace.data.formats.csv_rows import CsvRows
-from millrace.data.formats.spans import Block, Handles, gather
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.csv import records as csv_rows
+from millrace._src.data.formats.csv.records import CsvRows
+from millrace._src.data.formats.files import byte_ranges as spans
+from millrace._src.data.formats.files.byte_ranges import Block, Handles, gather
 
 DATA = bytes(range(256)) * 100
 

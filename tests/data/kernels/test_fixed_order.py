@@ -7,10 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from millrace.data.formats.images import map_grey_bmp
-from millrace.data.kernels.vision import colour, spaces, warp
-from millrace.data.kernels.vision.enums import Inter
-from millrace.data.kernels.vision.small_systems import multiply_vector, perspective_coefficients, solve
+from millrace._src.data.formats.column_readers import map_grey_bmp
+from millrace._src.data.kernels.vision import affine as warp
+from millrace._src.data.kernels.vision import color as colour
+from millrace._src.data.kernels.vision import color_space as spaces
+from millrace._src.data.kernels.vision.enums import Inter
+from millrace._src.data.kernels.vision.fixed_order_linalg import (
+    multiply_vector,
+    perspective_coefficients,
+    solve,
+)
 from tests.parity.vision.inputs import u8, unit
 
 

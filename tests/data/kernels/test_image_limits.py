@@ -11,9 +11,9 @@ from PIL import Image
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.data.kernels.vision import headers
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.data.kernels.vision import image_header as headers
 from tests.parity.vision.inputs import FILES, smooth
 
 PICTURES = [

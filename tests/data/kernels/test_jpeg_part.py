@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from millrace.core.errors import DataError
-from millrace.data.kernels.vision import codec, jpeg, jpeg_rows
+from millrace._src.core.errors import DataError
+from millrace._src.data.kernels.vision import decode as codec
+from millrace._src.data.kernels.vision import jpeg_region as jpeg
+from millrace._src.data.kernels.vision import jpeg_rows
 
 
 def picture(height: int, width: int) -> np.ndarray:

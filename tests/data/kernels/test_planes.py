@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace.data.kernels.vision import layout
+from millrace._src.data.kernels.vision import normalize as layout
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
 MEAN, STD = (1.0, 120.5, 3.0), (4.0, 57.3, 60.0)

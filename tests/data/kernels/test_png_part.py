@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.data.kernels.vision import codec, png
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.data.kernels.vision import decode as codec
+from millrace._src.data.kernels.vision import png_region as png
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
 from tests.parity.vision.inputs import FILES
 from tests.parity.vision.make_videos import picture, write
 

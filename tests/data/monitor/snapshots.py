@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.core.stats import OpStats, RunStats, StageStats
+from millrace._src.core.statistics import OpStats, RunStats, StageStats
 
 __all__ = ["op", "run_of", "segment"]
 

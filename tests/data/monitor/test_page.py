@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.data.monitor.history import history_of
-from millrace.data.monitor.svg import Box, line_chart, strip, tree
+from millrace._src.observe.history import history_of
+from millrace._src.observe.views.svg import Box, line_chart, strip, tree
 
 VOID = {"meta", "br", "path", "rect"}
 OUTSIDE = ("http:", "https:", "src=", "href=", "@import", "url(", "<script", "javascript:")

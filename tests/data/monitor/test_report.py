@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 import millrace.dataset as ds
-from millrace.data.monitor.lines import line_of
-from millrace.data.monitor.report import Report
-from millrace.data.monitor.screen import picture
-from millrace.data.monitor.words import count, many, per_second
+from millrace._src.observe.report import Report
+from millrace._src.observe.views.formatting import count, many, per_second
+from millrace._src.observe.views.plain_text import line_of
+from millrace._src.observe.views.terminal import picture
 from tests.data.monitor.snapshots import op, run_of, segment
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.idle import idle_seconds
-from millrace.core.stats import RunStats, StageStats
-from millrace.data.monitor.verdict import Verdict, judge
+from millrace._src.core.machine.idle_time import idle_seconds
+from millrace._src.core.statistics import RunStats, StageStats
+from millrace._src.observe.diagnosis import Verdict, judge
 from tests.data.monitor.snapshots import op, run_of, segment
 
 BUDGET = 10**9
@@ -200,7 +200,7 @@ def test_programs_on_cores_that_are_not_ours_do_not_count(
     busy, free = "100 0 0 0 0 0 0 0 0 0", "0 0 0 90 10 0 0 0 0 0"
     stat.write_text(f"cpu 0 0 0 1 1\ncpu0 {busy}\ncpu1 {busy}\ncpu2 {free}\ncpu3 {free}\nintr 1 2\n")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {2, 3})
-    monkeypatch.setattr("millrace.core.idle._TICKS", 100)
+    monkeypatch.setattr("millrace._src.core.machine.idle_time._TICKS", 100)
     assert idle_seconds(str(stat)) == 2.0
     stat.write_text("cpu 0 0 0 0 0\ncpu2 0 0 0 0 0\n")  # a sandbox that tells nothing
     assert idle_seconds(str(stat)) is None

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.stats import RunStats, StageStats
-from millrace.data.monitor import watch, watching
-from millrace.data.monitor.history import MOST_POINTS, History
+from millrace._src.core.statistics import RunStats, StageStats
+from millrace._src.observe import active_monitor as watching
+from millrace._src.observe import monitor as watch
+from millrace._src.observe.history import MOST_POINTS, History
 
 
 def numbers(rows: int = 200) -> ds.Dataset:

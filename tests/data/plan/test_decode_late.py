@@ -10,12 +10,12 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.data.plan import bind
-from millrace.data.plan.node import walk
-from millrace.data.plan.physical import Segment
-from millrace.data.transforms.base import name_of
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.data.plan import bind
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes.physical import Segment
+from millrace._src.data.transforms.base import name_of
 from millrace.dataset.vision import Inter
 from tests.data.kernels.test_jpeg_part import encoded, picture
 from tests.data.kernels.test_png_part import encoded as png_of
@@ -235,7 +235,7 @@ def test_a_bad_row_is_skipped_as_ever(voc: Path, monkeypatch: Any):
 
 def test_a_damaged_picture_that_decodes_is_told_of(voc: Path, monkeypatch: Any):
     """The warning names the file, and the pixels are those of the whole decode."""
-    monkeypatch.setattr("millrace.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._said", set())
     path = voc / "JPEGImages/1.jpg"
     data = path.read_bytes()
     at = data.rindex(b"\xff\xda") + 60

@@ -2,8 +2,8 @@
 
 import os
 
-from millrace.data.plan import files
-from millrace.data.plan.files import files_state
+from millrace._src.data.plan.fingerprint import file_state as files
+from millrace._src.data.plan.fingerprint.file_state import files_state
 
 
 def _folder(tmp_path, count=6):

@@ -25,10 +25,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import CursorError
-from millrace.data.plan.fingerprint import fingerprint_of, key_of
-from millrace.data.plan.identity import is_library
+from millrace._src.core import settings
+from millrace._src.core.errors import CursorError
+from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of, key_of
+from millrace._src.data.plan.fingerprint.value_hash import is_library
 from millrace.dataset import transforms
 
 # Run twice, in processes of other hash seeds; the second script has other lines above and another working folder.

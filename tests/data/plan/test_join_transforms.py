@@ -13,10 +13,10 @@ import simplejpeg
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.data.kernels.vision import jpeg
-from millrace.data.plan import bind
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.data.kernels.vision import jpeg_region as jpeg
+from millrace._src.data.plan import bind
 from millrace.dataset.vision import Inter
 from tests.data.kernels.test_jpeg_part import encoded, picture
 

@@ -12,14 +12,14 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.errors import DataError
-from millrace.data.plan.bind import bind, optimise
-from millrace.data.plan.node import walk
-from millrace.data.plan.physical import Segment
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes.physical import Segment
 from tests.data.kernels.test_jpeg_part import encoded
 
-MODULE = importlib.import_module("millrace.data.plan.passes.place")
+MODULE = importlib.import_module("millrace._src.data.plan.passes.assign_executors")
 
 TRAIN = [vision.RandomCropDecodeResize(80), vision.Normalize([1.0], [2.0]), vision.HWC2CHW()]
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.settings import Settings
-from millrace.data.plan import bind
-from millrace.data.plan.node import Node, rewrite, walk
-from millrace.data.plan.ops import Map, Permute, Read, Slice
-from millrace.data.plan.passes import PASSES
-from millrace.data.plan.physical import Segment
+from millrace._src.core import settings
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan import bind
+from millrace._src.data.plan.node import Node, rewrite, walk
+from millrace._src.data.plan.nodes.order_ops import Map, Permute, Read, Slice
+from millrace._src.data.plan.nodes.physical import Segment
+from millrace._src.data.plan.passes import PASSES
 from tests.contracts.pipelines import PIPELINES, double, squares, streamed
 from tests.contracts.test_same_rows import assert_same, same
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import PlanError
-from millrace.core.settings import Settings
-from millrace.data.engine.segment.table import step_for
-from millrace.data.engine.stages.base import Through
-from millrace.data.engine.stages.table import stage_for
-from millrace.data.plan import ops
-from millrace.data.plan.bind import bind, optimise
-from millrace.data.plan.node import Node, user_fields, walk
-from millrace.data.plan.physical import Segment
-from millrace.data.transforms.base import Transform
+from millrace._src.core.errors import PlanError
+from millrace._src.core.settings import Settings
+from millrace._src.data.engine.segment.step_registry import step_for
+from millrace._src.data.engine.stages.base import Through
+from millrace._src.data.engine.stages.stage_registry import stage_for
+from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.plan.node import Node, user_fields, walk
+from millrace._src.data.plan.nodes import order_ops as ops
+from millrace._src.data.plan.nodes.physical import Segment
+from millrace._src.data.transforms.base import Transform
 from tests.contracts.test_transforms import public
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.rng import SORT_LIMIT
-from millrace.data.samplers import (
+from millrace._src.core.random.rng import SORT_LIMIT
+from millrace._src.data.samplers import (
     DistributedSampler,
     IterSampler,
     PKSampler,
@@ -22,7 +22,7 @@ from millrace.data.samplers import (
     WeightedRandomSampler,
     from_dict,
 )
-from millrace.data.samplers.base import REGISTRY
+from millrace._src.data.samplers.base import REGISTRY
 
 KEYS = st.integers(0, 2**64 - 1)
 LIMITS = st.none() | st.integers(0, 40)

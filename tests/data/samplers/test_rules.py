@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace.data.samplers import (
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.data.samplers import (
     BuiltinSampler,
     DistributedSampler,
     IterSampler,

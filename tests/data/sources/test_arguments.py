@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import PlanError
-from millrace.data.sources.text_file import TextFileDataset
+from millrace._src.core.errors import PlanError
+from millrace._src.data.sources.text_file import TextFileDataset
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import DataError, PlanError
+from millrace._src.core.errors import DataError, PlanError
 from tests.data.fluent.rows import col, epochs
 
 ROWS = [(np.full(2, i), i * 10) for i in range(5)]

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
+from millrace._src.core import settings
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
 from tests.data.fluent.rows import col, epochs
 
 
@@ -171,7 +171,7 @@ def test_shuffled_shards_agree_without_a_seed():
 @pytest.fixture
 def nothing_said(monkeypatch):
     """Let warnings that come once per process come again."""
-    monkeypatch.setattr("millrace.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._said", set())
 
 
 def test_shuffle_of_a_stream_is_buffered_and_said(nothing_said):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError, MillraceError
-from millrace.data.sources import record_reader
-from millrace.data.sources.records import MindDataset
+from millrace._src.core.errors import FormatError, MillraceError
+from millrace._src.data.sources.base import mindrecord_reader as record_reader
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileWriter, set_enc_key
 from tests.data.formats.mindrecord.helpers import write
 from tests.data.sources.mind_rows import SCHEMA, row, values, write_two

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, PlanError
-from millrace.core.shuffle import Shuffle
-from millrace.data.sources import record_order
-from millrace.data.sources.record_order import RecordSampler
-from millrace.data.sources.records import MindDataset
+from millrace._src.core import settings
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, PlanError
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.sources.base import record_sampler as record_order
+from millrace._src.data.sources.base.record_sampler import RecordSampler
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileWriter, set_enc_key
 from tests.contracts.test_same_rows import assert_same as assert_same_rows
 from tests.data.formats.mindrecord.helpers import NAMES, copied, expected

@@ -13,8 +13,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import MillraceError
+from millrace._src.core import settings
+from millrace._src.core.errors import MillraceError
 from millrace.mindrecord import FileWriter
 
 SERVER = ("https://127.0.0.1:9000", "the access key", "the secret key", "s3://bucket/sync")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from tests.data.fluent.rows import col
 
 

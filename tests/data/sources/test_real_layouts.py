@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import FormatError, PlanError
+from millrace._src.core import settings
+from millrace._src.core.errors import FormatError, PlanError
 from tests.parity.sources_vision.tiny import grey_bmp, picture
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import millrace.dataset as ds
-from millrace.data.sources.records import MindDataset
+from millrace._src.data.sources.mindrecord import MindDataset
 from millrace.mindrecord import FileWriter
 
 # What MindSpore 2.7.0 gives for ten rows in three files (4, 3, 3) with MS_DEV_MINDRECORD_SHARD_BY_BLOCK=True.

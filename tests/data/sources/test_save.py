@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentValueError, DataError, FormatError, PlanError
-from millrace.data.formats.example_message import parse_example
-from millrace.data.formats.mindrecord import FileReader, MindRecordReader, set_enc_key
-from millrace.data.formats.mindrecord.verify import verify
-from millrace.data.formats.tfrecord import read_records
-from millrace.data.sources import records
+from millrace._src.core.errors import ArgumentValueError, DataError, FormatError, PlanError
+from millrace._src.data.formats.mindrecord import FileReader, MindRecordReader, set_enc_key
+from millrace._src.data.formats.mindrecord.recovery.verify import verify
+from millrace._src.data.formats.tfrecord.example import parse_example
+from millrace._src.data.formats.tfrecord.record_file import read_records
+from millrace._src.data.sources import mindrecord as records
 from tests.data.formats.mindrecord.helpers import rows_of
 
 
@@ -137,7 +137,7 @@ def test_all_or_nothing(tmp_path):
 
 def test_kill_9_while_saving(tmp_path):  # 8
     code = (
-        "import sys, numpy as np, millrace.dataset as ds, millrace.data.sources.records\n"
+        "import sys, numpy as np, millrace.dataset as ds, millrace._src.data.sources.mindrecord\n"
         "data = ds.NumpySlicesDataset({'x': np.arange(3000)}, shuffle=False)\n"
         "print('go', flush=True)\n"
         "data.save(sys.argv[1], 2)\n"

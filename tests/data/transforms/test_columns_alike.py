@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.data.transforms.operation import Operation
+from millrace._src.data.transforms.tensor_operation import Operation
 from millrace.dataset import transforms, vision
 
 OPERATIONS = {

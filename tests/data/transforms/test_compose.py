@@ -8,7 +8,7 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.transforms as T
 import millrace.dataset.vision as V
-from millrace.core import settings
+from millrace._src.core import settings
 from tests.parity.vision.inputs import make, u8
 
 

@@ -8,8 +8,8 @@ from PIL import Image
 
 import millrace.dataset.transforms as T
 import millrace.dataset.vision as V
-from millrace.core.rng import Draws
-from millrace.data.transforms.vision.crops import pick_box
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.transforms.vision.crop import pick_box
 
 ROWS = 4000
 

@@ -9,10 +9,10 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
-from millrace.core import settings
-from millrace.core.rng import Draws
-from millrace.data.kernels.vision.many import MOST_BYTES
-from millrace.data.transforms.vision.normalize_planes import NormalizePlanes
+from millrace._src.core import settings
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.vision.batch_kernels import MOST_BYTES
+from millrace._src.data.transforms.vision.fused_normalize import NormalizePlanes
 
 ROWS = 9
 SHAPES = [(28, 28), (28, 28, 1), (32, 32, 3), (8, 9, 4), (5, 7, 2)]

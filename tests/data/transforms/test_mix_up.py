@@ -6,7 +6,7 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
-from millrace.core import settings
+from millrace._src.core import settings
 
 BATCHES = 12
 

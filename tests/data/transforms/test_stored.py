@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import millrace.data.transforms
+import millrace._src.data.transforms
 import millrace.dataset as ds
-from millrace.core.errors import ArgumentValueError, MillraceError, PlanError
-from millrace.data.transforms.json_names import REFUSED, TRANSFORMS
-from millrace.data.transforms.operation import Operation
-from millrace.data.transforms.stored import restored
+from millrace._src.core.errors import ArgumentValueError, MillraceError, PlanError
+from millrace._src.data.transforms.json_names import REFUSED, TRANSFORMS
+from millrace._src.data.transforms.serialization import restored
+from millrace._src.data.transforms.tensor_operation import Operation
 from millrace.dataset import audio, text, transforms, vision
 from tests.mutations import HOSTILE, mutated_json
 
 SAVED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "json" / "transforms_0.2.0.json").read_text()
 )
-GENERIC = "millrace.data.transforms.generic"
+GENERIC = "millrace._src.data.transforms.generic"
 # Bases: they compute nothing by themselves.
 BASES = {
     "AudioOperation",
@@ -42,7 +42,7 @@ BASES = {
 
 
 def transform_classes() -> set[type[Operation]]:
-    package = millrace.data.transforms
+    package = millrace._src.data.transforms
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
     classes, stack = set(), [Operation]
@@ -82,7 +82,7 @@ def test_what_version_0_2_0_wrote_is_read(name: str) -> None:
     assert type(operation) is TRANSFORMS[SAVED[name]["tensor_op_name"]]
     # the module is the public one now, at every depth
     assert without_modules(json.loads(operation.to_json())) == without_modules(SAVED[name])
-    assert "millrace.data." not in operation.to_json()
+    assert "millrace._src.data." not in operation.to_json()
 
 
 def test_members_of_enumerations_come_back_as_members() -> None:
@@ -134,7 +134,7 @@ WRAPPERS: dict[str, Any] = {
 def of(name: str, module: str, **arguments: Any) -> dict[str, Any]:
     return {
         "tensor_op_name": name,
-        "python_module": f"millrace.data.transforms.{module}",
+        "python_module": f"millrace._src.data.transforms.{module}",
         "tensor_op_params": arguments,
     }
 
@@ -153,7 +153,7 @@ def test_a_plugin_is_refused_wherever_it_stands(wrapper: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("wrapper", ["alone", "Compose"])
 def test_an_archive_does_not_name_a_plugin(wrapper: str, tmp_path: Path) -> None:
-    from millrace.serve.processing import steps_from_json
+    from millrace._src.serve.row_transforms import steps_from_json
 
     with pytest.raises(ArgumentValueError, match="runs a Python file"):
         steps_from_json({"x": [WRAPPERS[wrapper](plugin(tmp_path))]}, "`pre`")
@@ -174,10 +174,10 @@ class Fill(Operation):  # the name of a transform of ours
         ("Fill", "os"),
         ("system", "os"),
         ("__init__", GENERIC),
-        ("Operation", "millrace.data.transforms.operation"),
-        ("Composite", "millrace.data.transforms.compose"),
+        ("Operation", "millrace._src.data.transforms.tensor_operation"),
+        ("Composite", "millrace._src.data.transforms.compose"),
         ("importlib", GENERIC),
-        ("PythonTokenizer", "millrace.data.transforms.text.tokenizers"),
+        ("PythonTokenizer", "millrace._src.data.transforms.text.unicode_tokenizers"),
         ("Fill", f"{GENERIC}.Fill"),
         ("Ｆill", GENERIC),
         ("fill", GENERIC),
@@ -196,7 +196,7 @@ def test_no_module_is_loaded_by_a_name_of_the_file(tmp_path: Path, monkeypatch: 
     folder.mkdir()
     (folder / "__init__.py").write_text("raise AssertionError('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    for module in ("side_effect_of_json", "millrace.data.transforms.side_effect_of_json", "antigravity"):
+    for module in ("side_effect_of_json", "millrace._src.data.transforms.side_effect_of_json", "antigravity"):
         with pytest.raises(ArgumentValueError):
             restored({"tensor_op_name": "Fill", "python_module": module})
     assert not {"side_effect_of_json", "antigravity"} & set(sys.modules)

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 
 import millrace as ms  # noqa: E402
 from millrace import nn  # noqa: E402
+from millrace._src.runtime.optim import adasum  # noqa: E402
 from millrace.communication import init, release  # noqa: E402
-from millrace.nn import adasum  # noqa: E402
 
 KINDS = pytest.mark.parametrize("kind", [nn.AdaSumByGradWrapCell, nn.AdaSumByDeltaWeightWrapCell])
 

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import Parameter, Tensor, nn, ops, train
-from millrace.nn.optim import thor as module
+from millrace._src.runtime.optim import thor as module
 
 MODES = pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE], ids=["pynative", "graph"])
 RATES, DAMPINGS = [0.1, 0.05, 0.02], [0.3, 0.2, 0.1]

@@ -16,17 +16,27 @@ makes of the same calls is recorded by `python -m tests.parity.ops.record_ops`.
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from millrace.core import dtype as mstype
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.declare.registry import Op
 
 SAMPLES: dict[str, list[Sample]] = {}
+# Family of recorded values -> its operations. The family is part of the seed of the samples and the name of the file of
+# recorded values: it stays when a module is renamed. Where two operations have one name, the first primitive follows.
+_FAMILIES: dict[str, str] = {
+    f"{'numpy' if family.startswith('numpy') else 'ops'}.{name}": family
+    for family, names in json.loads(Path(__file__).parent.with_name("families.json").read_text()).items()
+    for name in names
+}
 
 
 class Sample:
@@ -79,12 +89,21 @@ class Make:
         return np.asarray(self.random.uniform(low, high, shape), kind)
 
 
+def key(spec: Op) -> str:
+    """The name under which samples and recorded values of an operation are kept: "family.operation"."""
+    home = "numpy" if ".ops.numpy." in spec.module else "ops"
+    primitive = spec.primitives[0][0] if spec.primitives else ""
+    names = (f"{home}.{spec.name}:{primitive}", f"{home}.{spec.name}")
+    family = next((_FAMILIES[name] for name in names if name in _FAMILIES), spec.module.rpartition(".")[2])
+    return f"{family}.{spec.name}"
+
+
 def samples(*operations: Any) -> Callable[[Callable[[Make], Iterator[Sample]]], None]:
     """The calls of one or several operations."""
 
     def take(function: Callable[[Make], Iterator[Sample]]) -> None:
         for operation in operations:
-            name = f"{operation.op.module.rpartition('.')[2]}.{operation.op.name}"
+            name = key(operation.op)
             if name in SAMPLES:
                 raise ValueError(f"{name} has samples already")
             SAMPLES[name] = list(function(Make(name)))

@@ -1,4 +1,4 @@
-from millrace.ops import activation as a
+from millrace._src.runtime.ops.nn import activation as a
 from tests.ops.samples import Call, Fails, samples, unary
 
 unary(a.relu, a.relu6, a.sigmoid, a.silu, a.silu_mint, a.gelu_tanh, low=-4, high=8)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import affine as a
+from millrace._src.runtime.ops.nn import dropout as a
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import assigning as a
+from millrace._src.runtime.ops.array import assign as a
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops.assignment import linear_sum_assignment
+from millrace._src.runtime.ops.scipy.linear_assignment import linear_sum_assignment
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import attention as a
+from millrace._src.runtime.ops.nn import attention as a
 from tests.ops.samples import Call, Fails, samples
 
 

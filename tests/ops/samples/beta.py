@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops.beta import betainc
+from millrace._src.runtime.ops.math.beta import betainc
 from tests.ops.samples import Call, Fails, samples
 
 

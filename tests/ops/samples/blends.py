@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import blends as b
+from millrace._src.runtime.ops.math import inplace as b
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

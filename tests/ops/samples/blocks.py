@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import blocks as b
+from millrace._src.runtime.ops.nn import pixel_shuffle as b
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import boxes as b
+from millrace._src.runtime.ops.image import boxes as b
 from tests.ops.samples import Call, Fails, samples
 
 ANCHORS = np.array([[0, 0, 10, 10], [5, 5, 15, 15], [2, 3, 4, 9]], np.float32)

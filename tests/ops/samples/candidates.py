@@ -1,7 +1,7 @@
 import numpy as np
 
-from millrace.core import dtype as mstype
-from millrace.ops import candidates as c
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.random import candidate_sampler as c
 from tests.ops.samples import Call, Fails, samples
 
 TRUE = np.array([[1], [3], [4]])

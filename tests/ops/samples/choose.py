@@ -1,4 +1,4 @@
-from millrace.ops import choose as c
+from millrace._src.runtime.ops.array import where as c
 from tests.ops.samples import Call, Fails, samples
 
 

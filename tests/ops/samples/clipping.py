@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace.ops.clipping import clip_by_global_norm, clip_by_norm
+from millrace._src.runtime.ops.optimizer.gradient_clipping import clip_by_global_norm, clip_by_norm
 
 from . import Call, Fails, samples
 

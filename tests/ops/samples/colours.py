@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import colours as c
+from millrace._src.runtime.ops.image import color as c
 from tests.ops.samples import Call, Fails, samples
 
 

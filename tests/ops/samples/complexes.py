@@ -1,4 +1,4 @@
-from millrace.ops import complexes as c
+from millrace._src.runtime.ops.math import complex as c
 from tests.ops.samples import Call, Fails, samples
 
 

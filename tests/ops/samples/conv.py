@@ -1,4 +1,4 @@
-from millrace.ops import conv as c
+from millrace._src.runtime.ops.nn import conv as c
 from tests.ops.samples import Call, Fails, samples
 
 

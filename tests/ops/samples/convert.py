@@ -1,5 +1,5 @@
-from millrace.core import dtype as mstype
-from millrace.ops import convert as c
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array import cast as c
 from tests.ops.samples import Call, Fails, samples
 
 

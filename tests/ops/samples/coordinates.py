@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import coordinates as c
+from millrace._src.runtime.ops.sparse import sparse_primitives as c
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

@@ -1,5 +1,5 @@
-from millrace.core import dtype as mstype
-from millrace.ops import create as c
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array import creation as c
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import ctc as c
+from millrace._src.runtime.ops.nn import ctc as c
 from tests.ops.samples import Call, Fails, samples
 
 TARGETS, LENGTHS, WORDS = (

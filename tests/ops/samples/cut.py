@@ -1,4 +1,4 @@
-from millrace.ops import cut as c
+from millrace._src.runtime.ops.array import slicing as c
 from tests.ops.samples import Call, Fails, samples
 
 

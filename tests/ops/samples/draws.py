@@ -1,7 +1,7 @@
 import numpy as np
 
-from millrace.core import dtype as mstype
-from millrace.ops import draws as d
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.random import uniform_normal as d
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

@@ -1,4 +1,4 @@
-from millrace.ops import elementwise as e
+from millrace._src.runtime.ops.math import elementwise_unary as e
 from tests.ops.samples import Call, samples, unary
 
 unary(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import experts as e
+from millrace._src.runtime.ops.nn import mixture_of_experts as e
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

@@ -1,5 +1,5 @@
-from millrace.core import dtype as mstype
-from millrace.ops import extreme as x
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.math import max_min as x
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import fourier as f
+from millrace._src.runtime.ops.signal import fft as f
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from millrace.core import dtype as mstype
-from millrace.ops import gathers as g
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array import gather as g
 from tests.ops.samples import Call, Fails, samples
 
 

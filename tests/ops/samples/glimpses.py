@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import glimpses as g
+from millrace._src.runtime.ops.image import interpolate as g
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

@@ -1,4 +1,4 @@
-from millrace.ops import gradient as g
+from millrace._src.runtime.ops.framework import stop_gradient as g
 from tests.ops.samples import Call, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import inplace as n
+from millrace._src.runtime.ops.array import scatter_inplace as n
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32, i64
 

@@ -1,4 +1,4 @@
-from millrace.ops import join as j
+from millrace._src.runtime.ops.array import concat_split as j
 from tests.ops.samples import Call, Fails, samples
 
 

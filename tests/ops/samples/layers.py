@@ -1,6 +1,6 @@
 """Calls of operations as layers make them. They have no face of their own: tests/parity/nn compares the layers."""
 
-from millrace.ops.layers import (
+from millrace._src.runtime.ops.nn.layers import (
     batch_normalised,
     convolution,
     convolution_back,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace.ops.layers_more import (
+from millrace._src.runtime.ops.image.quality import (
     central_part,
     clipped_to_norm,
     fields_embedded,

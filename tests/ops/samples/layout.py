@@ -1,4 +1,4 @@
-from millrace.ops import layout as s
+from millrace._src.runtime.ops.array import reshape as s
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import linalg as g
+from millrace._src.runtime.ops.linalg import decomposition as g
 from tests.ops.samples import Call, Fails, samples
 
 

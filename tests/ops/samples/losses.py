@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import losses as o
+from millrace._src.runtime.ops.nn import loss as o
 from tests.ops.samples import Call, Fails, samples
 
 LABELS = np.array([1, 0, 3], np.int32)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import margins as m
+from millrace._src.runtime.ops.nn import margin_loss as m
 from tests.ops.samples import Call, Fails, samples
 
 LABELS = np.array([1, 0, 3])

@@ -1,4 +1,4 @@
-from millrace.ops import matrices as p
+from millrace._src.runtime.ops.linalg import matmul as p
 from tests.ops.samples import Call, Fails, samples
 
 

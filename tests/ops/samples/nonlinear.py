@@ -1,4 +1,4 @@
-from millrace.ops import nonlinear as n
+from millrace._src.runtime.ops.nn import nonlinear as n
 from tests.ops.samples import Call, Fails, samples, unary
 
 unary(n.mish, n.softsign, n.fast_gelu, n.tanhshrink, n.softplus_plain, n.logsigmoid, low=-4, high=4)

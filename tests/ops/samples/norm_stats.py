@@ -1,4 +1,4 @@
-from millrace.ops import norm_stats as n
+from millrace._src.runtime.ops.nn import normalization as n
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import normalise as n
+from millrace._src.runtime.ops.nn import normalise as n
 from tests.ops.samples import Call, Fails, samples
 
 

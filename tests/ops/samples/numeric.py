@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import numeric as n
+from millrace._src.runtime.ops.math import arithmetic as n
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

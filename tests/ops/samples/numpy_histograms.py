@@ -1,4 +1,4 @@
-from millrace.ops import numpy_histograms as m
+from millrace._src.runtime.ops.numpy import histogram as m
 from tests.ops.samples import Call, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import numpy_layout as s
+from millrace._src.runtime.ops.numpy import array_manipulation as s
 from tests.ops.samples import Call, Fails, samples
 
 

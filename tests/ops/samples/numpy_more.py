@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import numpy_more as m
+from millrace._src.runtime.ops.numpy import polynomial as m
 from tests.ops.samples import Call, Fails, samples
 
 

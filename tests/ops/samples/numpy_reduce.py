@@ -1,7 +1,7 @@
 import numpy as np
 
-from millrace.core import dtype as mstype
-from millrace.ops import numpy_reduce as r
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.numpy import reductions as r
 from tests.ops.samples import Call, Fails, samples
 
 

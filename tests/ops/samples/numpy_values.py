@@ -1,5 +1,5 @@
-from millrace.core import dtype as mstype
-from millrace.ops import numpy_values as v
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.numpy import type_promotion as v
 from tests.ops.samples import Call, Fails, samples
 
 

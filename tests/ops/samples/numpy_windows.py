@@ -1,4 +1,4 @@
-from millrace.ops import numpy_windows as c
+from millrace._src.runtime.ops.numpy import windows as c
 from tests.ops.samples import Call, Fails, samples
 
 

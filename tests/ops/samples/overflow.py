@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace.ops.overflow import any_overflow, followed_scale, next_scale
+from millrace._src.runtime.ops.optimizer.overflow import any_overflow, followed_scale, next_scale
 
 from . import Call, samples
 

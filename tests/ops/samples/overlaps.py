@@ -1,6 +1,12 @@
 """Losses that only layers have; layers are compared in tests/parity/nn."""
 
-from millrace.ops.overlaps import dice_loss, focal_loss, poisson_nll_loss, triplet_of_distances, weighed_loss
+from millrace._src.runtime.ops.nn.overlaps import (
+    dice_loss,
+    focal_loss,
+    poisson_nll_loss,
+    triplet_of_distances,
+    weighed_loss,
+)
 
 from . import Call, Fails, samples
 

@@ -1,4 +1,4 @@
-from millrace.ops import pads as p
+from millrace._src.runtime.ops.array import pad as p
 from tests.ops.samples import Call, Fails, samples
 
 

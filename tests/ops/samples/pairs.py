@@ -1,4 +1,4 @@
-from millrace.ops import pairs as p
+from millrace._src.runtime.ops.math import pairs as p
 from tests.ops.samples import Call, Fails, binary, samples
 
 binary(

@@ -1,4 +1,4 @@
-from millrace.ops import pool as p
+from millrace._src.runtime.ops.nn import max_pooling as p
 from tests.ops.samples import Call, Fails, samples
 
 

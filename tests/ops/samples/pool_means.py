@@ -1,4 +1,4 @@
-from millrace.ops import pool_means as p
+from millrace._src.runtime.ops.nn import avg_pooling as p
 from tests.ops.samples import Call, Fails, samples
 
 

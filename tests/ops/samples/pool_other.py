@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import pool_other as p
+from millrace._src.runtime.ops.nn import adaptive_pooling as p
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import products as p
+from millrace._src.runtime.ops.nn import linear as p
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import recurrent as r
+from millrace._src.runtime.ops.nn import recurrent as r
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import resize as r
+from millrace._src.runtime.ops.image import resize as r
 from tests.ops.samples import Call, Fails, samples
 
 

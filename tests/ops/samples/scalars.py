@@ -1,5 +1,5 @@
-from millrace.core import dtype as mstype
-from millrace.ops import scalars as s
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.framework import scalars as s
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import scipy_linalg as s
+from millrace._src.runtime.ops.scipy import scipy_linalg as s
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.linalg import positive, square
 

@@ -1,4 +1,4 @@
-from millrace.ops import segment as s
+from millrace._src.runtime.ops.array import segment_reduction as s
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32, i64
 

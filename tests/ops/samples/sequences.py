@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from millrace.ops.sequences import gru_cell, gru_layers, lstm_cell, lstm_layers, rnn_cell, rnn_layers
+from millrace._src.runtime.ops.nn.sequences import (
+    gru_cell,
+    gru_layers,
+    lstm_cell,
+    lstm_layers,
+    rnn_cell,
+    rnn_layers,
+)
 
 from . import Call, Fails, samples
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import serving as s
+from millrace._src.runtime.ops.nn import inference_attention as s
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

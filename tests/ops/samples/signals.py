@@ -1,7 +1,7 @@
 import numpy as np
 
-from millrace.core import dtype as mstype
-from millrace.ops import signals as s
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.signal import window_functions as s
 from tests.ops.samples import Call, Fails, samples
 
 

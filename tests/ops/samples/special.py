@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import special as s
+from millrace._src.runtime.ops.math import special as s
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,4 +1,4 @@
-from millrace.ops import spread as s
+from millrace._src.runtime.ops.array import broadcast as s
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import status as c
+from millrace._src.runtime.ops.optimizer import status as c
 from tests.ops.samples import Call, Fails, samples
 
 

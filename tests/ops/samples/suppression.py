@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops import suppression as s
+from millrace._src.runtime.ops.image import nms as s
 from tests.ops.samples import Call, Fails, samples
 
 BOXES = np.float32(

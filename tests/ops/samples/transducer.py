@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace.ops.transducer import transducer_loss
+from millrace._src.runtime.ops.nn.rnnt_loss import transducer_loss
 from tests.ops.samples import Call, Fails, samples
 from tests.ops.samples.gathers import i32
 

@@ -1,4 +1,4 @@
-from millrace.ops import volumes as v
+from millrace._src.runtime.ops.nn import deformable_conv as v
 from tests.ops.samples import Call, Fails, samples
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import millrace.dataset as ds
-from millrace.cli.cache_admin import main
-from millrace.data.cache import admin
+from millrace._src.cli.cache_admin import main
+from millrace._src.data.cache import server_admin as admin
 from tests.cache_server import CacheHome
 from tests.parity.cache.cases import SCENARIOS, WITH_SERVER, WITH_SPILLING, WITHOUT_SERVER
 from tests.parity.cache.names import names

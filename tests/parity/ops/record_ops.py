@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from millrace.ops.table import Op
-from tests.ops.cases import VALUES, Store, operations, plain
+from millrace._src.runtime.ops.declare.registry import Op
+from tests.ops.cases import VALUES, Store, key, operations, plain
 from tests.ops.gradients import GRADIENTS
 
 PLAY = Path(__file__).with_name("play.py")
@@ -89,9 +89,9 @@ def main() -> None:
     options = parser.parse_args()
     python = str(Path(options.python).absolute())
     table = operations()
-    for family in sorted({spec.module.rpartition(".")[2] for spec in table}):
+    for family in sorted({key(spec).partition(".")[0] for spec in table}):
         for store in (VALUES, GRADIENTS):
-            specs = [spec for spec in table if spec.module.rpartition(".")[2] == family]
+            specs = [spec for spec in table if key(spec).partition(".")[0] == family]
             specs = [spec for spec in specs if store is VALUES or any(True for _ in store.cases(spec))]
             stale = [spec for spec in specs if store.read(spec).get("digest") != store.digest(spec)]
             if options.families:

@@ -125,7 +125,7 @@ def assigned() -> list[str]:
 
     Of ideographs and syllables of Korean, which make up most of them and are alike, one in 64.
     """
-    path = Path(__file__).parents[3] / "src/millrace/data/kernels/text/unicode_table.py"
+    path = Path(__file__).parents[3] / "src/millrace/_src/data/kernels/text/unicode_data.py"
     names: dict[str, str] = {}
     exec(path.read_text(), names)  # MindSpore's Python does not have the package
     numbers = [int(one, 36) for one in names["SCRIPTS"].split()]

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parents[3] / "src/millrace/data/kernels/text/unicode_table.py"
+TABLE = Path(__file__).parents[3] / "src/millrace/_src/data/kernels/text/unicode_data.py"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 HEAD = '''"""Properties of Unicode 15.1, as MindSpore 2.7.0 has them. Made by tests/parity/text/make_tables.py."""

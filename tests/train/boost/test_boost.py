@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import Tensor, boost, nn
-from millrace.train.boost.auto import AutoBoost
+from millrace._src.compat.boost.auto_boost import AutoBoost
 
 
 @pytest.fixture(params=["PYNATIVE_MODE", "GRAPH_MODE"])

@@ -24,6 +24,7 @@ import torch
 import millrace as ms
 import millrace.dataset as ds
 from millrace import Tensor, nn, ops
+from millrace._src.train.checkpoint import ckpt_format as ckpt
 from millrace.train import (
     Callback,
     CheckpointConfig,
@@ -34,7 +35,6 @@ from millrace.train import (
     save_training,
     wait_for_checkpoints,
 )
-from millrace.train.checkpoint import ckpt
 
 EPOCHS, EVERY = 3, 3
 ROWS, BATCH = 40, 5

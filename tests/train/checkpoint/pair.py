@@ -22,7 +22,7 @@ import torch
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn
-from millrace.core.errors import CheckpointError
+from millrace._src.core.errors import CheckpointError
 from millrace.train import Callback, CheckpointConfig, Model, ModelCheckpoint
 
 

@@ -11,9 +11,9 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import Parameter, Tensor, nn, ops, train
+from millrace._src.train.checkpoint import staging as copying
 from millrace.experimental import optim
 from millrace.train import Callback, CheckpointConfig, Model, ModelCheckpoint, load_checkpoint
-from millrace.train.checkpoint import copying
 
 WIDTH = 520  # squared and in float32 more than a megabyte: a value whose copy is put off
 STEPS = 3

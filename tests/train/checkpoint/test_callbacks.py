@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn
-from millrace.core.errors import CheckpointError
+from millrace._src.core.errors import CheckpointError
 from millrace.train import (
     BackupAndRestore,
     BestCheckpoint,
@@ -157,7 +157,7 @@ def test_no_file_while_evaluating():
 
 def test_seconds(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("millrace.train.callbacks.checkpointing.time.time", lambda: now[0])
+    monkeypatch.setattr("millrace._src.train.callbacks.model_checkpoint.time.time", lambda: now[0])
     config = CheckpointConfig(None, save_checkpoint_seconds=10)
 
     def later(_):
@@ -378,7 +378,7 @@ def test_a_run_ends_when_it_is_asked_to(how, monkeypatch):
 
 
 def test_a_large_old_file_goes_at_once_and_its_blocks_beside_the_training(monkeypatch, no_leaks):
-    monkeypatch.setattr("millrace.train.callbacks.shelf.LARGE", 1)
+    monkeypatch.setattr("millrace._src.train.callbacks.checkpoint_directory.LARGE", 1)
     config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=1, async_save=True)
     train(ModelCheckpoint("net", "d", config))
     assert [name for name in files() if name.endswith(".ckpt")] == ["net-2_3.ckpt"]

@@ -14,8 +14,8 @@ import torch
 from torch import nn as theirs
 
 from millrace import Tensor, nn
-from millrace.cli import main
-from millrace.core.errors import CheckpointError
+from millrace._src.cli.main import main
+from millrace._src.core.errors import CheckpointError
 from millrace.train import (
     ckpt_to_safetensors,
     contents_of,

@@ -19,11 +19,14 @@ from hypothesis import strategies as st
 
 import millrace as ms
 from millrace import Tensor
-from millrace.core.errors import CheckpointError, SaveError
+from millrace._src.core.errors import CheckpointError, SaveError
+from millrace._src.train.checkpoint import atomic_file as files
+from millrace._src.train.checkpoint import ckpt_format as ckpt
+from millrace._src.train.checkpoint import ckpt_protobuf as wire
+from millrace._src.train.checkpoint import safetensors_format as safe
+from millrace._src.train.checkpoint.latest_checkpoint import position_in
+from millrace._src.train.checkpoint.state_entries import entries_of
 from millrace.train import load_checkpoint, load_training, save_checkpoint
-from millrace.train.checkpoint import ckpt, files, safe, wire
-from millrace.train.checkpoint.continuing import position_in
-from millrace.train.checkpoint.entries import entries_of
 
 from .fixtures import FOLDER
 

@@ -13,8 +13,9 @@ pytest.importorskip("cryptography")
 
 import millrace as ms
 import millrace.dataset as ds
-from millrace.core import encrypted_stream, sealed
-from millrace.core.errors import ArgumentValueError, CheckpointError
+from millrace._src.core.errors import ArgumentValueError, CheckpointError
+from millrace._src.core.io import encrypted_stream
+from millrace._src.core.io import encryption as sealed
 from millrace.train import (
     CheckpointConfig,
     Model,

@@ -12,12 +12,12 @@ pytest.importorskip("torch")
 import torch
 
 from millrace import Parameter
-from millrace.core.dtype import bfloat16
-from millrace.tensor.storage import wrap
+from millrace._src.core.values.dtype import bfloat16
+from millrace._src.runtime.tensor.storage import wrap
+from millrace._src.train.checkpoint import ckpt_format as ckpt
+from millrace._src.train.checkpoint.atomic_file import atomic
+from millrace._src.train.checkpoint.state_entries import appended, entries_of, on_host
 from millrace.train import check_checkpoint, load_checkpoint, save_checkpoint
-from millrace.train.checkpoint import ckpt
-from millrace.train.checkpoint.entries import appended, entries_of, on_host
-from millrace.train.checkpoint.files import atomic
 
 from .fixtures import CKPT, FILES, FOLDER, PLAIN, SAFE, arrays
 

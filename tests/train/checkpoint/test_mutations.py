@@ -16,9 +16,10 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import Tensor
-from millrace.core.errors import CheckpointError
+from millrace._src.core.errors import CheckpointError
+from millrace._src.train.checkpoint import ckpt_protobuf as wire
+from millrace._src.train.checkpoint import training_state as resume
 from millrace.train import contents_of, load_checkpoint, load_training, save_checkpoint, save_training
-from millrace.train.checkpoint import resume, wire
 
 KEY = b"0123456789abcdef"
 VARIANTS = 300

@@ -12,8 +12,8 @@ pytest.importorskip("moto")
 import millrace as ms
 import millrace.dataset as ds
 from millrace import nn
-from millrace.core import remote
-from millrace.core.remote import remote_glob
+from millrace._src.core.io import remote
+from millrace._src.core.io.remote import remote_glob
 from millrace.train import (
     CheckpointConfig,
     Model,
@@ -47,7 +47,7 @@ def test_what_is_not_there_and_what_is_damaged(store, tmp_path):
         load_checkpoint("s3://bucket/no.ckpt")
     save_checkpoint({"w": np.full(3, 1)}, "s3://bucket/w.ckpt")
     assert check_checkpoint("s3://bucket/w.ckpt")
-    from millrace.core.remote import upload
+    from millrace._src.core.io.remote import upload
 
     (tmp_path / "torn").write_bytes(b"\x0a\xff\x01")
     upload(tmp_path / "torn", "s3://bucket/torn.ckpt")

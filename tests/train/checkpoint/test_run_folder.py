@@ -18,10 +18,10 @@ pytest.importorskip("torch")
 
 import millrace as ms
 from millrace import nn
-from millrace.core.errors import CheckpointError
+from millrace._src.core.errors import CheckpointError
+from millrace._src.train.checkpoint import run_folder
+from millrace._src.train.checkpoint.run_folder import FILE, ForeignRun, check_folder_is_free, describe, run_in
 from millrace.train import Model
-from millrace.train.checkpoint import run_folder
-from millrace.train.checkpoint.run_folder import FILE, ForeignRun, check_folder_is_free, describe, run_in
 
 from .pair import run
 

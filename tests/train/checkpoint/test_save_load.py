@@ -15,7 +15,11 @@ import torch
 
 import millrace as ms
 from millrace import Parameter, Tensor, nn
-from millrace.core.errors import CheckpointError, ParameterMismatch, SaveError
+from millrace._src.core.errors import CheckpointError, ParameterMismatch, SaveError
+from millrace._src.train.checkpoint import async_writer as background
+from millrace._src.train.checkpoint import atomic_file as files
+from millrace._src.train.checkpoint import ckpt_format as ckpt
+from millrace._src.train.checkpoint import staging as copying
 from millrace.train import (
     async_ckpt_thread_status,
     check_checkpoint,
@@ -25,7 +29,6 @@ from millrace.train import (
     save_checkpoint,
     wait_for_checkpoints,
 )
-from millrace.train.checkpoint import background, ckpt, copying, files
 
 
 @pytest.fixture(autouse=True)

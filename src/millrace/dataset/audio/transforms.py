@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from millrace.data.transforms.audio.biquads import (
+from millrace._src.data.transforms.audio.amplitude_effects import (
+    Contrast,
+    DCShift,
+    Dither,
+    Fade,
+    Gain,
+    MuLawDecoding,
+    MuLawEncoding,
+    Overdrive,
+    Vol,
+)
+from millrace._src.data.transforms.audio.biquad_filters import (
     AllpassBiquad,
     BandBiquad,
     BandpassBiquad,
@@ -15,24 +26,8 @@ from millrace.data.transforms.audio.biquads import (
     RiaaBiquad,
     TrebleBiquad,
 )
-from millrace.data.transforms.audio.cepstra import LFCC, MFCC
-from millrace.data.transforms.audio.delays import (
-    Flanger,
-    Phaser,
-)
-from millrace.data.transforms.audio.filters import Biquad, Filtfilt, LFilter
-from millrace.data.transforms.audio.levels import (
-    Contrast,
-    DCShift,
-    Dither,
-    Fade,
-    Gain,
-    MuLawDecoding,
-    MuLawEncoding,
-    Overdrive,
-    Vol,
-)
-from millrace.data.transforms.audio.magnitudes import (
+from millrace._src.data.transforms.audio.iir_filters import Biquad, Filtfilt, LFilter
+from millrace._src.data.transforms.audio.magnitude_phase import (
     AmplitudeToDB,
     Angle,
     ComplexNorm,
@@ -40,21 +35,26 @@ from millrace.data.transforms.audio.magnitudes import (
     DBToAmplitude,
     Magphase,
 )
-from millrace.data.transforms.audio.masks import (
+from millrace._src.data.transforms.audio.mel_spectrogram import InverseMelScale, MelScale, MelSpectrogram
+from millrace._src.data.transforms.audio.mfcc import LFCC, MFCC
+from millrace._src.data.transforms.audio.modulation_effects import (
+    Flanger,
+    Phaser,
+)
+from millrace._src.data.transforms.audio.spec_augment import (
     FrequencyMasking,
     MaskAlongAxis,
     MaskAlongAxisIID,
     TimeMasking,
 )
-from millrace.data.transforms.audio.mel import InverseMelScale, MelScale, MelSpectrogram
-from millrace.data.transforms.audio.spectrum import (
+from millrace._src.data.transforms.audio.spectrogram import (
     GriffinLim,
     InverseSpectrogram,
     SpectralCentroid,
     Spectrogram,
 )
-from millrace.data.transforms.audio.speech import DetectPitchFrequency, SlidingWindowCmn, Vad
-from millrace.data.transforms.audio.tempo import PhaseVocoder, PitchShift, Resample, TimeStretch
+from millrace._src.data.transforms.audio.speech_features import DetectPitchFrequency, SlidingWindowCmn, Vad
+from millrace._src.data.transforms.audio.time_stretch import PhaseVocoder, PitchShift, Resample, TimeStretch
 
 __all__ = [
     "AllpassBiquad",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.audio.enums import (
+from millrace._src.data.kernels.audio.enums import (
     BorderType,
     DensityFunction,
     FadeShape,
@@ -16,7 +16,7 @@ from millrace.data.kernels.audio.enums import (
     ScaleType,
     WindowType,
 )
-from millrace.data.transforms.audio.banks import create_dct, linear_fbanks, melscale_fbanks
+from millrace._src.data.transforms.audio.filter_banks import create_dct, linear_fbanks, melscale_fbanks
 
 __all__ = [
     "BorderType",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.data.transforms.text.hugging_face import HuggingFaceTokenizer  # MindSpore has none
+from millrace._src.data.transforms.text.hugging_face import HuggingFaceTokenizer  # MindSpore has none
 from millrace.dataset.text import transforms, utils
 from millrace.dataset.text.transforms import *  # noqa: F403 (both modules say what they hold)
 from millrace.dataset.text.utils import *  # noqa: F403

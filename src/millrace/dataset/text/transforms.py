@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from millrace.data.transforms.text.bert import BasicTokenizer, BertTokenizer, WordpieceTokenizer
-from millrace.data.transforms.text.jieba import JiebaTokenizer
-from millrace.data.transforms.text.lookup import Lookup, ToNumber
-from millrace.data.transforms.text.normal import CaseFold, FilterWikipediaXML, NormalizeUTF8
-from millrace.data.transforms.text.patterns import RegexReplace, RegexTokenizer
-from millrace.data.transforms.text.sentence_piece import SentencePieceTokenizer
-from millrace.data.transforms.text.sequence import (
+from millrace._src.data.transforms.text.bert_tokenizer import (
+    BasicTokenizer,
+    BertTokenizer,
+    WordpieceTokenizer,
+)
+from millrace._src.data.transforms.text.jieba import JiebaTokenizer
+from millrace._src.data.transforms.text.lookup import Lookup, ToNumber
+from millrace._src.data.transforms.text.regex_tokenizer import RegexReplace, RegexTokenizer
+from millrace._src.data.transforms.text.sentence_piece import SentencePieceTokenizer
+from millrace._src.data.transforms.text.token_sequence import (
     AddToken,
     Ngram,
     SlidingWindow,
     Truncate,
     TruncateSequencePair,
 )
-from millrace.data.transforms.text.to_vectors import ToVectors
-from millrace.data.transforms.text.tokenizers import (
+from millrace._src.data.transforms.text.unicode_normalization import (
+    CaseFold,
+    FilterWikipediaXML,
+    NormalizeUTF8,
+)
+from millrace._src.data.transforms.text.unicode_tokenizers import (
     PythonTokenizer,
     UnicodeCharTokenizer,
     UnicodeScriptTokenizer,
     WhitespaceTokenizer,
 )
+from millrace._src.data.transforms.text.word_vectors import ToVectors
 
 __all__ = [
     "AddToken",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.text.convert import to_bytes, to_str
-from millrace.data.kernels.text.modes import (
+from millrace._src.data.kernels.text.enums import (
     JiebaMode,
     SentencePieceModel,
     SPieceTokenizerLoadType,
     SPieceTokenizerOutType,
 )
-from millrace.data.kernels.text.normal import NormalizeForm
-from millrace.data.kernels.text.sentence_piece import SentencePieceVocab
-from millrace.data.kernels.text.vectors import CharNGram, FastText, GloVe, Vectors
-from millrace.data.kernels.text.vocab import Vocab
+from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab
+from millrace._src.data.kernels.text.string_encoding import to_bytes, to_str
+from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
+from millrace._src.data.kernels.text.vocab import Vocab
+from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
 
 __all__ = [
     "CharNGram",

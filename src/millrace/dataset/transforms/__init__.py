@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy
-from millrace.data.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
-from millrace.data.transforms.generic import (
+from millrace._src.core.lazy import lazy
+from millrace._src.data.transforms.compose import Compose, RandomApply, RandomChoice, RandomOrder, not_random
+from millrace._src.data.transforms.generic import (
     Concatenate,
     Duplicate,
     Fill,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from millrace.data.transforms.compose import (
+from millrace._src.data.transforms.compose import (
     Compose,
     RandomApply,
     RandomChoice,
 )
-from millrace.data.transforms.generic import (
+from millrace._src.data.transforms.generic import (
     Concatenate,
     Duplicate,
     Fill,
@@ -22,7 +22,7 @@ from millrace.data.transforms.generic import (
     TypeCast,
     Unique,
 )
-from millrace.data.transforms.operation import Operation as TensorOperation
+from millrace._src.data.transforms.tensor_operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from millrace.data.transforms.compose import (
+from millrace._src.data.transforms.compose import (
     Compose,
     RandomApply,
     RandomChoice,
     RandomOrder,
     not_random,
 )
-from millrace.data.transforms.generic import OneHot as OneHotOp
-from millrace.data.transforms.operation import Operation as PyTensorOperation
-from millrace.data.transforms.operation import Operation as TensorOperation
+from millrace._src.data.transforms.generic import OneHot as OneHotOp
+from millrace._src.data.transforms.tensor_operation import Operation as PyTensorOperation
+from millrace._src.data.transforms.tensor_operation import Operation as TensorOperation
 
 __all__ = [
     "Compose",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.vision.enums import (
+from millrace._src.data.kernels.vision.enums import (
     AutoAugmentPolicy,
     Border,
     ConvertMode,
@@ -11,7 +11,7 @@ from millrace.data.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.data.kernels.vision.files import (
+from millrace._src.data.kernels.vision.image_io import (
     encode_jpeg,
     encode_png,
     get_image_num_channels,
@@ -22,24 +22,27 @@ from millrace.data.kernels.vision.files import (
     write_jpeg,
     write_png,
 )
-from millrace.data.kernels.vision.video_files import (
+from millrace._src.data.kernels.vision.video_io import (
     VideoDecoder,
     read_video,
     read_video_timestamps,
 )
-from millrace.data.transforms.vision.augment import (
+from millrace._src.data.transforms.vision.affine import (
+    Affine,
+    Perspective,
+    RandomAffine,
+    RandomPerspective,
+    RandomRotation,
+    Rotate,
+)
+from millrace._src.data.transforms.vision.auto_augment import (
     AutoAugment,
     RandAugment,
     RandomSelectSubpolicy,
     TrivialAugmentWide,
     UniformAugment,
 )
-from millrace.data.transforms.vision.batches import (
-    CutMixBatch,
-    MixUp,
-    MixUpBatch,
-)
-from millrace.data.transforms.vision.boxes import (
+from millrace._src.data.transforms.vision.bounding_boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
     RandomHorizontalFlipWithBBox,
@@ -48,7 +51,7 @@ from millrace.data.transforms.vision.boxes import (
     RandomVerticalFlipWithBBox,
     ResizeWithBBox,
 )
-from millrace.data.transforms.vision.colour import (
+from millrace._src.data.transforms.vision.color import (
     AdjustBrightness,
     AdjustContrast,
     AdjustGamma,
@@ -64,7 +67,12 @@ from millrace.data.transforms.vision.colour import (
     Posterize,
     Solarize,
 )
-from millrace.data.transforms.vision.crops import (
+from millrace._src.data.transforms.vision.color_space import (
+    HsvToRgb,
+    LinearTransformation,
+    RgbToHsv,
+)
+from millrace._src.data.transforms.vision.crop import (
     CenterCrop,
     Crop,
     FiveCrop,
@@ -76,16 +84,22 @@ from millrace.data.transforms.vision.crops import (
     SlicePatches,
     TenCrop,
 )
-from millrace.data.transforms.vision.decode import (
+from millrace._src.data.transforms.vision.decode import (
     Decode,
     RandomCropDecodeResize,
 )
-from millrace.data.transforms.vision.erasing import (
+from millrace._src.data.transforms.vision.erase import (
     CutOut,
     Erase,
     RandomErasing,
 )
-from millrace.data.transforms.vision.layout import (
+from millrace._src.data.transforms.vision.legacy import not_random
+from millrace._src.data.transforms.vision.mixup import (
+    CutMixBatch,
+    MixUp,
+    MixUpBatch,
+)
+from millrace._src.data.transforms.vision.normalize import (
     HWC2CHW,
     HorizontalFlip,
     Normalize,
@@ -101,8 +115,7 @@ from millrace.data.transforms.vision.layout import (
     ToType,
     VerticalFlip,
 )
-from millrace.data.transforms.vision.old import not_random
-from millrace.data.transforms.vision.random_colour import (
+from millrace._src.data.transforms.vision.random_color import (
     RandomAdjustSharpness,
     RandomAutoContrast,
     RandomColor,
@@ -115,20 +128,7 @@ from millrace.data.transforms.vision.random_colour import (
     RandomSharpness,
     RandomSolarize,
 )
-from millrace.data.transforms.vision.spaces import (
-    HsvToRgb,
-    LinearTransformation,
-    RgbToHsv,
-)
-from millrace.data.transforms.vision.video import DecodeVideo
-from millrace.data.transforms.vision.warps import (
-    Affine,
-    Perspective,
-    RandomAffine,
-    RandomPerspective,
-    RandomRotation,
-    Rotate,
-)
+from millrace._src.data.transforms.vision.video import DecodeVideo
 
 __all__ = [
     "AdjustBrightness",

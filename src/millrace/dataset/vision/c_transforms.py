@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.vision.enums import (
+from millrace._src.data.kernels.vision.enums import (
     AutoAugmentPolicy,
     Border,
     ConvertMode,
@@ -10,17 +10,18 @@ from millrace.data.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.data.transforms.operation import ImageOperation as ImageTensorOperation
-from millrace.data.transforms.vision.augment import (
+from millrace._src.data.transforms.tensor_operation import ImageOperation as ImageTensorOperation
+from millrace._src.data.transforms.vision.affine import (
+    RandomAffine,
+    RandomRotation,
+    Rotate,
+)
+from millrace._src.data.transforms.vision.auto_augment import (
     AutoAugment,
     RandomSelectSubpolicy,
     UniformAugment,
 )
-from millrace.data.transforms.vision.batches import (
-    CutMixBatch,
-    MixUpBatch,
-)
-from millrace.data.transforms.vision.boxes import (
+from millrace._src.data.transforms.vision.bounding_boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
     RandomHorizontalFlipWithBBox,
@@ -29,7 +30,7 @@ from millrace.data.transforms.vision.boxes import (
     RandomVerticalFlipWithBBox,
     ResizeWithBBox,
 )
-from millrace.data.transforms.vision.colour import (
+from millrace._src.data.transforms.vision.color import (
     AdjustGamma,
     AutoContrast,
     ConvertColor,
@@ -37,7 +38,7 @@ from millrace.data.transforms.vision.colour import (
     GaussianBlur,
     Invert,
 )
-from millrace.data.transforms.vision.crops import (
+from millrace._src.data.transforms.vision.crop import (
     CenterCrop,
     Crop,
     RandomCrop,
@@ -46,9 +47,19 @@ from millrace.data.transforms.vision.crops import (
     Resize,
     SlicePatches,
 )
-from millrace.data.transforms.vision.decode import RandomCropDecodeResize
-from millrace.data.transforms.vision.erasing import CutOut
-from millrace.data.transforms.vision.layout import (
+from millrace._src.data.transforms.vision.decode import RandomCropDecodeResize
+from millrace._src.data.transforms.vision.erase import CutOut
+from millrace._src.data.transforms.vision.legacy import CDecode as Decode
+from millrace._src.data.transforms.vision.legacy import (
+    RgbToBgr,
+    SoftDvppDecodeRandomCropResizeJpeg,
+    SoftDvppDecodeResizeJpeg,
+)
+from millrace._src.data.transforms.vision.mixup import (
+    CutMixBatch,
+    MixUpBatch,
+)
+from millrace._src.data.transforms.vision.normalize import (
     HWC2CHW,
     HorizontalFlip,
     Normalize,
@@ -59,13 +70,7 @@ from millrace.data.transforms.vision.layout import (
     Rescale,
     VerticalFlip,
 )
-from millrace.data.transforms.vision.old import CDecode as Decode
-from millrace.data.transforms.vision.old import (
-    RgbToBgr,
-    SoftDvppDecodeRandomCropResizeJpeg,
-    SoftDvppDecodeResizeJpeg,
-)
-from millrace.data.transforms.vision.random_colour import (
+from millrace._src.data.transforms.vision.random_color import (
     RandomAdjustSharpness,
     RandomAutoContrast,
     RandomColor,
@@ -76,11 +81,6 @@ from millrace.data.transforms.vision.random_colour import (
     RandomPosterize,
     RandomSharpness,
     RandomSolarize,
-)
-from millrace.data.transforms.vision.warps import (
-    RandomAffine,
-    RandomRotation,
-    Rotate,
 )
 
 __all__ = [

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.vision.enums import (
+from millrace._src.data.kernels.vision.enums import (
     Border,
     Inter,
 )
-from millrace.data.transforms.vision.augment import UniformAugment
-from millrace.data.transforms.vision.batches import MixUp
-from millrace.data.transforms.vision.colour import (
+from millrace._src.data.transforms.vision.affine import (
+    RandomAffine,
+    RandomPerspective,
+    RandomRotation,
+)
+from millrace._src.data.transforms.vision.auto_augment import UniformAugment
+from millrace._src.data.transforms.vision.color import (
     AdjustGamma,
     AutoContrast,
     Equalize,
     Grayscale,
     Invert,
 )
-from millrace.data.transforms.vision.crops import (
+from millrace._src.data.transforms.vision.color_space import (
+    HsvToRgb,
+    LinearTransformation,
+    RgbToHsv,
+)
+from millrace._src.data.transforms.vision.crop import (
     CenterCrop,
     FiveCrop,
     RandomCrop,
@@ -23,8 +32,18 @@ from millrace.data.transforms.vision.crops import (
     Resize,
     TenCrop,
 )
-from millrace.data.transforms.vision.erasing import RandomErasing
-from millrace.data.transforms.vision.layout import (
+from millrace._src.data.transforms.vision.erase import RandomErasing
+from millrace._src.data.transforms.vision.legacy import (
+    Cutout,
+    RgbToBgr,
+    not_random,
+)
+from millrace._src.data.transforms.vision.legacy import PyDecode as Decode
+from millrace._src.data.transforms.vision.legacy import PyNormalize as Normalize
+from millrace._src.data.transforms.vision.legacy import PyNormalizePad as NormalizePad
+from millrace._src.data.transforms.vision.legacy import PyToTensor as ToTensor
+from millrace._src.data.transforms.vision.mixup import MixUp
+from millrace._src.data.transforms.vision.normalize import (
     HWC2CHW,
     Pad,
     RandomHorizontalFlip,
@@ -32,31 +51,12 @@ from millrace.data.transforms.vision.layout import (
     ToPIL,
     ToType,
 )
-from millrace.data.transforms.vision.old import (
-    Cutout,
-    RgbToBgr,
-    not_random,
-)
-from millrace.data.transforms.vision.old import PyDecode as Decode
-from millrace.data.transforms.vision.old import PyNormalize as Normalize
-from millrace.data.transforms.vision.old import PyNormalizePad as NormalizePad
-from millrace.data.transforms.vision.old import PyToTensor as ToTensor
-from millrace.data.transforms.vision.random_colour import (
+from millrace._src.data.transforms.vision.random_color import (
     RandomColor,
     RandomColorAdjust,
     RandomGrayscale,
     RandomLighting,
     RandomSharpness,
-)
-from millrace.data.transforms.vision.spaces import (
-    HsvToRgb,
-    LinearTransformation,
-    RgbToHsv,
-)
-from millrace.data.transforms.vision.warps import (
-    RandomAffine,
-    RandomPerspective,
-    RandomRotation,
 )
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.data.kernels.vision.enums import (
+from millrace._src.data.kernels.vision.enums import (
     AutoAugmentPolicy,
     Border,
     ConvertMode,
@@ -11,7 +11,7 @@ from millrace.data.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace.data.kernels.vision.files import (
+from millrace._src.data.kernels.vision.image_io import (
     encode_jpeg,
     encode_png,
     get_image_num_channels,

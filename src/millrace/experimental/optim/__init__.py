@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from millrace.nn.param_groups.optim.adam import (
+from millrace._src.runtime.optim.optim_adam import (
     Adam,
     AdamW,
     Adamax,
     NAdam,
     RAdam,
 )
-from millrace.nn.param_groups.optim.plain import (
+from millrace._src.runtime.optim.param_group_optimizer import (
+    Optimizer,
+)
+from millrace._src.runtime.optim.sgd import (
     ASGD,
     Adadelta,
     Adagrad,
-    Optimizer,
     RMSprop,
     Rprop,
     SGD,

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from millrace.nn.param_groups.schedules.base import (
-    LRScheduler,
-)
-from millrace.nn.param_groups.schedules.joined import (
+from millrace._src.runtime.optim.lr_scheduler.reduce_on_plateau import (
     ReduceLROnPlateau,
     SequentialLR,
 )
-from millrace.nn.param_groups.schedules.single import (
+from millrace._src.runtime.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+)
+from millrace._src.runtime.optim.lr_scheduler.step_schedulers import (
     ConstantLR,
     CosineAnnealingLR,
     CosineAnnealingWarmRestarts,

@@ -1,6 +1,6 @@
 """The exceptions of MindRecord files, with MindSpore's import path."""
 
-from millrace.data.formats.mindrecord.exceptions import (
+from millrace._src.data.formats.mindrecord.exceptions import (
     DbConnectionError,
     MindRecordException,
     MRMAddIndexError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.parallel.distributed import (
+from millrace._src.runtime.distributed.inplace_collectives import (
     P2POp,
     all_gather,
     all_gather_into_tensor,
@@ -35,7 +35,7 @@ from millrace.parallel.distributed import (
     scatter,
     send,
 )
-from millrace.parallel.distributed_objects import (
+from millrace._src.runtime.distributed.object_collectives import (
     all_gather_object,
     broadcast_object_list,
     gather_object,

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from millrace.ops.linalg import (
+from millrace._src.runtime.ops.linalg.decomposition import (
     inverse as inv,
     qr_mint as qr,
 )
-from millrace.ops.norms import (
+from millrace._src.runtime.ops.linalg.norm import (
     matrix_norm_mint as matrix_norm,
     vector_norm_mint as vector_norm,
 )
-from millrace.ops.reduce import (
+from millrace._src.runtime.ops.math.reduction import (
     norm,
 )
 

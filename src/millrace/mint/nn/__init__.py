@@ -4,13 +4,35 @@
 
 from __future__ import annotations
 
-from millrace.nn.mint.conv import (
+from millrace._src.runtime.nn.mint.activation import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
+    Dropout2d,
+    ELU,
+    Fold,
+    GELU,
+    GLU,
+    Hardtanh,
+    ReLU6,
+    SELU,
+    SiLU,
+    Softmax,
+    Threshold,
+    Unfold,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+    ZeroPad1d,
+    ZeroPad3d,
+)
+from millrace._src.runtime.nn.mint.conv import (
     Conv1d,
     Conv2d,
     Conv3d,
     ConvTranspose2d,
 )
-from millrace.nn.mint.losses import (
+from millrace._src.runtime.nn.mint.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -21,14 +43,14 @@ from millrace.nn.mint.losses import (
     SmoothL1Loss,
     SoftMarginLoss,
 )
-from millrace.nn.mint.norm import (
+from millrace._src.runtime.nn.mint.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
     GroupNorm,
     SyncBatchNorm,
 )
-from millrace.nn.mint.same import (
+from millrace._src.runtime.nn.mint.same import (
     AdaptiveAvgPool3d,
     AdaptiveMaxPool2d,
     AvgPool1d,
@@ -64,28 +86,6 @@ from millrace.nn.mint.same import (
     Softshrink,
     Tanh,
     ZeroPad2d,
-)
-from millrace.nn.mint.simple import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveMaxPool1d,
-    Dropout2d,
-    ELU,
-    Fold,
-    GELU,
-    GLU,
-    Hardtanh,
-    ReLU6,
-    SELU,
-    SiLU,
-    Softmax,
-    Threshold,
-    Unfold,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-    ZeroPad1d,
-    ZeroPad3d,
 )
 
 from . import functional

@@ -4,38 +4,54 @@
 
 from __future__ import annotations
 
-from millrace.ops.activation import (
+from millrace._src.runtime.ops.array.reshape import (
+    flatten_mint as flatten,
+)
+from millrace._src.runtime.ops.image.resize import (
+    grid_sample,
+    interpolate_mint as interpolate,
+    upsample_mint as upsample,
+)
+from millrace._src.runtime.ops.math.elementwise_unary import (
+    tanh,
+)
+from millrace._src.runtime.ops.nn.activation import (
     gelu_mint as gelu,
     leaky_relu_mint as leaky_relu,
     relu,
     sigmoid,
     silu_mint as silu,
 )
-from millrace.ops.affine import (
+from millrace._src.runtime.ops.nn.adaptive_pooling import (
+    adaptive_avg_pool1d_mint as adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d_mint as adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_unpool2d_mint as max_unpool2d,
+)
+from millrace._src.runtime.ops.nn.avg_pooling import (
+    avg_pool1d_mint as avg_pool1d,
+    avg_pool2d_mint as avg_pool2d,
+    avg_pool3d_mint as avg_pool3d,
+)
+from millrace._src.runtime.ops.nn.conv import (
+    conv1d_mint as conv1d,
+    conv2d_mint as conv2d,
+    conv3d_mint as conv3d,
+    conv_transpose2d,
+)
+from millrace._src.runtime.ops.nn.dropout import (
     dropout2d_mint as dropout2d,
     dropout_mint as dropout,
     embedding,
     one_hot_mint as one_hot,
     pad_mint as pad,
 )
-from millrace.ops.blocks import (
-    fold,
-    pixel_shuffle,
-    unfold,
+from millrace._src.runtime.ops.nn.linear import (
+    linear,
 )
-from millrace.ops.conv import (
-    conv1d_mint as conv1d,
-    conv2d_mint as conv2d,
-    conv3d_mint as conv3d,
-    conv_transpose2d,
-)
-from millrace.ops.elementwise import (
-    tanh,
-)
-from millrace.ops.layout import (
-    flatten_mint as flatten,
-)
-from millrace.ops.losses import (
+from millrace._src.runtime.ops.nn.loss import (
     binary_cross_entropy_mint as binary_cross_entropy,
     binary_cross_entropy_with_logits_mint as binary_cross_entropy_with_logits,
     cross_entropy,
@@ -43,10 +59,13 @@ from millrace.ops.losses import (
     mse_loss,
     nll_loss_mint as nll_loss,
 )
-from millrace.ops.margins import (
+from millrace._src.runtime.ops.nn.margin_loss import (
     soft_margin_loss,
 )
-from millrace.ops.nonlinear import (
+from millrace._src.runtime.ops.nn.max_pooling import (
+    max_pool2d_mint as max_pool2d,
+)
+from millrace._src.runtime.ops.nn.nonlinear import (
     elu_,
     elu_mint as elu,
     glu_mint as glu,
@@ -59,36 +78,17 @@ from millrace.ops.nonlinear import (
     threshold_,
     threshold_mint as threshold,
 )
-from millrace.ops.normalise import (
+from millrace._src.runtime.ops.nn.normalise import (
     batch_norm_mint as batch_norm,
     group_norm,
     layer_norm,
 )
-from millrace.ops.pool import (
-    max_pool2d_mint as max_pool2d,
+from millrace._src.runtime.ops.nn.pixel_shuffle import (
+    fold,
+    pixel_shuffle,
+    unfold,
 )
-from millrace.ops.pool_means import (
-    avg_pool1d_mint as avg_pool1d,
-    avg_pool2d_mint as avg_pool2d,
-    avg_pool3d_mint as avg_pool3d,
-)
-from millrace.ops.pool_other import (
-    adaptive_avg_pool1d_mint as adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d_mint as adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    max_unpool2d_mint as max_unpool2d,
-)
-from millrace.ops.products import (
-    linear,
-)
-from millrace.ops.resize import (
-    grid_sample,
-    interpolate_mint as interpolate,
-    upsample_mint as upsample,
-)
-from millrace.ops.softmaxes import (
+from millrace._src.runtime.ops.nn.softmax import (
     log_softmax_mint as log_softmax,
     normalized as normalize,
     softmax_mint as softmax,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from millrace.nn.param_groups.mint.optimizers import (
+from millrace._src.runtime.optim.optimizers import (
     Adam,
     AdamW,
     SGD,

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-from millrace.ops.elementwise import (
+from millrace._src.runtime.ops.math.arithmetic import (
+    sinc,
+)
+from millrace._src.runtime.ops.math.elementwise_unary import (
     erfc,
     exp2,
     expm1,
     log1p,
     round_special as round,
 )
-from millrace.ops.numeric import (
-    sinc,
-)
-from millrace.ops.softmaxes import (
+from millrace._src.runtime.ops.nn.softmax import (
     log_softmax_mint as log_softmax,
 )
 

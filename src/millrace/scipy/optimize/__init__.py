@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from millrace.core.lazy import lazy
-from millrace.ops.assignment import (
+from millrace._src.core.lazy import lazy
+from millrace._src.runtime.ops.scipy.linear_assignment import (
     linear_sum_assignment,
 )
 
@@ -19,7 +19,7 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "line_search": "millrace.grad.line_search",
-        "minimize": "millrace.grad.minimize",
+        "line_search": "millrace._src.runtime.optim.line_search",
+        "minimize": "millrace._src.runtime.optim.minimize",
     },
 )

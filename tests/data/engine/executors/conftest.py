@@ -4,11 +4,10 @@ import functools
 
 import pytest
 
-from millrace.core.executors import EXECUTORS
-from millrace.core.settings import Settings
-from millrace.data.engine.executors import forkserver
-from millrace.data.engine.executors.processes import ProcessExecutor
-from millrace.data.engine.executors.registry import make_executor
+from millrace._src.core.executor_traits import EXECUTORS
+from millrace._src.core.settings import Settings
+from millrace._src.data.engine.executors.processes import ProcessExecutor, forkserver
+from millrace._src.data.engine.executors.registry import make_executor
 
 
 def _registered(name):

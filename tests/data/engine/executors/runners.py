@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from millrace.core.chunk import Chunk
-from millrace.core.errors import DataError
+from millrace._src.core.errors import DataError
+from millrace._src.core.values.chunk import Chunk
 
 
 class Base:

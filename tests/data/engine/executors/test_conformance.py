@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from millrace.core.errors import DataError
-from millrace.core.executors import EXECUTORS
-from millrace.data.engine.executors.base import Task
-from millrace.data.engine.executors.inline import InlineExecutor
+from millrace._src.core.errors import DataError
+from millrace._src.core.executor_traits import EXECUTORS
+from millrace._src.data.engine.executors.base import Task
+from millrace._src.data.engine.executors.inline import InlineExecutor
 
 from .runners import Call, Double, Echo, Mixed, Raises, chunk_of, result_of
 

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from millrace.core.errors import DataError, PlanError
-from millrace.data.engine.executors.launch import how_it_ended
-from millrace.data.engine.executors.processes import ProcessExecutor
-from millrace.data.engine.executors.remote import RemoteTraceback
+from millrace._src.core.errors import DataError, PlanError
+from millrace._src.data.engine.executors.processes import ProcessExecutor
+from millrace._src.data.engine.executors.processes.launcher import how_it_ended
+from millrace._src.data.engine.executors.worker_pool.remote_traceback import RemoteTraceback
 
 from .runners import Base, Call, Echo, Raises, chunk_of, result_of
 

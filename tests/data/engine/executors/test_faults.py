@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from millrace.core.errors import ArgumentValueError, PlanError, ResourceError, WorkerDied
-from millrace.data.engine.executors import forkserver, launch
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.errors import ArgumentValueError, PlanError, ResourceError, WorkerDied
+from millrace._src.data.engine.executors.processes import ProcessExecutor, forkserver
+from millrace._src.data.engine.executors.processes import launcher as launch
 
 from .runners import (
     BadLoad,
@@ -260,9 +260,9 @@ def test_descriptors_run_out_for_real():
     code = """
 import resource, sys, warnings
 import numpy as np
-from millrace.core.chunk import Chunk
-from millrace.core.errors import ResourceError
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.errors import ResourceError
+from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, None
     def begin(self, worker): pass
@@ -345,9 +345,9 @@ def test_a_forked_child_of_the_parent_has_its_own(warm):
 ORPHANS = """
 import sys, time
 import numpy as np
-from millrace.core.chunk import Chunk
-from millrace.data.engine.executors import forkserver
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.processes import forkserver
+from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Busy:
     def __call__(self, chunk):
         while True: sum(range(1000))

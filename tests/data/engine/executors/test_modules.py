@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 
-from millrace.data.engine.executors import modules
-from millrace.data.engine.executors.launch import METHODS
+from millrace._src.data.engine.executors.processes.launcher import METHODS
+from millrace._src.data.engine.executors.worker_pool import module_state as modules
 
 from .test_scripts import ran
 

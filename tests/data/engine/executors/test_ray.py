@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError, WorkerDied
-from millrace.core.executors import EXECUTORS
-from millrace.data.engine.executors.ray import RayExecutor, instance
-from millrace.data.engine.executors.ray.store import Store, _store_maps
+from millrace._src.core import settings
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError, WorkerDied
+from millrace._src.core.executor_traits import EXECUTORS
+from millrace._src.data.engine.executors.ray import RayExecutor
+from millrace._src.data.engine.executors.ray import cluster as instance
+from millrace._src.data.engine.executors.ray.object_store import Store, _store_maps
 
 from .runners import BadLoad, Call, Dies, Double, Forever, Gate, chunk_of, result_of, wait_until
 

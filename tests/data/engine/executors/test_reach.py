@@ -3,7 +3,7 @@
 import cloudpickle
 import pytest
 
-from millrace.data.engine.executors.reach import Reach
+from millrace._src.data.engine.executors.worker_pool.imported_modules import Reach
 
 NAMES = ("shop", "shop.config", "shop.rows", "shop.deep", "shop.deep.size", "alone", "never")
 

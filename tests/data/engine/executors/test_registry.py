@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import executors, settings
-from millrace.core.executors import ExecutorTraits
-from millrace.data.engine.executors.inline import InlineExecutor
+from millrace._src.core import executor_traits as executors
+from millrace._src.core import settings
+from millrace._src.core.executor_traits import ExecutorTraits
+from millrace._src.data.engine.executors.inline import InlineExecutor
 
 
 class Pretend(InlineExecutor):
@@ -23,7 +24,7 @@ class Pretend(InlineExecutor):
 
 @pytest.fixture
 def pretend(monkeypatch):
-    module = types.ModuleType("millrace.data.engine.executors.pretend")
+    module = types.ModuleType("millrace._src.data.engine.executors.pretend")
     module.make = lambda runner, workers, name, settings: Pretend(runner)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     line = ExecutorTraits("servant", shares_memory=False, same_process=False, target_seconds=0.01)

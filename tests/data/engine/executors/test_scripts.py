@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from millrace.data.engine.executors.launch import METHODS
+from millrace._src.data.engine.executors.processes.launcher import METHODS
 
 SCRIPT = """
 import sys
 print("the script runs")  # printed once: no worker imports the script
 import numpy as np
-from millrace.core.chunk import Chunk
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.processes import ProcessExecutor
 
 FACTOR = 10
 
@@ -108,8 +108,8 @@ def test_modules_beside_the_script_and_prints(tmp_path, method):
 import sys
 sys.path.insert(0, {str(tmp_path / "lib")!r})
 import helper_of_mine, numpy as np
-from millrace.core.chunk import Chunk
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Segment:
     def __call__(self, chunk): return helper_of_mine.run(chunk)
     def begin(self, worker): pass
@@ -129,8 +129,8 @@ def test_ctrl_c_reaches_only_the_parent(tmp_path):
     text = """
 import os, signal, sys
 import numpy as np
-from millrace.core.chunk import Chunk
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, os.getpid()
     def begin(self, worker): pass

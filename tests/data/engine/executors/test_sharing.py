@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from millrace.data.engine.executors import kit
-from millrace.data.engine.executors.processes import ProcessExecutor
+from millrace._src.data.engine.executors.processes import ProcessExecutor
+from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
 from tests.leaks import family, mapped
 
 from .runners import Double, Echo, Facts, Keeps, Prints, Table, chunk_of, result_of
@@ -114,8 +114,8 @@ def test_a_full_shm_does_not_matter(make_forked, monkeypatch):
 
 
 def test_no_shared_memory_at_all_is_the_tasks_error(make_forked, monkeypatch):
-    from millrace.core.errors import ResourceError
-    from millrace.data.engine.transport import slab
+    from millrace._src.core.errors import ResourceError
+    from millrace._src.core.machine import shared_memory as slab
 
     executor = make_forked(Echo())
 

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from millrace.data.engine.transport.channel import INLINE, Channel, Raw, pair
-from millrace.data.engine.transport.pool import SPARE, Pool
+from millrace._src.data.engine.transport.block_pool import SPARE, Pool
+from millrace._src.data.engine.transport.channel import INLINE, Channel, Raw, pair
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from millrace.core.chunk import Chunk
-from millrace.core.errors import DataError, FormatError
-from millrace.data.engine.executors.objects import ByValue
-from millrace.data.engine.transport.pack import ALIGN, pack, unpack
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.worker_pool.serialization import ByValue
+from millrace._src.data.engine.transport.chunk_codec import ALIGN, pack, unpack
 
 DTYPES = st.one_of(
     hnp.boolean_dtypes(),

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from millrace.core.errors import ResourceError
-from millrace.data.engine.transport import slab
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.machine import shared_memory as slab
 
 
 @pytest.fixture

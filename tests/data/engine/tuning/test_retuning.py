@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from millrace.core import settings
-from millrace.data.engine.tuning.knobs import Knobs
+from millrace._src.core import settings
+from millrace._src.data.engine.autotune.knobs import Knobs
 from tests.contracts.pipelines import PIPELINES
 from tests.contracts.test_same_rows import EPOCHS, assert_same, rows_of, run
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
+from millrace._src.core import settings
 from millrace.dataset import transforms
 
 
@@ -63,7 +63,7 @@ def test_the_next_run_begins_with_the_numbers(tmp_path: Path, no_leaks: None) ->
 
 
 def tuner_text(tuner: Any) -> str:
-    from millrace.data.monitor.tuned import tuning_lines
+    from millrace._src.observe.views.autotune import tuning_lines
 
     return "\n".join(tuning_lines(tuner.record))
 

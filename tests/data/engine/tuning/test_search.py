@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from millrace.data.engine.tuning.search import AHEAD, CHUNK, WORKERS, Attempt, Knob, Room, Search
-from millrace.data.engine.tuning.seen import Look, Part, Seen, averaged
+from millrace._src.data.engine.autotune.measurement import Look, Part, Seen, averaged
+from millrace._src.data.engine.autotune.search import AHEAD, CHUNK, WORKERS, Attempt, Knob, Room, Search
 
 # Steps that one measurement takes, with what has to come out before it.
 STEPS = 12

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.stats import RunStats
-from millrace.data.engine.budget import Bytes
-from millrace.data.engine.tuning.seen import Look
-from millrace.data.engine.tuning.tuner import WARM_UP, Tuner
+from millrace._src.core import settings
+from millrace._src.core.statistics import RunStats
+from millrace._src.data.engine.autotune.measurement import Look
+from millrace._src.data.engine.autotune.tuner import WARM_UP, Tuner
+from millrace._src.data.engine.thread_limits import Bytes
 
 
 def numbers(rows: int = 400) -> ds.Dataset:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from millrace.data.formats.mindrecord import FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord import FileWriter, MindRecordReader
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "mindrecord"
 OLD = FIXTURES.with_name("mindrecord_v2")

@@ -42,7 +42,7 @@ def image_rows(count):
 
 
 def read_ours(path, batch, epochs=4):
-    from millrace.data.formats.mindrecord import MindRecordReader
+    from millrace._src.data.formats.mindrecord import MindRecordReader
 
     best = 0.0
     with MindRecordReader(path) as reader:
@@ -92,7 +92,7 @@ def main(root, peer):
 
 
 def opened(path):
-    from millrace.data.formats.mindrecord import MindRecordReader
+    from millrace._src.data.formats.mindrecord import MindRecordReader
 
     before, start = peak(), time.perf_counter()
     reader = MindRecordReader(path)

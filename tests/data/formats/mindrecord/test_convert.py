@@ -7,10 +7,10 @@ import cv2
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentValueError, DataError, FormatError
-from millrace.data.formats.example_message import encode_example
-from millrace.data.formats.mindrecord import MindRecordReader
-from millrace.data.formats.tfrecord import write_record
+from millrace._src.core.errors import ArgumentValueError, DataError, FormatError
+from millrace._src.data.formats.mindrecord import MindRecordReader
+from millrace._src.data.formats.tfrecord.example import encode_example
+from millrace._src.data.formats.tfrecord.record_file import write_record
 from millrace.mindrecord import (
     SUCCESS,
     Cifar10ToMR,

@@ -10,15 +10,16 @@ import textwrap
 
 import pytest
 
-from millrace.core.errors import FormatError, MillraceError
-from millrace.data.formats.mindrecord import FileWriter, MindRecordReader, commit
+from millrace._src.core.errors import FormatError, MillraceError
+from millrace._src.data.formats.mindrecord import FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord import atomic_commit as commit
 
 from .helpers import rows_of, write
 
 SCHEMA = {"version": {"type": "int32"}, "n": {"type": "int32"}, "b": {"type": "bytes"}}
 PRELUDE = """
 import os, sys
-from millrace.data.formats.mindrecord import FileWriter
+from millrace._src.data.formats.mindrecord import FileWriter
 SCHEMA = {"version": {"type": "int32"}, "n": {"type": "int32"}, "b": {"type": "bytes"}}
 def rows(version, start=0):
     return [{"version": version, "n": start + n, "b": bytes([n]) * 700} for n in range(60)]

@@ -2,9 +2,10 @@
 
 import pytest
 
-from millrace.core import encrypted_stream
-from millrace.core.errors import ArgumentValueError, FormatError
-from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader, crypto
+from millrace._src.core.errors import ArgumentValueError, FormatError
+from millrace._src.core.io import encrypted_stream
+from millrace._src.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord import encryption as crypto
 from millrace.mindrecord import set_dec_mode, set_enc_key, set_enc_mode
 
 from .helpers import FIXTURES, copied, rows_of, write

@@ -9,10 +9,10 @@ import random
 import numpy as np
 import pytest
 
-from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader
-from millrace.data.formats.mindrecord.checksums import read_checksums
-from millrace.data.formats.mindrecord.repair import repair
-from millrace.data.formats.mindrecord.verify import add_checksums, verify
+from millrace._src.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord.checksums import read_checksums
+from millrace._src.data.formats.mindrecord.recovery.repair import repair
+from millrace._src.data.formats.mindrecord.recovery.verify import add_checksums, verify
 
 from .helpers import rows_of
 

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from millrace.data.formats.mindrecord import Cipher, FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord import Cipher, FileWriter, MindRecordReader
 
 from .helpers import FIXTURES, NAMES, OLD, assert_same, copied, data_files, expected, write
 

@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.mindrecord import MindRecordReader
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.mindrecord import MindRecordReader
 
 from .helpers import FIXTURES, NAMES, assert_same, copied, data_files, expected, rows_of, write
 from .test_fixtures import index_of
@@ -134,7 +134,7 @@ def test_where_the_index_cannot_be_written_the_rows_are_read_all_the_same(tmp_pa
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("millrace.data.formats.mindrecord.shard.write_index", refuse)
+    monkeypatch.setattr("millrace._src.data.formats.mindrecord.shard.write_index", refuse)
     with pytest.warns(UserWarning, match="cannot be rebuilt here"):
         assert len(rows_of(path)) == 2
     assert [p.name for p in tmp_path.iterdir()] == ["tiny.mindrecord"]

@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.mindrecord import MindRecordReader
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.mindrecord import MindRecordReader
 
 from .helpers import FIXTURES, OLD, assert_same, write
 

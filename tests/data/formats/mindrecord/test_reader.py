@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
-from millrace.data.formats.mindrecord import FileReader, MindPage, MindRecordReader
-from millrace.data.formats.mindrecord.scan import chain
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
+from millrace._src.data.formats.mindrecord import FileReader, MindPage, MindRecordReader
+from millrace._src.data.formats.mindrecord.row_scan import chain
 
 from .helpers import rows_of, write
 

@@ -6,11 +6,12 @@ import fsspec
 import numpy as np
 import pytest
 
-from millrace.core import remote as core_remote
-from millrace.core.errors import DataError, FormatError
-from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader, remote, set_enc_key
-from millrace.data.formats.mindrecord.repair import repair
-from millrace.data.formats.mindrecord.verify import verify
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.io import remote as core_remote
+from millrace._src.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader, set_enc_key
+from millrace._src.data.formats.mindrecord import remote_files as remote
+from millrace._src.data.formats.mindrecord.recovery.repair import repair
+from millrace._src.data.formats.mindrecord.recovery.verify import verify
 
 from .helpers import assert_same, rows_of, write
 

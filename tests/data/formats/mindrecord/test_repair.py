@@ -5,10 +5,10 @@ import sqlite3
 import numpy as np
 import pytest
 
-from millrace.core.errors import DataError, FormatError
-from millrace.data.formats.mindrecord import FileWriter, MindRecordReader, set_enc_key
-from millrace.data.formats.mindrecord.repair import repair
-from millrace.data.formats.mindrecord.verify import reindex, verify
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.data.formats.mindrecord import FileWriter, MindRecordReader, set_enc_key
+from millrace._src.data.formats.mindrecord.recovery.repair import repair
+from millrace._src.data.formats.mindrecord.recovery.verify import reindex, verify
 
 from .helpers import FIXTURES, NAMES, OLD, assert_same, copied, expected, rows_of, write
 

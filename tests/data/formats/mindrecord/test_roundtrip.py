@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace.data.formats.mindrecord import FileWriter, MindRecordReader
-from millrace.data.formats.mindrecord.msgpack import decode_columns, decode_row, encode_floats, encode_ints
-from millrace.data.formats.mindrecord.packed import pack, unpack, unpack_many
-from millrace.data.formats.mindrecord.schema import Field
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.formats.mindrecord import FileWriter, MindRecordReader
+from millrace._src.data.formats.mindrecord.encoding.msgpack import (
+    decode_columns,
+    decode_row,
+    encode_floats,
+    encode_ints,
+)
+from millrace._src.data.formats.mindrecord.encoding.packed_integers import pack, unpack, unpack_many
+from millrace._src.data.formats.mindrecord.schema import Field
 
 from .helpers import assert_same, rows_of, write
 

@@ -6,8 +6,14 @@ import os
 import numpy as np
 import pytest
 
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError, MillraceError
-from millrace.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader
+from millrace._src.core.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DataError,
+    FormatError,
+    MillraceError,
+)
+from millrace._src.data.formats.mindrecord import FileReader, FileWriter, MindRecordReader
 from millrace.mindrecord import SUCCESS
 
 from .helpers import OLD, assert_same, copied, rows_of, write

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from millrace.data.kernels.audio import banks
+from millrace._src.data.kernels.audio import filter_banks as banks
 
 SHAPES = [(9, 4, 5), (201, 128, 33), (513, 40, 1)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset.audio as A
-from millrace.core.errors import DataError
+from millrace._src.core.errors import DataError
 from tests.parity.audio.inputs import chirp, noise
 
 FILTERS = [

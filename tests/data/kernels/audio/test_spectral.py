@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace.core.errors import DataError
-from millrace.data.kernels.audio import resample
-from millrace.data.kernels.audio.spectrum import Frames, istft, powers, stft
-from millrace.data.kernels.audio.windows import padded, window
+from millrace._src.core.errors import DataError
+from millrace._src.data.kernels.audio import resample
+from millrace._src.data.kernels.audio.stft import Frames, istft, powers, stft
+from millrace._src.data.kernels.audio.window_functions import padded, window
 from tests.parity.audio.inputs import noise
 
 FRAMES = Frames(64, 50, 16, "hamming")

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace.core.errors import FormatError
-from millrace.data.kernels.text import vector_file, vector_store
-from millrace.data.kernels.text import vectors as vectors_module
-from millrace.data.kernels.text.vectors import CharNGram, Vectors
-from millrace.data.kernels.text.word_index import WordIndex
+from millrace._src.core.errors import FormatError
+from millrace._src.data.kernels.text import word_vector_cache as vector_store
+from millrace._src.data.kernels.text import word_vector_file as vector_file
+from millrace._src.data.kernels.text import word_vectors as vectors_module
+from millrace._src.data.kernels.text.word_hash_index import WordIndex
+from millrace._src.data.kernels.text.word_vectors import CharNGram, Vectors
 
 
 @pytest.fixture
@@ -283,6 +284,6 @@ def test_an_index_finds_what_a_table_does(table, others):
 
 
 def test_two_words_with_one_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr("millrace.data.kernels.text.word_index._hash", lambda word: 7)
+    monkeypatch.setattr("millrace._src.data.kernels.text.word_hash_index._hash", lambda word: 7)
     index = WordIndex.of({"a": 3, "b": 5, "c": 9})
     assert index.find(["c", "a", "b", "d"]) == [9, 3, 5, None]

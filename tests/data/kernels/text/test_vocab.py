@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import FormatError
-from millrace.data.kernels.text.vocab import Vocab
-from millrace.data.plan.fingerprint import fingerprint_of
+from millrace._src.core import settings
+from millrace._src.core.errors import FormatError
+from millrace._src.data.kernels.text.vocab import Vocab
+from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of
 
 
 def test_special_tokens_first_or_last():

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from millrace.data.monitor.live.server import Server
+from millrace._src.observe.live.dashboard_server import Server
 
 __all__ = ["events", "get", "here"]
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from millrace.data.monitor.live.file import Book
+from millrace._src.observe.live.event_log import Book
 
 __all__ = ["write_run"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from millrace.data.monitor.live.server import Server
+from millrace._src.observe.live.dashboard_server import Server
 from tests.data.monitor.live.long_run import write_run
 from tests.data.monitor.live.test_browser import CHROMIUM, DRAWN
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from millrace.data.monitor.live.file import Book, Tail
-from millrace.data.monitor.live.server import Server
+from millrace._src.observe.live.dashboard_server import Server
+from millrace._src.observe.live.event_log import Book, Tail
 from tests.data.monitor.live.long_run import write_run
 
 sync_api = pytest.importorskip("playwright.sync_api")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from millrace.core.errors import FormatError
-from millrace.data.monitor.live import file as history_file
-from millrace.data.monitor.live.file import Book, Tail, is_written
-from millrace.data.monitor.live.state import State
+from millrace._src.core.errors import FormatError
+from millrace._src.observe.live import event_log as history_file
+from millrace._src.observe.live.event_log import Book, Tail, is_written
+from millrace._src.observe.live.run_state import State
 from tests.data.monitor.live.long_run import write_run
 
 HEAD = {"started": 1.0, "program": "train.py", "rank": None, "pid": 1, "host": "here"}

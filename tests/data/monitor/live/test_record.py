@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import steps
-from millrace.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
-from millrace.data.monitor.live import folder as places
-from millrace.data.monitor.live.file import Tail, is_written
-from millrace.data.monitor.live.folder import histories
-from millrace.data.monitor.live.server import Server
-from millrace.data.monitor.live.state import State
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace._src.observe import training_registry as steps
+from millrace._src.observe.live import run_directory as places
+from millrace._src.observe.live.dashboard_server import Server
+from millrace._src.observe.live.event_log import Tail, is_written
+from millrace._src.observe.live.run_directory import histories
+from millrace._src.observe.live.run_state import State
 from tests.data.monitor.live.client import events
 
 

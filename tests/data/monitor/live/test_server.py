@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from millrace.core.errors import FormatError
-from millrace.data.monitor.live import server as serving
-from millrace.data.monitor.live.heads import MOST_HEADS, Heads
-from millrace.data.monitor.live.server import FILES, Server
+from millrace._src.core.errors import FormatError
+from millrace._src.observe.live import dashboard_server as serving
+from millrace._src.observe.live.dashboard_server import FILES, Server
+from millrace._src.observe.live.request_head_limits import MOST_HEADS, Heads
 from tests.data.monitor.live.client import events, get, here
 from tests.data.monitor.live.long_run import write_run
 
@@ -262,7 +262,7 @@ def test_prometheus_reads_the_metrics(server: Server) -> None:
 
 
 def test_names_that_need_escaping_come_back_as_they_were() -> None:
-    from millrace.data.monitor.live.metrics import metrics
+    from millrace._src.observe.live.prometheus import metrics
 
     name = 'a "b"\\ \n c'
     training = {"number": 1, "network": name, "loss": "nan", "rate": "-inf"}

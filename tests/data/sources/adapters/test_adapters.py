@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError
-from millrace.data.sources.adapters.hugging_face import HuggingFaceDataset
-from millrace.data.sources.adapters.parquet import ParquetDataset
-from millrace.data.sources.adapters.torch_dataset import TorchDataset
-from millrace.data.sources.adapters.web_dataset import WebDataset
+from millrace._src.core.errors import FormatError
+from millrace._src.data.sources.adapters.hugging_face import HuggingFaceDataset
+from millrace._src.data.sources.adapters.parquet import ParquetDataset
+from millrace._src.data.sources.adapters.torch_dataset import TorchDataset
+from millrace._src.data.sources.adapters.web_dataset import WebDataset
 from tests.parity.sources_vision.tiny import bmp, pixels
 
 

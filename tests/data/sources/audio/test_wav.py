@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.wav import read_audio, read_sphere, read_wav
-from millrace.data.sources.audio.tedlium import TedliumDataset
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.audio_files import read_audio, read_sphere, read_wav
+from millrace._src.data.sources.audio.tedlium import TedliumDataset
 from tests.parity.sources_vision import audio_folders
 from tests.parity.sources_vision.tiny import samples, sph, wav
 

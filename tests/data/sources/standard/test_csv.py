@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import FormatError, PlanError
-from millrace.data.formats import csv_rows
-from millrace.data.formats.numbers import plain_floats, plain_ints
-from millrace.data.formats.spans import Block
-from millrace.data.sources.csv import CSVDataset
+from millrace._src.core.errors import FormatError, PlanError
+from millrace._src.data.formats.csv import records as csv_rows
+from millrace._src.data.formats.csv.number_parser import plain_floats, plain_ints
+from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.sources.csv import CSVDataset
 
 
 def rows_of(path: Path, text: str, **options: Any) -> list[list[Any]]:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError
-from millrace.data.formats import offsets
-from millrace.data.formats.lines import Lines
-from millrace.data.formats.spans import GAP, Handles, gather
-from millrace.data.sources.text.ag_news import AGNewsDataset
-from millrace.data.sources.text.clue import CLUEDataset
-from millrace.data.sources.text.iwslt2016 import IWSLT2016Dataset
-from millrace.data.sources.text.multi30k import Multi30kDataset
-from millrace.data.sources.text_file import TextFileDataset
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.files import offset_index_cache as offsets
+from millrace._src.data.formats.files.byte_ranges import GAP, Handles, gather
+from millrace._src.data.formats.text.lines import Lines
+from millrace._src.data.sources.text.ag_news import AGNewsDataset
+from millrace._src.data.sources.text.clue import CLUEDataset
+from millrace._src.data.sources.text.iwslt import IWSLT2016Dataset
+from millrace._src.data.sources.text.multi30k import Multi30kDataset
+from millrace._src.data.sources.text_file import TextFileDataset
 
 
 def texts(data: Any) -> list[str]:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from millrace.core.dtype import int32, string
-from millrace.core.errors import FormatError, PlanError
-from millrace.core.shuffle import Shuffle
-from millrace.data.fluent.schema import Schema
-from millrace.data.formats.example_message import parse_example
-from millrace.data.sources.tfrecord import TFRecordDataset
+from millrace._src.core.errors import FormatError, PlanError
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.values.dtype import int32, string
+from millrace._src.data.formats.tfrecord.example import parse_example
+from millrace._src.data.pipeline.schema import Schema
+from millrace._src.data.sources.tfrecord import TFRecordDataset
 from tests.parity.sources.tf_bytes import example, masked, record, records
 
 

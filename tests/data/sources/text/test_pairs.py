@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import millrace.dataset as ds
-from millrace.core.errors import FormatError
+from millrace._src.core.errors import FormatError
 
 PAIRS = {
     "empty on the left": ("a\n\nc\n", "x\ny\nz\n", [("a", "x"), ("", "y"), ("c", "z")]),

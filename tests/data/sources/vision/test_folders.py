@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace.core import settings
-from millrace.core.errors import DataError, FormatError
-from millrace.data.formats.listing import FileList, files_in
-from millrace.data.sources.vision.celeba import CelebADataset
-from millrace.data.sources.vision.cifar10 import Cifar10Dataset
-from millrace.data.sources.vision.div2k import DIV2KDataset
-from millrace.data.sources.vision.fake_image import FakeImageDataset
-from millrace.data.sources.vision.food101 import Food101Dataset
-from millrace.data.sources.vision.image_folder import ImageFolderDataset
-from millrace.data.sources.vision.mnist import MnistDataset
-from millrace.data.sources.vision.voc import VOCDataset
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.data.formats.files.file_list import FileList, files_in
+from millrace._src.data.sources.vision.celeba import CelebADataset
+from millrace._src.data.sources.vision.cifar import Cifar10Dataset
+from millrace._src.data.sources.vision.div2k import DIV2KDataset
+from millrace._src.data.sources.vision.fake_image import FakeImageDataset
+from millrace._src.data.sources.vision.food101 import Food101Dataset
+from millrace._src.data.sources.vision.image_folder import ImageFolderDataset
+from millrace._src.data.sources.vision.mnist import MnistDataset
+from millrace._src.data.sources.vision.voc import VOCDataset
 from tests.parity.sources_vision import folders
 from tests.parity.sources_vision.tiny import bmp, picture, pixels
 
@@ -272,7 +272,7 @@ def test_a_terminal_sees_progress(monkeypatch, tmp_path):
         (0, io.StringIO(), False),
         (1000, Terminal(), False),
     ):
-        monkeypatch.setattr("millrace.data.formats.listing.SHOW_AFTER", after)
+        monkeypatch.setattr("millrace._src.data.formats.files.file_list.SHOW_AFTER", after)
         monkeypatch.setattr(sys, "stderr", terminal)
         assert len(files_in(tmp_path)) == 5000
         assert ("listing /" in terminal.getvalue()) is shown

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import FormatError
-from millrace.data.formats.annotations import read_json, read_xml
-from millrace.data.formats.images import map_grey_bmp
-from millrace.data.formats.mat import read_mat
-from millrace.data.formats.tar import members
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.annotations import read_json, read_xml
+from millrace._src.data.formats.column_readers import map_grey_bmp
+from millrace._src.data.formats.mat import read_mat
+from millrace._src.data.formats.tar import members
 from tests.parity.sources_vision.tiny import Sparse, bmp, grey_bmp, mat, pixels
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.audio as A
-from millrace.core import settings
-from millrace.core.errors import DataError
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
 from tests.parity.audio.inputs import noise
 
 

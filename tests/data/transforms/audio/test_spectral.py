@@ -9,7 +9,7 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.audio as audio
-from millrace.core.errors import DataError
+from millrace._src.core.errors import DataError
 from tests.parity.audio.inputs import noise, tone
 
 RATE = 16000

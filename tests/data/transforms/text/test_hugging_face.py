@@ -14,7 +14,7 @@ import pytest
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace.core import settings
+from millrace._src.core import settings
 from tests.contracts.text_examples import LINES
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace.core.errors import DataError, FormatError
+from millrace._src.core.errors import DataError, FormatError
 from tests.parity.text.inputs import FILES
 
 INT, STRING = text.SPieceTokenizerOutType.INT, text.SPieceTokenizerOutType.STRING

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import millrace.dataset as ds
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
+from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts
 from millrace.common import dtype as mstype
-from millrace.core.columns import Ragged, Texts, as_ragged, as_texts
 from tests.parity.text.inputs import FILES
 
 VOCAB = text.Vocab.from_list(["<unk>", "the", "mill", "中", "1"])

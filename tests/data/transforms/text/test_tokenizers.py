@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace.core.columns import Texts
-from millrace.data.kernels.text import wordpiece
+from millrace._src.core.values.columns import Texts
+from millrace._src.data.kernels.text import wordpiece
 from tests.parity.text.inputs import STRINGS, WORDS
 
 VOCAB = text.Vocab.from_list(WORDS)
@@ -130,7 +130,7 @@ def test_pieces_of_many_words_are_those_of_each(words):
 @given(line=ANY)
 def test_basic_tokenizer_agrees_with_the_long_way(line):
     """Characters one by one give what Unicode's rules give for the whole text."""
-    from millrace.data.kernels.text import basic
+    from millrace._src.data.kernels.text import basic_tokenizer as basic
 
     assert basic._lower(line) == basic._slowly(line)
 

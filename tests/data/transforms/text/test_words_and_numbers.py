@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
+from millrace._src.core.errors import DataError
 from millrace.common import dtype as mstype
-from millrace.core.errors import DataError
 
 VOCAB = text.Vocab.from_list(["<pad>", "<unk>", "the", "quick", "fox"])
 words = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",))), min_size=1)

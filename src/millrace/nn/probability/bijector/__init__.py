@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from .base import Bijector
-from .kinds import Exp, GumbelCDF, Invert, PowerTransform, ScalarAffine, Softplus
+from millrace._src.runtime.distributions.bijector import Bijector
+from millrace._src.runtime.distributions.kinds import (
+    Exp,
+    GumbelCDF,
+    Invert,
+    PowerTransform,
+    ScalarAffine,
+    Softplus,
+)
 
 __all__ = ["Bijector", "Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Softplus"]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from millrace.nn.probability.base import Distribution
-
-from .continuous import Cauchy, Exponential, HalfNormal, Laplace, Logistic, Normal, StudentT, Uniform
-from .discrete import Bernoulli, Categorical, Geometric
-from .gammas import Beta, Gamma, Poisson
-from .transformed import Gumbel, LogNormal, TransformedDistribution
+from millrace._src.runtime.distributions.continuous import (
+    Cauchy,
+    Exponential,
+    HalfNormal,
+    Laplace,
+    Logistic,
+    Normal,
+    StudentT,
+    Uniform,
+)
+from millrace._src.runtime.distributions.discrete import Bernoulli, Categorical, Geometric
+from millrace._src.runtime.distributions.distribution import Distribution
+from millrace._src.runtime.distributions.gamma import Beta, Gamma, Poisson
+from millrace._src.runtime.distributions.transformed_distribution import (
+    Gumbel,
+    LogNormal,
+    TransformedDistribution,
+)
 
 __all__ = [
     "Bernoulli",

@@ -1,0 +1,1 @@
+"""Implementation of Millrace. Users import the public modules beside this package."""

@@ -1,0 +1,178 @@
+"""``millrace bench``: how fast the user's own data loads, why not faster, and what to change."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+
+from millrace import __version__
+from millrace._src.cli.parser import count, fail, seconds
+from millrace._src.cli.terminal_output import console as new_console
+from millrace._src.cli.terminal_output import say_json
+from millrace._src.core import settings
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.machine.cores import available_cores
+
+__all__ = ["add_arguments", "run"]
+
+EPILOG = """\
+PATH may be:
+  a folder of images, flat or nested: decoded, cropped, flipped, normalised and
+      batched, as for a training
+  MindRecord, TFRecord, CSV or text files, or a folder of them: images inside
+      are decoded too
+  a .py file that defines a Dataset named 'pipeline', or a function dataset():
+      the file is executed, with your rights; run only what you trust
+  a .json file that ds.serialize wrote
+
+Files that cannot be read are named and left out. Nothing is written but the
+HTML report.
+
+examples:
+  millrace bench photos/
+  millrace bench photos/ --workers 4 --batch 64 --html report.html
+  millrace bench train-*.tfrecord --no-decode
+  millrace bench pipeline.py --seconds 30 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to load; see below")
+    parser.add_argument("--seconds", type=seconds, default=5.0, metavar="N", help="how long to load for (5)")
+    parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
+    parser.add_argument("--batch", type=count, default=32, metavar="N", help="rows in a batch (32)")
+    parser.add_argument(
+        "--decode", action=argparse.BooleanOptionalAction, default=True,
+        help="decode and augment images, or only read their bytes (decode)",
+    )  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the stage report as a page")
+    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 when something was loaded, 1 when not a single row came, 2 when the path cannot be understood."""
+    before = settings.snapshot()
+    try:
+        settings.update(error_samples_mode="skip")
+        if arguments.workers:
+            settings.update(num_parallel_workers=arguments.workers)
+        return _bench(arguments)
+    except (MillraceError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        text = str(error)
+        known = any(path in text for path in arguments.paths)
+        return fail("bench", text if known else f"{', '.join(arguments.paths)}: {text}")
+    finally:
+        settings.restore(before)
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from . import hardware_baseline as machine
+    from . import output as show
+    from . import throughput as measure
+    from .auto_pipeline import target_of
+
+    console = new_console(highlight=False, soft_wrap=True, stderr=arguments.json)
+    with _progress(console) as stage:
+        stage("looking for files")
+        target = target_of(arguments.paths, arguments.batch, arguments.decode)
+        stage("looking at rows")
+        files = measure.stored_files(target)
+        stage("reading files")
+        could: dict[str, Any] = {"read": machine.read_rates(files)}
+        stage("loading", arguments.seconds)
+        made = measure.measure(target, arguments.seconds, stage.step)
+        if arguments.decode:
+            stage("decoding samples")
+            could["decode"] = machine.decode_rates(machine.samples_of(measure.stored_images(target.data)))
+        stage("copying memory")
+        could["copy"] = machine.copy_rate()
+    if made.report is None:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(made.bad.items())[:3])
+        text = made.error or (
+            f"all {made.bad_rows} rows failed: {reasons}" if made.bad else "there are no rows"
+        )
+        fail("bench", f"{', '.join(arguments.paths)}: nothing could be loaded; {text}")
+        return 1
+    answer = _answer(arguments, target, made, could)
+    if arguments.html:
+        made.report.to_html(arguments.html, title=f"millrace bench {' '.join(arguments.paths)}")
+    if arguments.json:
+        say_json(answer, indent=2)
+        return 0
+    cores = available_cores()
+    console.print(
+        f"[bold]millrace bench[/bold]: {escape(target.what)}, {cores} core{'s' if cores > 1 else ''}"
+    )
+    if target.code:
+        console.print("\n[bold]What is loaded[/bold]")
+        console.print("\n".join(f"  {line}" for line in target.code.splitlines()), markup=False)
+    show.print_answer(console, answer)
+    if arguments.html:
+        console.print(f"\nThe stage report: {arguments.html}", markup=False)
+    return 0
+
+
+def _answer(arguments: argparse.Namespace, target: Any, made: Any, could: dict[str, Any]) -> dict[str, Any]:
+    from .throughput import shares
+
+    verdict = made.report.verdict
+    names = ("rate", "rows", "batches", "epochs", "seconds", "first_batch", "delivered", "read", "peak_bytes")
+    return {
+        "millrace": __version__,
+        "paths": arguments.paths,
+        "what": target.what,
+        "kind": target.kind,
+        "unit": target.unit,
+        "code": target.code,
+        "cores": available_cores(),
+        "speed": {name: getattr(made, name) for name in names},
+        "bytes_per_row": made.read / made.rate if made.rate else 0.0,
+        "shares": [[name, share] for name, share in shares(made.report)],
+        "machine": {name: found for name, found in could.items() if found},
+        "bad": made.bad,
+        "bad_rows": made.bad_rows,
+        "ended_early": made.error,
+        "advice": str(verdict),
+        "verdict": verdict.to_dict(),
+    }
+
+
+class _Stages:
+    """Names what is being done: a bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.task = None if progress is None else progress.add_task("", total=None, rate="")
+        self.total = 0.0
+
+    def __call__(self, name: str, total: float | None = None) -> None:
+        self.total = total or 0.0
+        if self.progress is not None and self.task is not None:
+            self.progress.reset(self.task, description=name, total=total, rate="")
+
+    def step(self, done: float, rows: int) -> None:
+        if self.progress is not None and self.task is not None:
+            self.progress.update(
+                self.task, completed=min(done, self.total), rate=f"{rows / done:,.0f} rows/s"
+            )
+
+
+@contextlib.contextmanager
+def _progress(console: Console) -> Iterator[_Stages]:
+    if not console.is_terminal:
+        yield _Stages(None)
+        return
+    columns = (TextColumn("{task.description:<16}"), BarColumn(32), TextColumn("{task.fields[rate]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Stages(progress)

@@ -1,0 +1,184 @@
+"""From a path to a pipeline that loads what is there the way a training would."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import numpy as np
+
+import millrace.dataset as ds
+import millrace.dataset.vision as vision
+from millrace._src.core.errors import ArgumentValueError, MillraceError
+
+from . import user_pipeline as script
+from .input_files import Found, find
+
+__all__ = ["Target", "bytes_of", "target_of"]
+
+IMAGE_STEPS = """\
+data = data.map(vision.Decode(), input_columns={column!r})
+data = data.map(vision.RandomResizedCrop(224), input_columns={column!r})
+data = data.map(vision.RandomHorizontalFlip(), input_columns={column!r})
+mean, std = [124, 116, 104], [58, 57, 57]
+data = data.map(vision.Normalize(mean, std), input_columns={column!r})
+data = data.map(vision.HWC2CHW(), input_columns={column!r})
+"""
+
+MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM", b"RIFF", b"II*\0", b"MM\0*")
+ROWS_LOOKED_AT = 16
+
+
+@dataclasses.dataclass
+class Target:
+    """What is measured."""
+
+    what: str
+    kind: str
+    data: ds.Dataset
+    # the lines that made it, for the user to copy; "" when the pipeline is the user's own
+    code: str = ""
+    unit: str = "rows"
+    files: list[str] = dataclasses.field(default_factory=list)
+    file_bytes: int = 0
+    # file -> why it was left out before anything ran
+    bad: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def target_of(paths: list[str], batch: int, decode: bool) -> Target:
+    """Find out what the paths hold and build the pipeline for it. ArgumentValueError says why not."""
+    found = find(paths)
+    if found.kind in ("python", "json"):
+        if len(found.files) > 1:
+            raise ArgumentValueError(f"one pipeline file at a time, not {', '.join(found.files)}")
+        load = script.from_python if found.kind == "python" else script.from_json
+        return Target(f"the pipeline of {found.files[0]}", "pipeline", load(found.files[0]))
+    if found.kind == "images":
+        return _images(found, batch, decode)
+    return _records(found, batch, decode)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _images(found: Found, batch: int, decode: bool) -> Target:
+    """Any nesting: each folder with images in it counts as a class."""
+    folders = sorted({os.path.relpath(os.path.dirname(file), found.root) for file in found.files})
+    classes = {folder: number for number, folder in enumerate(folders)}
+    endings = sorted({os.path.splitext(file)[1] for file in found.files}, key=str.lower)
+    plain = all(os.sep not in folder and folder != "." for folder in folders) and _only_classes(
+        found, folders
+    )
+    code = f"folder = {found.root!r}\n"
+    if not plain:
+        code += "# each folder with images in it is a class\n"
+        code += f"classes = {classes if len(classes) <= 2 else _abridged(classes)}\n"
+        code += (
+            f"data = ds.ImageFolderDataset(\n    folder, extensions={endings!r}, class_indexing=classes\n)\n"
+        )
+    else:
+        code += f"data = ds.ImageFolderDataset(folder, extensions={endings!r})\n"
+    if decode:
+        code += f"{IMAGE_STEPS.format(column='image')}data = data.batch({batch})"
+    else:
+        code += f"data = data.padded_batch({batch}, pad_info={{}})"
+    what = f"{_count(len(found.files), 'image')} in {_count(len(folders), 'folder')}"
+    data = _run(code.replace(_abridged(classes), repr(classes)), {})
+    return Target(what, "images", data, code, "images", found.files, found.bytes)
+
+
+def _abridged(classes: dict[str, int]) -> str:
+    """A long table of classes as a reader wants to see it."""
+    first = next(iter(classes))
+    return f"{{{first!r}: 0, ...}}  # {len(classes)} in all"
+
+
+def _only_classes(found: Found, folders: list[str]) -> bool:
+    """Whether every folder below the root is a class of its own, as ImageFolderDataset takes them."""
+    below = [e.name for e in os.scandir(found.root) if e.is_dir() and not e.name.startswith(".")]
+    return sorted(below) == folders
+
+
+def _run(code: str, names: dict[str, Any]) -> ds.Dataset:
+    """What is shown is what runs."""
+    names = {"ds": ds, "vision": vision, **names}
+    exec(compile(code, "pipeline", "exec"), names)
+    made: ds.Dataset = names["data"]
+    return made
+
+
+_OPENERS = {
+    "mindrecord": "ds.MindDataset({files}, shuffle=True)",
+    "tfrecord": "ds.TFRecordDataset({files}, shuffle=True)",
+    "csv": "ds.CSVDataset({files}, shuffle=True)",
+    "text": "ds.TextFileDataset({files}, shuffle=True)",
+}
+_NAMES = {
+    "mindrecord": "MindRecord file",
+    "tfrecord": "TFRecord file",
+    "csv": "CSV file",
+    "text": "text file",
+}
+
+
+def _records(found: Found, batch: int, decode: bool) -> Target:
+    files, bad = list(found.files), {}
+    while True:
+        code = f"data = {_OPENERS[found.kind].format(files=repr(files[0]) if len(files) == 1 else 'files')}\n"
+        try:
+            data = _run(code, {"files": files})
+            rows = data.get_dataset_size()
+            break
+        except MillraceError as error:
+            culprit = next((file for file in files if _is_same(file, error)), None)
+            if culprit is None or len(files) == 1:
+                raise ArgumentValueError(_first_line(error)) from error
+            bad[culprit] = _first_line(error)
+            files.remove(culprit)
+    columns, ragged = _look_at(data)
+    images = [name for name, is_image in columns.items() if is_image]
+    if decode and images:
+        code += IMAGE_STEPS.format(column=images[0])
+        ragged.discard(images[0])
+    code += f"data = data.padded_batch({batch}, pad_info={{}})" if ragged else f"data = data.batch({batch})"
+    what = f"{_count(rows, 'row')} in {_count(len(files), _NAMES[found.kind])}"
+    size = sum(os.path.getsize(file) for file in files)
+    made = _run(code, {"files": files})
+    if len(files) > 1:
+        code = f"files = [{files[0]!r}, ...]  # {len(files)} in all\n{code}"
+    return Target(what, found.kind, made, code, "rows", files, size, bad)
+
+
+def _first_line(error: MillraceError) -> str:
+    """What went wrong; the lines below it say where, which is known."""
+    return str(error).partition("\n")[0]
+
+
+def _is_same(file: str, error: MillraceError) -> bool:
+    named = getattr(error, "file", None)
+    return os.path.realpath(named) == os.path.realpath(file) if named else file in str(error)
+
+
+def _look_at(data: ds.Dataset) -> tuple[dict[str, bool], set[str]]:
+    """Which columns hold image files, and which have rows of different shapes."""
+    images: dict[str, bool] = {}
+    shapes: dict[str, set[Any]] = {}
+    for row in data.take(ROWS_LOOKED_AT).create_dict_iterator(num_epochs=1, output_numpy=True):
+        for name, value in row.items():
+            images[name] = images.get(name, True) and _is_image(value)
+            shapes.setdefault(name, set()).add(np.shape(value))
+    return images, {name for name, seen in shapes.items() if len(seen) > 1}
+
+
+def _is_image(value: Any) -> bool:
+    return bytes_of(value)[:8].startswith(MAGIC)
+
+
+def bytes_of(value: Any) -> bytes:
+    """The bytes of a file as a source gives them: an array of uint8, or of one text of bytes. b"" for other values."""
+    array = np.asarray(value)
+    if array.dtype == np.uint8 and array.ndim == 1:
+        return array.tobytes()
+    return bytes(array.item()) if array.dtype.kind == "S" and array.size == 1 else b""

@@ -1,0 +1,137 @@
+"""Which files a path stands for, and what kind they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections import Counter, defaultdict
+
+from millrace._src.cli.parser import no_such_path
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.data.formats.tfrecord.record_file import masked
+
+__all__ = ["IMAGES", "Found", "find"]
+
+IMAGES = (".jpg", ".jpeg", ".jfif", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
+_ENDINGS = {
+    **dict.fromkeys(IMAGES, "images"),
+    ".mindrecord": "mindrecord",
+    ".tfrecord": "tfrecord",
+    ".tfrecords": "tfrecord",
+    ".tfrec": "tfrecord",
+    ".csv": "csv",
+    ".txt": "text",
+    ".text": "text",
+    ".jsonl": "text",
+    ".py": "python",
+    ".json": "json",
+}
+KINDS = "images, MindRecord, TFRecord, CSV and text files, a .py file with a pipeline, or the JSON of ds.serialize"
+
+
+@dataclasses.dataclass
+class Found:
+    """Files of one kind. For images, ``root`` is the folder they lie in."""
+
+    kind: str
+    files: list[str]
+    bytes: int
+    root: str = ""
+    # files of other kinds that were left out, as "3 csv"
+    others: str = ""
+
+
+def find(paths: list[str]) -> Found:
+    """What these paths hold; of several kinds, the one with the most bytes."""
+    sizes: dict[str, int] = defaultdict(int)
+    files: dict[str, list[str]] = defaultdict(list)
+    held: dict[str, set[str]] = {path: set() for path in paths}
+    for path in paths:
+        if not os.path.exists(path):
+            raise ArgumentValueError(no_such_path(path))
+        for file in _walk(path) if os.path.isdir(path) else [path]:
+            kind = _kind(file, sniff=not os.path.isdir(path))
+            if kind is None or (os.path.isdir(path) and kind in ("python", "json")):
+                continue
+            files[kind].append(file)
+            held[path].add(kind)
+            sizes[kind] += _size(file)
+    if not files:
+        shown = ", ".join(paths)
+        raise ArgumentValueError(f"{shown}: nothing here that can be measured; wanted {KINDS}")
+    kind = max(sizes, key=lambda kind: sizes[kind])
+    for path, kinds in held.items():
+        if kind not in kinds:
+            told = ", ".join(
+                f"{p} holds {' and '.join(sorted(k)) or 'nothing known'}" for p, k in held.items()
+            )
+            raise ArgumentValueError(f"one kind of data at a time: {told}. Measure {path} by itself.")
+    others = Counter({other: len(found) for other, found in files.items() if other != kind})
+    root = os.path.commonpath(
+        [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _absolute(paths)]
+    )
+    return Found(
+        kind, files[kind], sizes[kind], root, ", ".join(f"{count} {other}" for other, count in others.items())
+    )
+
+
+def _absolute(paths: list[str]) -> list[str]:
+    return paths if len(paths) == 1 and os.path.isdir(paths[0]) else [os.path.abspath(path) for path in paths]
+
+
+def _walk(folder: str) -> list[str]:
+    found = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [os.path.join(here, name) for name in sorted(names) if not name.startswith(".")]
+    return found
+
+
+def _size(file: str) -> int:
+    try:
+        return os.stat(file).st_size
+    except OSError:  # a link to nowhere: a bad file, named when it is read
+        return 0
+
+
+def _kind(file: str, sniff: bool) -> str | None:
+    """By the ending of the name; with ``sniff`` also by the content."""
+    ending = os.path.splitext(file)[1].lower()
+    if ending in (".db", ".crc"):
+        return None
+    if ending.rstrip("0123456789") == ".mindrecord" or os.path.isfile(f"{file}.db"):
+        return "mindrecord"
+    kind = _ENDINGS.get(ending)
+    if kind == "json" and sniff and not _is_pipeline(file):
+        return "text"
+    if kind is None and (sniff or "tfrecord" in os.path.basename(file).lower()):
+        return _look(file)
+    return kind
+
+
+def _is_pipeline(file: str) -> bool:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            loaded = json.load(opened)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(loaded, dict) and "op_type" in loaded
+
+
+def _look(file: str) -> str | None:
+    """The kind of a file whose name says nothing."""
+    try:
+        with open(file, "rb") as opened:
+            head = opened.read(4096)
+    except OSError:
+        return None
+    if len(head) >= 12 and int.from_bytes(head[8:12], "little") == masked(head[:8]):
+        return "tfrecord"
+    if head.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM")):
+        return "images"
+    try:
+        head[:-4].decode()
+    except UnicodeDecodeError:
+        return None
+    return "text" if head and b"\0" not in head else None

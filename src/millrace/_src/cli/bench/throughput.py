@@ -1,0 +1,167 @@
+"""Run a pipeline for some seconds and say how fast it was."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import millrace.dataset as ds
+from millrace._src.cli.history_recorder import keep_history
+from millrace._src.core.errors import MillraceError
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .auto_pipeline import Target, bytes_of
+
+__all__ = ["Measured", "measure", "shares", "stored_files", "stored_images"]
+
+SAMPLED_ROWS = 4096
+SAMPLED_IMAGES = 256
+SAMPLING_SECONDS = 2.0
+
+
+@dataclasses.dataclass
+class Measured:
+    """One run: what came out, how fast, and what did not come out."""
+
+    rows: int = 0
+    batches: int = 0
+    epochs: int = 0
+    seconds: float = 0.0
+    # rows per second once the first batch was there
+    rate: float = 0.0
+    first_batch: float = 0.0
+    # bytes of arrays per second, and of files where their size is known
+    delivered: float = 0.0
+    read: float = 0.0
+    peak_bytes: int = 0
+    bad_rows: int = 0
+    # file -> why its rows were left out
+    bad: dict[str, str] = dataclasses.field(default_factory=dict)
+    # what ended the run before its time
+    error: str = ""
+    report: Any = None
+
+
+def measure(target: Target, seconds: float, step: Callable[[float, int], None]) -> Measured:
+    """Read epoch after epoch until the time is over; ``step(seconds, rows)`` is told after each batch."""
+    made = Measured(bad=dict(target.bad))
+    out = 0
+    first_rows = 0
+    batched = target.data.get_batch_size() != 1
+    began = time.perf_counter()
+    iterator = target.data.create_dict_iterator(num_epochs=-1, output_numpy=True)
+    look = keep_history(iterator)
+    with contextlib.closing(iterator):
+        try:
+            while not made.seconds or made.seconds < seconds:
+                before = made.batches
+                for row in iterator:
+                    rows = len(next(iter(row.values()))) if batched else 1
+                    made.seconds = time.perf_counter() - began
+                    made.rows += rows
+                    made.batches += 1
+                    out += sum(np.asarray(value).nbytes for value in row.values())
+                    if made.batches == 1:
+                        made.first_batch, first_rows = made.seconds, rows
+                    step(made.seconds, made.rows)
+                    look()
+                    if made.seconds >= seconds:
+                        break
+                else:
+                    made.epochs += 1
+                if made.batches == before:
+                    break  # an epoch without a row: there will never be one
+        except MillraceError as error:
+            made.error = str(error)
+        if made.batches or made.error:
+            made.report = target.data.report() if made.batches else None
+    _add_bad(made, target.data)
+    steady = made.seconds - made.first_batch
+    if made.batches > 1 and steady > 0:
+        made.rate = (made.rows - first_rows) / steady
+    elif made.seconds:
+        made.rate = made.rows / made.seconds
+    if made.rows:
+        made.delivered = made.rate * out / made.rows
+        made.read = made.rate * target.file_bytes / max(1, _stored_rows(target.data))
+    if made.report is not None:
+        made.peak_bytes = made.report.peak_bytes
+    return made
+
+
+def _add_bad(made: Measured, data: ds.Dataset) -> None:
+    for entry in data.skipped():
+        made.bad_rows += 1
+        name = entry.file or f"row {entry.row}"
+        made.bad.setdefault(name, entry.reason.partition("\n")[0])
+
+
+def shares(report: Any) -> list[tuple[str, float]]:
+    """(op, share of the working time of all workers), the largest first."""
+    busy: list[tuple[str, float]] = []
+    for stage in report.stages:
+        if stage["ops"]:
+            busy += [(op["name"], op["busy"]) for op in stage["ops"]]
+        else:
+            busy.append((stage["name"], stage["busy"]))
+    total = sum(time for _, time in busy) or 1.0
+    return sorted(((name, time / total) for name, time in busy), key=lambda one: -one[1])
+
+
+def _sources(data: ds.Dataset) -> list[Any]:
+    return [node.source for node in walk(data._node) if isinstance(node, ops.Read)]
+
+
+def _stored_rows(data: ds.Dataset) -> int:
+    try:
+        return sum(source.size() or 0 for source in _sources(data))
+    except (MillraceError, TypeError):
+        return 0
+
+
+def stored_files(target: Target) -> list[str]:
+    """Files that the pipeline reads, as far as its sources tell; of very many, some spread over all of them."""
+    if target.files:
+        return target.files
+    found: dict[str, None] = {}
+    for source in _sources(target.data):
+        given: dict[str, Any] = getattr(source, "arguments", dict)()
+        named = [name for value in given.values() for name in (value if isinstance(value, list) else [value])]
+        files = [name for name in named if isinstance(name, str) and os.path.isfile(name)]
+        found |= dict.fromkeys(files or _one_by_one(source))
+    return list(found)
+
+
+def _one_by_one(source: Any) -> Iterator[str]:
+    """The files of a source that has one for each row."""
+    if not hasattr(source, "where"):
+        return
+    rows = source.size() or 0
+    for row in range(0, rows, max(1, rows // SAMPLED_ROWS)):
+        path = source.where(row)
+        if path is None:
+            return
+        if os.path.isfile(path):
+            yield path
+
+
+def stored_images(data: ds.Dataset) -> Iterator[Any]:
+    """The bytes of the image files that the pipeline reads, whether they lie in files or in records."""
+    end = time.perf_counter() + SAMPLING_SECONDS
+    for node in walk(data._node):
+        # a user's own source may be slow, or able to run only once: it is left alone
+        if not isinstance(node, ops.Read) or not hasattr(node.source, "where"):
+            continue
+        with contextlib.closing(data._peek(node, SAMPLED_IMAGES)) as rows:  # type: ignore[type-var]
+            for row in rows:
+                found = (bytes_of(value) for value in row.values())
+                yield from (np.frombuffer(image, np.uint8) for image in found if image)
+                if time.perf_counter() > end:
+                    return

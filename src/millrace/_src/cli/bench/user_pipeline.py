@@ -1,0 +1,79 @@
+"""The user's own pipeline, from a Python file or from JSON."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+import millrace.dataset as ds
+from millrace._src.core.errors import ArgumentValueError, MillraceError
+
+__all__ = ["NAMES", "from_json", "from_python"]
+
+# What a pipeline file may call its pipeline: a Dataset, or a function that makes one.
+NAMES = ("pipeline", "dataset", "data", "create_dataset", "get_dataset", "train_dataset")
+_MODULE = "millrace_bench_pipeline"
+
+
+def from_python(path: str) -> ds.Dataset:
+    """Run the file, as a module and not as a script, and take the pipeline it defines."""
+    module = types.ModuleType(_MODULE)
+    module.__file__ = path
+    # known under its name, for dataclasses look there; sent to workers by value, for they cannot import it
+    sys.modules[_MODULE] = module
+    cloudpickle.register_pickle_by_value(module)
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        exec(compile(Path(path).read_bytes(), path, "exec"), vars(module))
+        return _taken(vars(module), path)
+    except ArgumentValueError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ArgumentValueError(f"{path} failed: {_place(error, path)}") from error
+
+
+def _taken(names: dict[str, Any], path: str) -> ds.Dataset:
+    for name in NAMES:
+        value = names.get(name)
+        if isinstance(value, ds.Dataset):
+            return value
+        if isinstance(value, types.FunctionType):
+            made = value()
+            if isinstance(made, ds.Dataset):
+                return made
+            raise ArgumentValueError(
+                f"{path}: {name}() gave {type(made).__name__}, not a Dataset; return the last of its steps"
+            )
+    named = [name for name, value in names.items() if isinstance(value, ds.Dataset)]
+    hint = f"; rename {named[-1]!r} to 'pipeline'" if named else ""
+    raise ArgumentValueError(
+        f"{path} defines no pipeline: name it 'pipeline', or write def dataset(): ...{hint}"
+    )
+
+
+def _place(error: BaseException, path: str) -> str:
+    """The last of the user's lines in the traceback, and the error."""
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: SyntaxError: {error.msg}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    where = f"line {lines[-1]}: " if lines else ""
+    return f"{where}{type(error).__name__}: {error}"
+
+
+def from_json(path: str) -> ds.Dataset:
+    """The pipeline that ds.serialize wrote."""
+    try:
+        made = ds.deserialize(json_filepath=path)
+    except MillraceError:
+        raise
+    except Exception as error:  # arguments of the wrong kind, or none at all
+        raise ArgumentValueError(
+            f"{path} is not what ds.serialize writes: {type(error).__name__}: {error}"
+        ) from error
+    assert made is not None  # only without a path
+    return made

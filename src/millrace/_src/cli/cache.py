@@ -1,0 +1,224 @@
+"""``millrace cache``: start, stop and look into the server of the shared cache."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.core.errors import CacheError
+from millrace._src.core.io.terminal_escape import escape_controls
+from millrace._src.data.cache import server_admin as admin
+from millrace._src.observe.views.formatting import many
+
+from .doctor.finding import size
+from .parser import fail, number
+from .table import print_table
+from .terminal_output import say, say_json
+
+__all__ = ["add_arguments", "run"]
+
+HOST, PORT = "127.0.0.1", 50052
+
+EPILOG = """\
+examples:
+  millrace cache start               in the background, from now on
+  session=$(millrace cache new)      a session for DatasetCache(session_id)
+  millrace cache sessions            what is kept, and how often it was read
+  millrace cache stop                give all of it up
+
+A server is of one user and one machine, unless --key opens it to others: their
+scripts name the same file in MILLRACE_CACHE_KEY. Several have several ports.
+`dataset-cache` and `cache_admin` do the same with MindSpore's options.
+
+exit status: 0 done; 1 no server is running (status, sessions); 2 not done.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One sub-command for each thing that can be done."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, text: str, machines: bool = True) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        made.add_argument(
+            "--port", type=_port, metavar="PORT", help=f"which server ({PORT}, or what MS_CACHE_PORT says)"
+        )
+        if machines:
+            made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        return made
+
+    start = action("start", "start a server in the background")
+    start.add_argument(
+        "--spill", metavar="FOLDER", help="where rows go that do not fit (the temporary folder)"
+    )
+    start.add_argument(
+        "--memory", type=_part, default=0.8, metavar="PART", help="the part of the memory for rows (0.8)"
+    )
+    start.add_argument("--key", metavar="FILE", help="also answer other machines that have this key")
+    start.add_argument("--host", help="with --key: the address they reach this one by (all there are)")
+    action("stop", "stop the server, and remove what it or a dead one left")
+    action("status", "show how the server is doing")
+    action("sessions", "show the sessions and what each of them holds")
+    action("new", "make a session, and print its number", machines=False)
+    drop = action("drop", "give up a session and its rows", machines=False)
+    drop.add_argument("sessions", nargs="+", type=int, metavar="SESSION", help="its number")
+
+
+def _port(text: str) -> int:
+    return number(text, int, lambda port: 1025 <= port <= 65535, "a number from 1025 to 65535")
+
+
+def _part(text: str) -> float:
+    return number(text, float, lambda part: 0 < part <= 1, "a number above 0 and up to 1")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do one action; 0 done, 1 no server, 2 not done."""
+    host = os.environ.get("MS_CACHE_HOST") or HOST
+    try:
+        port = arguments.port or _port(os.environ.get("MS_CACHE_PORT") or str(PORT))
+    except argparse.ArgumentTypeError as error:
+        return _failed(arguments, f"MS_CACHE_PORT: {error}")
+    try:
+        return _ACTIONS[arguments.action](arguments, host, port)
+    except CacheError as error:
+        if error.kind not in admin.NO_SERVER:
+            return _failed(arguments, str(error))
+        asked = arguments.action in ("status", "sessions")
+        at = "" if port == PORT else f" --port {port}"
+        text = f"no server is running at port {port}; start one with: millrace cache start{at}"
+        if error.kind == "gone":
+            text = f"{error}; remove what is left with: millrace cache stop{at}"
+        return _failed(arguments, text, 1 if asked else 2)
+
+
+def _failed(arguments: argparse.Namespace, text: str, status: int = 2) -> int:
+    if getattr(arguments, "json", False):
+        say_json({"ok": False, "error": text})
+    else:
+        fail(f"cache {arguments.action}", text)
+    return status
+
+
+def _say(arguments: argparse.Namespace, found: dict[str, Any], *lines: str) -> int:
+    if arguments.json:
+        say_json({"ok": True, **found})
+    else:
+        say("\n".join(map(escape_controls, lines)))
+    return 0
+
+
+def _start(arguments: argparse.Namespace, host: str, port: int) -> int:
+    host = arguments.host or ("0.0.0.0" if arguments.key else host)
+    server = admin.start(
+        host, port, spill=arguments.spill, memory_ratio=arguments.memory, key_file=arguments.key
+    )
+    return _say(
+        arguments,
+        dataclasses.asdict(server),
+        f"the cache server runs as process {server.pid}, port {port}",
+        f"rows take at most {size(server.memory_limit)} of memory, then go to {server.spill}",
+        f"log: {server.log}",
+    )
+
+
+def _stop(arguments: argparse.Namespace, host: str, port: int) -> int:
+    before = admin.stale()
+    running = admin.stop(host, port)
+    removed = [path for path in before if not os.path.lexists(path)]
+    lines = [
+        f"the cache server at port {port} has ended" if running else f"no server was running at port {port}"
+    ]
+    if removed:
+        lines.append(f"removed what a dead one had left: {', '.join(removed)}")
+    return _say(arguments, {"running": running, "removed": removed}, *lines)
+
+
+def _status(arguments: argparse.Namespace, host: str, port: int) -> int:
+    server = admin.info(host, port)
+    lines = {
+        "process": f"{server.pid}, version {server.version}, up for {_since(server.started)}",
+        "port": f"{server.port} on {server.hostname}",
+        "memory": f"{size(server.memory_used)} of {size(server.memory_limit)}",
+        "disk": f"{size(server.spill_used)} in {server.spill}",
+        "sessions": str(server.sessions),
+        "clients": str(server.clients),
+        "log": server.log,
+    }
+    width = max(map(len, lines))
+    return _say(
+        arguments,
+        dataclasses.asdict(server),
+        *(f"{name:<{width}}  {value}" for name, value in lines.items()),
+    )
+
+
+def _since(started: float) -> str:
+    """How long ago, in the largest unit that fits.
+
+    >>> import time
+    >>> _since(time.time() - 7300)
+    '2 hours'
+    """
+    seconds = max(0.0, time.time() - started)
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return many(int(seconds // length), name)
+    return many(int(seconds), "second")
+
+
+def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
+    found = admin.sessions(host, port)
+    if arguments.json:
+        listed = [
+            {
+                "session": one.session,
+                "caches": [
+                    {**dataclasses.asdict(cache), "average_bytes": cache.average_bytes}
+                    for cache in one.caches
+                ],
+            }
+            for one in found
+        ]
+        return _say(arguments, {"sessions": listed})
+    if not found:
+        say("no sessions; make one with: millrace cache new")
+        return 0
+    rows = []
+    for one in found:
+        rows += [
+            [
+                str(one.session), cache.key[:8], f"{cache.rows_in_memory:,}", size(cache.memory_bytes),
+                f"{cache.rows_on_disk:,}", size(cache.disk_bytes), f"{cache.hits:,}", str(cache.clients),
+            ]
+            for cache in one.caches
+        ] or [[str(one.session), "empty", "", "", "", "", "", ""]]  # fmt: skip
+    print_table(["session", "key", "rows", "memory", "spilled", "disk", "reads", "clients"], rows)
+    return 0
+
+
+def _new(arguments: argparse.Namespace, host: str, port: int) -> int:
+    say(str(admin.generate(host, port)))
+    return 0
+
+
+def _drop(arguments: argparse.Namespace, host: str, port: int) -> int:
+    for session in arguments.sessions:
+        admin.destroy(host, port, session)
+        say(f"session {session} is gone")
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace, str, int], int]] = {
+    "start": _start,
+    "stop": _stop,
+    "status": _status,
+    "sessions": _sessions,
+    "new": _new,
+    "drop": _drop,
+}

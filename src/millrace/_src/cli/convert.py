@@ -1,0 +1,130 @@
+"""``millrace convert``: weights of PyTorch as a checkpoint, and back, with a table of what went where."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError, MillraceError
+
+from .parser import fail, no_such_path
+from .table import print_table
+from .terminal_output import say, say_json
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Source, target, and how names are translated."""
+    parser.epilog = (
+        "examples:\n"
+        "  millrace convert resnet.pth resnet.ckpt\n"
+        "  millrace convert bert.safetensors b.ckpt --rule '^bert\\.=' --map names.json\n"
+        "  millrace convert vgg.pth vgg.ckpt --net models:vgg16 --order\n"
+        "  millrace convert net.ckpt net.safetensors --to torch\n"
+        "\nNames are translated by rule (gamma, beta, moving_mean, embedding_table ...);\nwith "
+        "--net the names of the net decide, and shapes are checked.\n"
+        "\nexit status: 0 everything found its place, 1 something did not, 2 not done."
+    )
+    parser.add_argument("source", metavar="SOURCE", help=".pth, .pt, .safetensors or .ckpt")
+    parser.add_argument("target", metavar="TARGET", help=".ckpt or .safetensors")
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="OLD=NEW|FILE",
+        help="a name and its new one, or a JSON file of them",
+    )
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="PATTERN=TEXT",
+        help="a regular expression and what to write",
+    )
+    parser.add_argument("--net", metavar="MODULE:NAME", help="the net, or a function that makes it")
+    parser.add_argument(
+        "--order", action="store_true", help="pair layer by layer in their order; needs --net"
+    )
+    parser.add_argument(
+        "--to", choices=("millrace", "torch"), default="millrace", help="whose names to write"
+    )
+    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert; 0 when everything found its place."""
+    from millrace._src.train.checkpoint.weight_conversion import convert_checkpoint
+
+    if "://" not in arguments.source and not os.path.exists(arguments.source):
+        return fail("convert", no_such_path(arguments.source))
+    try:
+        done = convert_checkpoint(
+            arguments.source,
+            arguments.target,
+            net=_net(arguments.net),
+            name_map=_names(arguments.map),
+            rules=dict(_pair(word, "--rule") for word in arguments.rule),
+            by="order" if arguments.order else "name",
+            to=arguments.to,
+        )
+    except (MillraceError, OSError) as error:
+        return fail("convert", str(error))
+    # a counter of batches and what belongs to an optimizer are left out on purpose
+    meant = ("counts batches", "belongs to")
+    lost = [move.source for move in done.moves if not move.target and not move.why.startswith(meant)]
+    if arguments.json:
+        moves = [{**move._asdict(), "shape": list(move.shape)} for move in done.moves]
+        say_json({"ok": not (lost or done.missing), "moves": moves, "missing": done.missing})
+    else:
+        print_table(("from", "shape", "to", "how"), done.rows())
+        moved = sum(1 for move in done.moves if move.target)
+        say(
+            f"{moved} moved to {arguments.target}, {len(lost)} without a place, {len(done.missing)} of the net missing"
+        )
+    return 1 if lost or done.missing else 0
+
+
+def _pair(word: str, option: str) -> tuple[str, str]:
+    old, equals, new = word.rpartition("=")
+    if not equals:
+        raise ArgumentValueError(f"{option} {word!r} is not OLD=NEW")
+    return old, new
+
+
+def _names(words: list[str]) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for word in words:
+        if os.path.isfile(word):
+            try:
+                with open(word) as file:
+                    found: Any = json.load(file)
+            except ValueError as error:
+                raise ArgumentValueError(f"--map {word}: this is not JSON: {error}") from None
+            if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+                raise ArgumentValueError(f"--map {word}: a JSON object of old names and new ones is wanted")
+            made |= found
+        else:
+            old, new = _pair(word, "--map")
+            made[old] = new
+    return made
+
+
+def _net(place: str | None) -> Any:
+    if place is None:
+        return None
+    from millrace._src.runtime.nn.cell import Cell
+
+    module, colon, name = place.partition(":")
+    if not colon:
+        raise ArgumentValueError(f"--net {place!r} is not MODULE:NAME")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ArgumentValueError(f"--net {place}: {error}") from None
+    return found if isinstance(found, Cell) else found()

@@ -1,0 +1,80 @@
+"""``millrace doctor``: what this machine grants a pipeline, and what stands in its way."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections import Counter
+from pathlib import Path
+
+from millrace import __version__
+from millrace._src.cli.terminal_output import console as new_console
+from millrace._src.cli.terminal_output import say_json
+
+from .finding import LEVELS, Machine, size
+from .output import print_findings
+from .registry import diagnose
+from .stale_files import find, remove
+
+__all__ = ["add_arguments", "run"]
+
+EPILOG = """\
+Each finding is ok, a note, a warning or a problem. All but the first say what
+they mean and how to mend them. The exit status is 1 when there is a problem,
+otherwise 0. Nothing is changed without --clean.
+
+examples:
+  millrace doctor                   look at everything
+  millrace doctor --json            the same for a script or a bug report
+  millrace doctor --clean data/     remove what killed runs left, in data/ too
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "folders", nargs="*", type=_folder, metavar="FOLDER",
+        help="where to look for half-written record files, besides the current folder",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clean", action="store_true", help="remove what dead processes of this user left behind"
+    )
+    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+    return Path(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run every check; 0 without problems, 1 with."""
+    machine = Machine(folders=tuple(dict.fromkeys([Path(), *arguments.folders])))
+    removed = [one for one in find(machine) if remove(one, machine)] if arguments.clean else []
+    console = new_console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    if console.is_terminal and not arguments.json:
+        with console.status("looking ...", spinner="line"):
+            findings = list(diagnose(machine))
+    else:
+        findings = list(diagnose(machine))
+    if arguments.json:
+        counts = Counter(finding.level for finding in findings)
+        answer = {
+            "millrace": __version__,
+            "levels": {level: counts[level] for level in LEVELS},
+            "findings": [dataclasses.asdict(finding) for finding in findings],
+            "removed": [str(one.path) for one in removed],
+        }
+        say_json(answer, indent=2)
+    else:
+        for one in removed:
+            console.print(f"removed {one.path}, {size(one.bytes)}", markup=False)
+        if arguments.clean and not removed:
+            console.print("nothing to remove")
+        if arguments.clean:
+            console.print()
+        print_findings(console, findings)
+    return 1 if any(finding.level == "problem" for finding in findings) else 0

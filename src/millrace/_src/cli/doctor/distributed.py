@@ -1,0 +1,184 @@
+"""What processes need to train together: PyTorch, gloo, and for GPUs a driver, CUDA and NCCL; MPI only if one likes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from millrace._src.core.optional import install
+
+from .finding import Finding, Machine
+
+__all__ = ["collectives", "gpus", "interfaces"]
+
+# CUDA of PyTorch's build -> the oldest driver that it runs on
+DRIVERS = {11: (450, 80), 12: (525, 60), 13: (580, 65)}
+NCCL = (2, 18)
+EXTRA = "train"
+
+
+def _facts() -> Any:
+    """What PyTorch says of itself; None without it."""
+    try:
+        from millrace._src.runtime.distributed import backend_info as facts
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        return None
+    return facts
+
+
+def collectives(machine: Machine) -> Iterator[Finding]:
+    facts = _facts()
+    if facts is None:
+        yield Finding(
+            "ok", f"no PyTorch: pipelines work without it; training wants {install(EXTRA, 'torch')}"
+        )
+        return
+    here = facts.look()
+    parts = [f"PyTorch {here.torch}", "gloo" if here.gloo else "no gloo"]
+    if here.nccl is not None:
+        parts.append(f"NCCL {'.'.join(map(str, here.nccl))}")
+    launcher = _mpirun()
+    parts.append(launcher or "no mpirun (`millrace run` needs none)")
+    why = facts.try_gloo() if here.gloo else "this PyTorch was built without it"
+    if why:
+        yield Finding(
+            "problem" if here.gloo else "warning",
+            f"{', '.join(parts)}; gloo does not work: {why}",
+            "init() fails on the CPU: processes cannot train together",
+            'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts, or export GLOO_SOCKET_IFNAME=lo'
+            if here.gloo
+            else f"{install(EXTRA, 'torch')}  (PyTorch's own wheels have gloo)",
+        )
+    else:
+        yield Finding("ok", ", ".join(parts))
+    if here.nccl is not None and here.nccl < NCCL:
+        yield Finding(
+            "warning",
+            f"NCCL {'.'.join(map(str, here.nccl))} is older than {'.'.join(map(str, NCCL))}",
+            "collective operations between GPUs may hang instead of failing when a rank dies",
+            "pip install --upgrade nvidia-nccl-cu12, or a newer PyTorch, which brings its own",
+        )
+
+
+def _mpirun() -> str:
+    """The version of mpirun, "" where there is none."""
+    if shutil.which("mpirun") is None:
+        return ""
+    try:
+        said = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "mpirun (does not start)"
+    found = re.search(r"\d+\.\d+(\.\d+)?", said)
+    return f"mpirun {found[0] if found else '(unknown version)'}"
+
+
+def gpus(machine: Machine) -> Iterator[Finding]:
+    present = _present(machine)
+    driver = re.search(r"Kernel Module[^\d]*(\d+)\.(\d+)", machine.read("proc/driver/nvidia/version"))
+    if not present and not driver:
+        yield Finding("ok", "none")
+        return
+    shown = (
+        f"{len(present)} of NVIDIA, driver {driver[1]}.{driver[2] if driver else ''}"
+        if driver
+        else f"{len(present)} of NVIDIA"
+    )
+    facts = _facts()
+    if facts is None:
+        yield Finding("ok", f"{shown}; no PyTorch that would use them")
+        return
+    here = facts.look()
+    if here.gpus:
+        yield Finding("ok", f"{shown}; PyTorch uses {here.gpus}, CUDA {here.cuda}")
+    elif here.cuda is None:
+        yield Finding(
+            "warning",
+            f"{shown}; this PyTorch ({here.torch}) is built for the CPU alone",
+            "set_device('GPU') fails, and NCCL is missing",
+            "pip install --force-reinstall torch  (PyPI's Linux wheel is the CUDA build)",
+        )
+    else:
+        yield from _unusable(shown, driver, here)
+    if here.gpus and here.nccl is None:
+        yield Finding(
+            "warning",
+            "this PyTorch has CUDA but no NCCL",
+            "init() fails on GPUs: they cannot train together",
+            "pip install --force-reinstall torch, whose Linux wheel brings NCCL",
+        )
+
+
+def _unusable(shown: str, driver: re.Match[str] | None, here: Any) -> Iterator[Finding]:
+    if driver is None:
+        yield Finding(
+            "warning",
+            f"{shown}; the driver is not loaded",
+            "PyTorch cannot use them",
+            "sudo modprobe nvidia; in a container: docker run --gpus all ...",
+        )
+        return
+    least = DRIVERS.get(int(here.cuda.split(".")[0]), (0, 0))
+    if (int(driver[1]), int(driver[2])) < least:
+        yield Finding(
+            "warning",
+            f"{shown} is older than {least[0]}.{least[1]}, which CUDA {here.cuda} of this PyTorch wants",
+            "PyTorch cannot use them",
+            f"install the NVIDIA driver {least[0]} or newer, or a PyTorch built for an older CUDA",
+        )
+    else:
+        yield Finding(
+            "warning",
+            f"{shown}; PyTorch ({here.torch}, CUDA {here.cuda}) finds none it may use",
+            "set_device('GPU') fails",
+            "look at CUDA_VISIBLE_DEVICES; in a container: docker run --gpus all ...",
+        )
+
+
+def _present(machine: Machine) -> list[str]:
+    folder = machine.path("proc/driver/nvidia/gpus")
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []
+
+
+def interfaces(machine: Machine) -> Iterator[Finding]:
+    """Variables that name a network interface for gloo or NCCL: one that is not there makes them fail."""
+    try:
+        there = sorted(entry.name for entry in machine.path("sys/class/net").iterdir())
+    except OSError:
+        there = []
+    named = {
+        name: machine.environ[name]
+        for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
+        if machine.environ.get(name)
+    }
+    wrong = {
+        name: text for name, text in named.items() if not any(_fits(part, there) for part in text.split(","))
+    }
+    for name, text in wrong.items():
+        yield Finding(
+            "warning",
+            f"{name}={text}, but the interfaces are {', '.join(there) or 'unknown'}",
+            "processes do not find each other: init() waits, and fails",
+            f"unset {name}",
+        )
+    if not wrong:
+        yield Finding(
+            "ok",
+            ", ".join(f"{name}={text}" for name, text in named.items()) or ", ".join(there) or "not told",
+        )
+
+
+def _fits(pattern: str, there: list[str]) -> bool:
+    """As NCCL reads it: a beginning; "=" before it the whole name, "^" before it any but those."""
+    if pattern.startswith("^"):
+        return True
+    if pattern.startswith("="):
+        return pattern[1:] in there
+    return any(name.startswith(pattern) for name in there)

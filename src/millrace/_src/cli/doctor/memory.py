@@ -1,0 +1,72 @@
+"""Memory: the machine's, the container's, and what is shared between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millrace._src.core.machine.cgroup import cgroup_memory, group_folders, memory_info, read_number
+
+from .finding import Finding, Machine, size
+
+__all__ = ["memory", "shared_memory"]
+
+LITTLE, TOO_LITTLE = 1 << 30, 256 << 20
+SMALL_SHM = 1 << 30
+
+
+def memory(machine: Machine) -> Iterator[Finding]:
+    info = memory_info(machine.read("proc/meminfo"))
+    total, free = info.get("MemTotal", 0), info.get("MemAvailable", 0)
+    limit = cgroup_memory(*machine.groups)
+    shown = f"{size(free)} free of {size(total)}"
+    if limit is not None and limit < total:
+        free = min(free, limit - _used(machine))
+        total = limit
+        shown = f"{size(max(0, free))} free of the container's {size(limit)}"
+    shown += f"; a pipeline may hold {size(total // 2)}"
+    if free >= LITTLE:
+        yield Finding("ok", shown)
+    else:
+        yield Finding(
+            "problem" if free < TOO_LITTLE else "warning",
+            shown,
+            "the system may end the process when a pipeline fills its queues",
+            f'ds.config.set_memory_budget("{max(16, int(free / 2e6))}MB"), or stop what holds the memory: top -o %MEM',
+        )
+
+
+def _used(machine: Machine) -> int:
+    """What the group holds, without the file cache that the kernel gives up when asked."""
+    names = {1: "memory.usage_in_bytes", 2: "memory.current"}
+    for version, folder in group_folders("memory", *machine.groups):
+        used = read_number(folder / names[version])
+        if used is not None:
+            stat = folder / "memory.stat"
+            lines = (line.split() for line in (stat.read_text() if stat.is_file() else "").splitlines())
+            values = {words[0]: int(words[1]) for words in lines if len(words) == 2}
+            files = values.get("total_inactive_file", values.get("inactive_file", 0))
+            return max(0, used - files)
+    return 0
+
+
+def shared_memory(machine: Machine) -> Iterator[Finding]:
+    shm = machine.path("dev/shm")
+    room = machine.space(shm) if shm.is_dir() else None
+    shown = "no /dev/shm" if room is None else f"/dev/shm has {size(room.free)} free of {size(room.total)}"
+    larger = "docker run --shm-size=2g ..., or: sudo mount -o remount,size=2G /dev/shm"
+    if not machine.memfd and (room is None or room.free < SMALL_SHM):
+        yield Finding(
+            "warning",
+            f"{shown}, and this system has no memfd_create",
+            "chunks of worker processes travel through /dev/shm, and wait when it is full",
+            larger,
+        )
+    elif room is None or room.free < SMALL_SHM:
+        yield Finding(
+            "note",
+            shown,
+            "Millrace does not need it (its memory has no name); PyTorch's workers and Ray in the same job do",
+            larger,
+        )
+    else:
+        yield Finding("ok", shown)

@@ -1,0 +1,87 @@
+"""Ray, for pipelines and models on a cluster: installed, new enough, and reachable where an address is set."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Iterator
+
+from millrace._src.core.machine.ray_cluster import no_answer
+from millrace._src.core.optional import install
+
+from .dependencies import newer_than, version_of
+from .finding import Finding, Machine
+
+__all__ = ["cluster", "ray_serve"]
+
+EXTRA, SERVE_EXTRA = "ray", "rayserve"
+
+
+def cluster(machine: Machine) -> Iterator[Finding]:
+    version = version_of("ray")
+    if version is None:
+        yield Finding("ok", f"not installed; run_on('ray') wants {install(EXTRA, otherwise=EXTRA)}")
+        return
+    wanted = newer_than("ray", version)
+    if wanted:
+        yield Finding(
+            "warning",
+            f"Ray {version} is older than {wanted}",
+            "run_on('ray') is not tested with it",
+            f"pip install --upgrade 'ray>={wanted}', the same version on all nodes",
+        )
+        return
+    address = machine.environ.get("RAY_ADDRESS", "")
+    if not address:
+        yield Finding(
+            "ok", f"Ray {version}; no RAY_ADDRESS: it is started on this machine when it is asked for"
+        )
+        return
+    why = _unreachable(address)
+    if why:
+        yield Finding(
+            "warning",
+            f"Ray {version}; RAY_ADDRESS={address}: {why}",
+            "a pipeline on Ray cannot start",
+            "ray start --address=HOST:PORT on this machine, or unset RAY_ADDRESS",
+        )
+    else:
+        yield Finding("ok", f"Ray {version}, RAY_ADDRESS={address} answers")
+
+
+def ray_serve(machine: Machine) -> Iterator[Finding]:
+    """Whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
+    wants = install(SERVE_EXTRA, otherwise="ray[serve]")
+    version = version_of("ray")
+    lacking = _lacking() if version is not None else []
+    # Some come with other libraries: where only a few are missing, the installation is broken.
+    if version is None or len(lacking) > 2:
+        yield Finding("ok", f"not installed; `millrace serve --ray` wants {wants}")
+    elif lacking:
+        yield Finding(
+            "warning", f"{', '.join(lacking)} missing", "`millrace serve --ray` does not start", wants
+        )
+    elif newer_than("ray", version):
+        yield Finding("ok", f"of Ray {version}; see there")
+    else:
+        yield Finding("ok", f"of Ray {version}, with its libraries")
+
+
+def _lacking() -> list[str]:
+    """The libraries of Ray's extra `serve` that are not installed."""
+    found = set()
+    for line in importlib.metadata.requires("ray") or []:
+        name = re.match(r"[\w.-]+", line)
+        # a line for some Pythons only has a twin for the others
+        if name and re.search(r"extra == ['\"]serve['\"]", line) and "python_version" not in line:
+            found.add(name[0])
+    return sorted(name for name in found if version_of(name) is None)
+
+
+def _unreachable(address: str) -> str:
+    """Why nobody answers there; "" when somebody does, or where only Ray can tell."""
+    if address in ("auto", "local"):
+        return ""
+    if "://" in address:
+        return "a client address; pipelines want HOST:PORT of a cluster that this machine is a node of"
+    return no_answer(address)

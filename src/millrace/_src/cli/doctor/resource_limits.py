@@ -1,0 +1,120 @@
+"""Limits on this process: ``ulimit``, and those of the container and the kernel that work alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from millrace._src.core.machine.cgroup import group_folders, read_number
+
+from .finding import Finding, Machine, size
+
+__all__ = ["address_space", "locked_memory", "mappings", "open_files", "processes"]
+
+FILES, FEW_FILES = 1024, 256
+TASKS, FEW_TASKS = 4096, 512
+MAPS = 65530
+
+
+def _limit(machine: Machine, name: str) -> tuple[int | None, int | None]:
+    """Soft and hard limit; None is unlimited (or not told)."""
+    found = re.search(rf"^{name} +(\S+) +(\S+)", machine.read("proc/self/limits"), re.MULTILINE)
+    return (_number(found[1]), _number(found[2])) if found else (None, None)
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isdigit() else None
+
+
+def _raise(option: str, wanted: int, hard: int | None, item: str) -> str:
+    if hard is None or hard >= wanted:
+        return f"ulimit -{option} {wanted}"
+    return f'echo "$USER hard {item} {wanted}" | sudo tee -a /etc/security/limits.conf  (then log in again)'
+
+
+def open_files(machine: Machine) -> Iterator[Finding]:
+    soft, hard = _limit(machine, "Max open files")
+    if soft is None or soft >= FILES:
+        yield Finding("ok", "unlimited" if soft is None else str(soft))
+    else:
+        yield Finding(
+            "problem" if soft < FEW_FILES else "warning",
+            f"{soft} (hard limit {'unlimited' if hard is None else hard})",
+            "each worker process, record file and socket takes some; a large set ends with 'Too many open files'",
+            _raise("n", 4096, hard, "nofile"),
+        )
+
+
+def processes(machine: Machine) -> Iterator[Finding]:
+    soft, hard = _limit(machine, "Max processes")
+    yield from _tasks(soft, _running(machine), "", _raise("u", TASKS, hard, "nproc"))
+    for _, folder in group_folders("pids", *machine.groups):
+        most = read_number(folder / "pids.max")
+        if most is not None:
+            where = "of the container (pids.max): "
+            used = read_number(folder / "pids.current") or 0
+            yield from _tasks(most, used, where, f"docker run --pids-limit={TASKS} ...")
+            return
+
+
+def _tasks(most: int | None, used: int, where: str, remedy: str) -> Iterator[Finding]:
+    shown = f"{where}{'unlimited' if most is None else most}, {used} in use"
+    if most is None or (most >= TASKS and used < 0.8 * most):
+        yield Finding("ok", shown)
+        return
+    tight = most < FEW_TASKS or used >= 0.8 * most
+    yield Finding(
+        "warning" if tight else "note",
+        shown,
+        'every thread counts; when none is left, starting one fails with "can\'t start new thread"',
+        remedy,
+    )
+
+
+def _running(machine: Machine) -> int:
+    """Threads of all processes of this user."""
+    total = 0
+    for status in machine.path("proc").glob("[0-9]*/status"):
+        try:
+            text = status.read_text()
+        except OSError:  # it has just ended
+            continue
+        owner = re.search(r"^Uid:\s+(\d+)", text, re.MULTILINE)
+        threads = re.search(r"^Threads:\s+(\d+)", text, re.MULTILINE)
+        if owner and threads and int(owner[1]) == machine.uid:
+            total += int(threads[1])
+    return total
+
+
+def address_space(machine: Machine) -> Iterator[Finding]:
+    soft, _ = _limit(machine, "Max address space")
+    if soft is None:
+        yield Finding("ok", "unlimited")
+    else:
+        yield Finding(
+            "warning",
+            size(soft),
+            "mapped files and shared memory count although they take no memory: reading large records may fail",
+            "ulimit -v unlimited, and ds.config.set_memory_budget() to bound what is really held",
+        )
+
+
+def locked_memory(machine: Machine) -> Iterator[Finding]:
+    soft, _ = _limit(machine, "Max locked memory")
+    if soft is None:
+        yield Finding("ok", "unlimited")
+    else:
+        yield Finding("ok", f"{size(soft)}; only transfers over InfiniBand want more")
+
+
+def mappings(machine: Machine) -> Iterator[Finding]:
+    most = read_number(machine.path("proc/sys/vm/max_map_count"))
+    if most is None or most >= MAPS:
+        yield Finding("ok", "not told" if most is None else str(most))
+    else:
+        yield Finding(
+            "warning",
+            str(most),
+            "a shuffle window of chunks from worker processes keeps a map for each",
+            f"sudo sysctl vm.max_map_count={MAPS}",
+        )

@@ -1,0 +1,79 @@
+"""What a server of models needs: its libraries, and a port to listen on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from millrace._src.core.optional import install
+
+from .dependencies import version_of
+from .finding import Finding, Machine
+
+__all__ = ["serving"]
+
+PORT, EXTRA = 8000, "serve"
+# distribution -> its module
+NEEDED = {
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
+    "prometheus-client": "prometheus_client",
+    "torch": "torch",
+    "safetensors": "safetensors",
+}
+GRPC = {"grpcio": "grpc", "protobuf": "google.protobuf"}
+QUICK = {"httptools": "httptools"}
+ONNX = {"onnxruntime": "onnxruntime"}
+MNN = {"MNN": "MNN"}
+
+
+def serving(machine: Machine) -> Iterator[Finding]:
+    """Whether ``millrace serve`` can start, and what it would lack."""
+    there = [name for name in (NEEDED | GRPC | QUICK | ONNX | MNN) if version_of(name) is not None]
+    lacking = _absent(NEEDED)
+    if "starlette" in lacking and "uvicorn" in lacking:
+        yield Finding(
+            "ok", f"not installed, and only needed for `millrace serve`: {install(EXTRA, 'uvicorn')}"
+        )
+        return
+    if lacking:
+        yield Finding(
+            "warning",
+            f"{', '.join(lacking)} missing",
+            "`millrace serve` does not start",
+            install(EXTRA, lacking[0]),
+        )
+        return
+    shown = ", ".join(f"{name} {version_of(name)}" for name in there)
+    yield Finding("ok", f"{shown}; port {PORT} {_port(PORT)}")
+    for libraries, means in (
+        (GRPC, "--grpc-port fails; HTTP works without"),
+        (QUICK, "HTTP is read several times more slowly"),
+        (ONNX, "ONNX files cannot be served; archives can"),
+    ):
+        if absent := _absent(libraries):
+            yield Finding("note", f"{', '.join(absent)} missing", means, f"pip install {' '.join(absent)}")
+
+
+def _absent(libraries: dict[str, str]) -> list[str]:
+    found = []
+    for name, module in libraries.items():
+        try:
+            there = find_spec(module) is not None
+        except ModuleNotFoundError:  # of the package that it stands in
+            there = False
+        if not there:
+            found.append(name)
+    return found
+
+
+def _port(number: int) -> str:
+    """Whether the usual port can be had."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", number))
+        except OSError:
+            return "is taken: give --port another"
+    return "is free"

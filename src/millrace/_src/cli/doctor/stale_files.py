@@ -1,0 +1,209 @@
+"""What runs that died have left: scratch folders, sockets, spilled data, half-written files, lost workers.
+
+The engine's own shared memory has no name, so none of it can be left. Only what belongs to this user and to no
+living process is ever counted, and ``--clean`` looks again before it removes each piece.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from millrace._src.core.io.temporary_directory import is_abandoned, owner_of
+
+from .finding import Finding, Machine, size
+
+__all__ = ["Leftover", "find", "remove"]
+
+# A file under its temporary name while it is written: record files, their indexes, saved TFRecords.
+_DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.tmp(\.sealed)?")
+_JOURNAL = re.compile(r"\.(?P<name>.+)\.commit")
+# Between closing a file and renaming it nobody holds it: what has just changed is left alone.
+QUIET_SECONDS = 600
+MUCH = 1 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Leftover:
+    """A file, socket or folder that nobody will ever need."""
+
+    path: Path
+    bytes: int
+
+
+def find(machine: Machine) -> list[Leftover]:
+    """Everything of this user that dead processes left in the places Millrace writes to."""
+    paths = [
+        path
+        for folder in _scratch_places(machine)
+        for path in _entries(folder)
+        if owner_of(path.name) is not None and _is_dead(path, machine)
+    ]
+    for folder in machine.folders:
+        drafts = [path for path in _entries(folder) if _DRAFT.fullmatch(path.name)]
+        held = _held_tokens(drafts, machine)
+        paths += [path for path in drafts if _token(path) not in held and _is_mine(path, machine)]
+    return [Leftover(path, _bytes(path)) for path in dict.fromkeys(paths)]
+
+
+def remove(leftover: Leftover, machine: Machine) -> bool:
+    """Remove it, unless somebody has taken it up since."""
+    path = leftover.path
+    if not _is_mine(path, machine):
+        return False
+    if _DRAFT.fullmatch(path.name):
+        if _token(path) in _held_tokens([path], machine):
+            return False
+    elif not _is_dead(path, machine):
+        return False
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def leftovers(machine: Machine) -> Iterator[Finding]:
+    found = find(machine)
+    total = sum(one.bytes for one in found)
+    if not found:
+        yield Finding("ok", "none in the temporary, cache and shared-memory folders, nor here")
+    else:
+        names = ", ".join(str(one.path) for one in found[:3]) + (", ..." if len(found) > 3 else "")
+        yield Finding(
+            "warning" if total > MUCH else "note",
+            f"{len(found)} with {size(total)}: {names}",
+            "processes that were killed left them; they only take room",
+            "millrace doctor --clean" + "".join(f" {f}" for f in machine.folders if f != Path()),
+        )
+    yield from _unfinished(machine)
+    yield from _lost_workers(machine)
+
+
+def _scratch_places(machine: Machine) -> list[Path]:
+    runtime = machine.environ.get("XDG_RUNTIME_DIR")
+    places = [machine.temp, machine.path("dev/shm"), machine.cache / "offsets"]
+    return places + ([Path(runtime)] if runtime else [])
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder / name for name in os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _is_mine(path: Path, machine: Machine) -> bool:
+    try:
+        return path.lstat().st_uid == machine.uid and not path.is_symlink()
+    except OSError:
+        return False
+
+
+def _is_dead(path: Path, machine: Machine) -> bool:
+    return _is_mine(path, machine) and is_abandoned(path, machine.path("proc"))
+
+
+def _token(path: Path) -> str:
+    found = _DRAFT.fullmatch(path.name)
+    return found["token"] if found else ""
+
+
+def _held_tokens(drafts: list[Path], machine: Machine) -> set[str]:
+    """Tokens of writers that live: a file of theirs is locked, open somewhere, or fresh."""
+    if not drafts:
+        return set()
+    opened = _open_files(machine)
+    held = set()
+    for path in drafts:
+        try:
+            state = path.lstat()
+        except OSError:
+            continue
+        fresh = time.time() - state.st_mtime < QUIET_SECONDS
+        if fresh or (state.st_dev, state.st_ino) in opened or _is_locked(path, state):
+            held.add(_token(path))
+    return held
+
+
+def _is_locked(path: Path, state: os.stat_result) -> bool:
+    if not stat.S_ISREG(state.st_mode):
+        return True
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _open_files(machine: Machine) -> set[tuple[int, int]]:
+    """(device, inode) of every file that a process we may look into has open."""
+    found = set()
+    for folder in machine.path("proc").glob("[0-9]*/fd"):
+        for path in _entries(folder):
+            try:
+                state = path.stat()
+            except OSError:
+                continue
+            found.add((state.st_dev, state.st_ino))
+    return found
+
+
+def _bytes(path: Path) -> int:
+    if not path.is_dir():
+        return path.lstat().st_size
+    files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
+    return sum(file.lstat().st_size for file in files)
+
+
+def _unfinished(machine: Machine) -> Iterator[Finding]:
+    """Sets whose writer stopped between writing all files and renaming all of them."""
+    for folder in machine.folders:
+        for path in _entries(folder):
+            found = _JOURNAL.fullmatch(path.name)
+            if found and path.is_file() and time.time() - path.stat().st_mtime > QUIET_SECONDS:
+                yield Finding(
+                    "note",
+                    f"the writer of {folder / found['name']} stopped while it put the set in place",
+                    "all its files are complete; the first that reads the set finishes the renaming",
+                    f"millrace record verify {folder / found['name']}",
+                )
+
+
+def _lost_workers(machine: Machine) -> Iterator[Finding]:
+    """Worker processes end with their parent; one that did not is stuck in the kernel or stopped."""
+    lost = []
+    for status in machine.path("proc").glob("[0-9]*/status"):
+        try:
+            lines = (line.partition(":\t") for line in status.read_text().splitlines())
+        except OSError:
+            continue
+        info = {name: value for name, _, value in lines}
+        ours = info.get("Name", "").startswith("millrace-") and info.get("Uid", "").split()[:1] == [
+            str(machine.uid)
+        ]
+        if ours and info.get("PPid") == "1" and not info.get("State", "").startswith("Z"):
+            lost.append(status.parent.name)
+    if lost:
+        yield Finding(
+            "warning",
+            f"{len(lost)} worker processes whose parent is gone",
+            "they hold memory and may use a core",
+            f"kill -9 {' '.join(lost)}",
+        )

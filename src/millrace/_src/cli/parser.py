@@ -1,0 +1,132 @@
+"""The parser of every command: an error is one line, with the word that was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
+
+from millrace._src.core.io.terminal_escape import escape_controls
+
+from .terminal_output import say
+
+__all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "number", "path_nearby", "seconds"]
+
+_N = TypeVar("_N", int, float)
+
+# a file of a set: the name of the set, and its number
+_SHARD = re.compile(r"(.*\D)\d+")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with errors of one line, and help text that keeps its examples as they were written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        unknown = "unrecognized arguments: "
+        if message.startswith(unknown):
+            word = message.removeprefix(unknown).split()[0]
+            known = [option for action in self._actions for option in action.option_strings]
+            message = f"unknown option {word}" if word.startswith("-") else f"unexpected argument {word!r}"
+            message += nearby(word.partition("=")[0], known)
+        say(f"{self.prog}: {escape_controls(message)} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """argparse's own wording differs from version to version, and suggests nothing."""
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            near = nearby(str(value), known) or f"; it is one of {', '.join(known)}"
+            what = action.metavar if isinstance(action.metavar, str) else action.dest
+            raise argparse.ArgumentError(None, f"there is no {what.lower()} {str(value)!r}{near}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Complain where the word was: a sub-command's unknown option is its own, not its parent's."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
+
+def nearby(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean ...?" when a known word is close, else nothing.
+
+    >>> nearby("quikstart", ["doctor", "quickstart"])
+    "; did you mean 'quickstart'?"
+    >>> nearby("x", ["doctor"])
+    ''
+    """
+    close = difflib.get_close_matches(word, list(known), 1, 0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def fail(command: str, message: str) -> int:
+    """Say in one line why a command cannot be done; its exit status."""
+    lines = [line.strip() for line in message.splitlines()]
+    say(f"millrace {command}: {escape_controls(', '.join(filter(None, lines)))}", file=sys.stderr)
+    return 2
+
+
+def no_such_path(path: str) -> str:
+    """The words for a path that does not exist, with the one that was probably meant.
+
+    >>> no_such_path("/no/such/folder")
+    '/no/such/folder does not exist'
+    """
+    return f"{path} does not exist{path_nearby(path)}"
+
+
+def path_nearby(path: str) -> str:
+    """ "; did you mean ...?" when a name in the same folder is close, else nothing; of a set of shards, the set."""
+    folder, name = os.path.split(path.rstrip("/"))
+    try:
+        there = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    # a set of three files is one thing that may be meant, by the name it was written under
+    sets: dict[str, list[str]] = {}
+    for entry in there:
+        if found := _SHARD.fullmatch(entry):
+            sets.setdefault(found[1], []).append(entry)
+    sets = {base: sorted(shards) for base, shards in sets.items() if len(shards) > 1}
+    alone = [entry for entry in there if not any(entry in shards for shards in sets.values())]
+    if name in sets:
+        close = [name]
+    else:
+        close = difflib.get_close_matches(name, [*sets, *alone], 1, 0.6)
+    if not close:
+        return ""
+    if close[0] not in sets:
+        return f"; did you mean {os.path.join(folder, close[0])!r}?"
+    shards = sets[close[0]]
+    first = os.path.join(folder, shards[0])
+    return f"; did you mean the set of {len(shards)} files {close[0]}*? Give its first, {first!r}"
+
+
+def number(text: str, kind: type[_N], legal: Callable[[_N], bool], what: str) -> _N:
+    """An option that is a number of some kind; what is none of them is refused in one line."""
+    try:
+        made = kind(text)
+    except ValueError:
+        pass
+    else:
+        if legal(made):
+            return made
+    raise argparse.ArgumentTypeError(f"{text} is not {what}")
+
+
+def count(text: str) -> int:
+    """An option that is a number of things."""
+    return number(text, int, lambda n: n >= 1, "a positive number")
+
+
+def seconds(text: str) -> float:
+    """An option that is a length of time."""
+    return number(text, float, lambda n: 0 < n < 86_400, "a number of seconds")

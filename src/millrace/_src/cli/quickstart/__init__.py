@@ -1,0 +1,279 @@
+"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume; then training and serving."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import millrace.dataset as ds
+from millrace._src.cli.bench.user_pipeline import from_python
+from millrace._src.cli.history_recorder import keep_history
+from millrace._src.cli.parser import count, fail
+from millrace._src.cli.terminal_output import console as new_console
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.meter import Meter
+from millrace._src.core.values.tensor import wake
+from millrace._src.observe.views.table import table
+from millrace.mindrecord import FileWriter
+
+from .synthetic_images import CLASSES, write_image
+
+__all__ = ["add_arguments", "run"]
+
+EPILOG = """\
+The folder keeps the images, the record files, pipeline.py and report.html, for
+you to go on with. Run the command again and it starts anew. --train goes on
+from there: train.py learns the records, is killed, and goes on, bit for bit.
+--serve goes on from that: the trained net answers over HTTP, and ask.py asks.
+
+examples:
+  millrace quickstart
+  millrace quickstart --images 5000 --workers 8
+  millrace quickstart --folder /tmp/first
+  millrace quickstart --train
+  millrace quickstart --serve
+"""
+
+PIPELINE = """\
+from pathlib import Path
+
+import millrace.dataset as ds
+import millrace.dataset.vision as vision
+
+ds.config.set_seed({seed})
+record = Path(__file__).with_name("{record}")
+data = ds.MindDataset(str(record), shuffle=True)
+data = data.map(vision.Decode(), input_columns="image")
+data = data.map(vision.RandomResizedCrop(224), input_columns="image")
+data = data.map(vision.RandomHorizontalFlip(), input_columns="image")
+mean, std = [124, 116, 104], [58, 57, 57]
+data = data.map(vision.Normalize(mean, std), input_columns="image")
+data = data.map(vision.HWC2CHW(), input_columns="image")
+data = data.batch(32)
+"""
+
+MARK = ".millrace-quickstart"  # only a folder with this file in it is ever emptied
+RECORD = "shapes.mindrecord"
+ROWS_AT_ONCE = 64
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("--images", type=count, default=600, metavar="N", help="how many to make (600)")
+    parser.add_argument(
+        "--epochs", type=count, default=2, metavar="N", help="how many times to read them (2)"
+    )
+    parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of every random choice (1)")
+    parser.add_argument(
+        "--train", action="store_true", help="train a net on the records of the last quickstart"
+    )
+    parser.add_argument("--serve", action="store_true", help="serve the net that --train has trained")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("millrace-quickstart"), help="where to work (millrace-quickstart)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make images, write records, run the pipeline, show the report, stop and resume; or train on the records."""
+    console = new_console(highlight=False, soft_wrap=True)
+    folder: Path = arguments.folder
+    if arguments.train:
+        return _learn(console, arguments)
+    if arguments.serve:
+        return _answer(console, folder)
+    try:
+        _empty(folder)
+    except OSError as error:
+        reason = error.strerror or error
+        return fail("quickstart", f"{folder}: {reason}; choose another place with --folder")
+    cores = available_cores()
+    console.print(
+        f"[bold]Millrace quickstart[/bold]: {arguments.images} images, {cores} core{'s' if cores > 1 else ''}, "
+        f"in {folder}\n"
+    )
+    try:
+        with Meter(console) as meter:
+            files = _draw(meter, folder / "images", arguments.images)
+            _write_records(meter, files, folder / RECORD)
+        if arguments.workers:
+            ds.config.set_num_parallel_workers(arguments.workers)
+        script = folder / "pipeline.py"
+        script.write_text(PIPELINE.format(seed=arguments.seed, record=RECORD))
+        _title(console, f"The pipeline ({script})")
+        console.print(textwrap.indent(script.read_text().rstrip(), "  "), markup=False)
+        data = from_python(str(script))
+        _run_epochs(console, data, arguments.epochs, len(files))
+        _report(console, data, folder / "report.html")
+        same = _resume(console, data)
+    except (MillraceError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        return fail("quickstart", str(error))
+    _next(
+        console,
+        (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
+        (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
+        (f"record inspect {folder / RECORD}", "look into the record file"),
+        ("doctor", "what to mend on this machine"),
+    )
+    return 0 if same else 1
+
+
+def _learn(console: Console, arguments: argparse.Namespace) -> int:
+    """The part that computes, in the folder that the first part has left."""
+    folder: Path = arguments.folder
+    if not (folder / RECORD).is_file():
+        return fail(
+            "quickstart",
+            f"{folder / RECORD} is not there; run {_program()} quickstart --folder {folder} first",
+        )
+    try:
+        wake()  # is what computes installed?
+    except MillraceError as error:
+        return fail("quickstart", str(error))
+    from .training import learn
+
+    status = learn(console, folder, RECORD, arguments.seed)
+    if status == 0:
+        _next(console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)"))
+    return status
+
+
+def _answer(console: Console, folder: Path) -> int:
+    """The part that serves, in the folder that the second part has left."""
+    from .serving import ARCHIVE, answer
+
+    if not (folder / ARCHIVE).is_file():
+        return fail(
+            "quickstart",
+            f"{folder / ARCHIVE} is not there; run {_program()} quickstart --train --folder {folder} first",
+        )
+    status = answer(console, folder)
+    if status == 0:
+        _next(
+            console,
+            (f"serve {folder / ARCHIVE}", "the same as a server that stays, at port 8000; Ctrl-C ends it"),
+        )
+    return status
+
+
+def _empty(folder: Path) -> None:
+    """A folder to work in: new, empty, or that of an earlier quickstart, whose files go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / MARK).is_file():
+        shutil.rmtree(folder)
+        folder.mkdir()
+    elif any(folder.iterdir()):
+        raise OSError("the folder is not empty")
+    (folder / MARK).write_text("millrace quickstart may empty this folder\n")
+
+
+def _title(console: Console, text: str) -> None:
+    console.print(f"\n[bold]{text}[/bold]\n")
+
+
+def _draw(meter: Meter, folder: Path, images: int) -> list[Path]:
+    with ThreadPoolExecutor(available_cores()) as pool, meter.task("drawing", images) as step:
+        files = []
+        for path in pool.map(lambda number: write_image(folder, number), range(images)):
+            files.append(path)
+            step(1)
+    return files
+
+
+def _write_records(meter: Meter, files: list[Path], target: Path) -> None:
+    writer = FileWriter(str(target))
+    writer.add_schema({"image": {"type": "bytes"}, "label": {"type": "int32"}}, "shapes to tell apart")
+    with meter.task("writing", len(files)) as step:
+        for start in range(0, len(files), ROWS_AT_ONCE):
+            part = files[start : start + ROWS_AT_ONCE]
+            rows = [
+                {"image": path.read_bytes(), "label": np.int32(CLASSES.index(path.parent.name))}
+                for path in part
+            ]
+            writer.write_raw_data(rows)
+            step(len(part))
+        writer.commit()
+
+
+def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) -> None:
+    _title(console, f"Running it for {epochs} epoch{'s' if epochs > 1 else ''}")
+    iterator = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
+    look = keep_history(iterator)
+    with Meter(console) as meter, contextlib.closing(iterator):
+        for epoch in range(epochs):
+            with meter.task(f"epoch {epoch + 1}", images) as step:
+                for batch in iterator:
+                    step(len(batch["label"]))
+                    look()
+
+
+def _report(console: Console, data: ds.Dataset, page: Path) -> None:
+    _title(console, "What happened: data.report()")
+    report = data.report()
+    for line in table(report):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
+    console.print()
+    verdict = str(report.verdict)
+    lines = textwrap.wrap(verdict, min(console.width, 100), break_on_hyphens=False, break_long_words=False)
+    console.print("\n".join(lines), markup=False)
+    report.to_html(page, title="Millrace quickstart")
+    console.print(f"\nThe same as a page, with the plan as a graph: {page}", markup=False)
+
+
+def _resume(console: Console, data: ds.Dataset) -> bool:
+    """Stop in the middle of an epoch, go on from the saved state, and compare."""
+    _title(console, "Stop and go on: iterator.state()")
+    middle = data.get_dataset_size() // 2
+    with contextlib.closing(data.create_dict_iterator(num_epochs=1, output_numpy=True)) as iterator:
+        for _ in range(middle):
+            next(iterator)
+        saved = json.dumps(iterator.state())
+        wanted = next(iterator)
+    state = json.loads(saved)
+    with contextlib.closing(data.create_dict_iterator(1, output_numpy=True, state=state)) as resumed:
+        got = next(resumed)
+    same = wanted.keys() == got.keys() and all(
+        wanted[name].dtype == got[name].dtype and wanted[name].tobytes() == got[name].tobytes()
+        for name in wanted
+    )
+    verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
+    console.print(
+        f"Stopped after {middle} batch{'es' if middle != 1 else ''}; the state is {len(saved)} characters of JSON."
+    )
+    console.print(f"A new iterator went on with batch {middle + 1}: {verdict}.")
+    return same
+
+
+def _next(console: Console, *commands: tuple[str, str]) -> None:
+    """Commands that work when they are copied, wherever the program lies."""
+    program = _program()
+    _title(console, f"Command{'s' if len(commands) > 1 else ''} to try next")
+    for command, text in commands:
+        console.print(f"  [dim]# {text}[/dim]")
+        console.print(f"  {program} {command}", markup=False)
+
+
+def _program() -> str:
+    """What the user has to type for this very command."""
+    here = Path(sys.executable).with_name("millrace")
+    found = shutil.which("millrace")
+    if found and os.path.realpath(found) == os.path.realpath(here):
+        return "millrace"
+    if not here.exists():
+        return f"{sys.executable} -m millrace"
+    near = os.path.relpath(here)
+    return near if not near.startswith("..") else str(here)

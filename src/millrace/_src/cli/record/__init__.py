@@ -1,0 +1,364 @@
+"""``millrace record``: look into MindRecord files, check them, mend them, make them."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import glob
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.cli.parser import fail, path_nearby
+from millrace._src.cli.table import print_table
+from millrace._src.cli.terminal_output import say, say_json
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.io.terminal_escape import escape_controls
+from millrace._src.core.progress_bar import progress
+from millrace._src.data.formats.mindrecord import MindRecordReader, set_enc_key, set_enc_mode
+from millrace._src.data.formats.mindrecord.encryption import AES, STREAM
+from millrace._src.data.formats.mindrecord.file_names import FileExists
+from millrace._src.observe.views.formatting import many
+
+__all__ = ["add_arguments", "run"]
+
+_KINDS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", "tfrecord", "mindrecord")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One sub-command for each thing that can be done."""
+    parser.epilog = (
+        "examples:\n"
+        "  millrace record inspect train.mindrecord0 --sheet train.png\n"
+        "  millrace record verify train.mindrecord0\n"
+        "  millrace record repair broken.mindrecord saved.mindrecord\n"
+        "  millrace record checksum train.mindrecord0\n"
+        "  millrace record convert folder photos/ photos.mindrecord --shards 4\n"
+        "\nA file stands for the whole set it belongs to; several files stand for\n"
+        "themselves. Addresses such as s3://bucket/x.mindrecord work wherever fsspec\n"
+        "knows them.\n"
+        "\nexit status: 0 the set is whole, or all of it was saved; 1 something is\n"
+        "damaged, or some of it could not be saved; 2 the command could not be done."
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, text: str, files: bool = True) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if files:
+            made.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
+        made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        made.add_argument("--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it")
+        made.add_argument(
+            "--mode", default=AES, choices=(AES, STREAM), help="how they are encrypted (AES-GCM)"
+        )
+        return made
+
+    inspect = action("inspect", "show schema, rows, shards, sizes and a few rows")
+    inspect.add_argument("--rows", type=int, default=3, metavar="N", help="rows to show (3)")
+    inspect.add_argument("--sheet", metavar="PNG", help="write the first images as a contact sheet")
+    inspect.add_argument("--images", type=int, default=24, metavar="N", help="images on the sheet (24)")
+    inspect.add_argument("--column", help="the column with the images; found by looking otherwise")
+    head = action("head", "print the first rows")
+    head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="how many (10)")
+    check = action("verify", "walk every page, decode every row, and name what is damaged")
+    check.epilog = "exit status: 0 whole, 1 damaged (or an index or checksums do not fit), 2 not done"
+    again = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
+    again.add_argument("--force", action="store_true", help="rebuild all of them")
+    action(
+        "checksum", "write checksums (.crc) beside the files of a set that is whole, for verify and repair"
+    )
+    mend = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
+    mend.epilog = (
+        "A row that cannot be proven whole is lost. Checksums (.crc) prove most, the index (.db)\n"
+        "less, the lengths in the file least.\n"
+        "exit status: 0 every row was saved, 1 some were lost, 2 nothing was written"
+    )
+    mend.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
+    mend.add_argument("target", metavar="TARGET", help="the name of the new set")
+    mend.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
+    make = action("convert", "make MindRecord files of something else", files=False)
+    make.add_argument("kind", choices=_KINDS, help="what the source is")
+    make.add_argument("source", help="a folder or file")
+    make.add_argument("target", metavar="TARGET", help="the name of the new set")
+    make.add_argument("--shards", type=int, default=1, metavar="N", help="files to write (1)")
+    make.add_argument("--map-file", help="imagenet: the file with a line 'folder label' for each class")
+    make.add_argument("--columns", nargs="+", metavar="NAME", help="csv: the columns to take")
+    make.add_argument(
+        "--features",
+        help='tfrecord: shapes and types as JSON, \'{"label": [[], "int64"]}\'; looked up otherwise',
+    )
+    make.add_argument(
+        "--bytes-fields", nargs="+", metavar="NAME", help="tfrecord: text features that are bytes"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do one action; 0 when all is well, 1 when something is damaged, 2 when it could not be done."""
+    key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
+    try:
+        set_enc_key(key)
+        set_enc_mode(arguments.mode)
+        for name in getattr(arguments, "files", None) or [arguments.source]:
+            if "://" not in name and not os.path.exists(name) and not glob.glob(name):
+                return _failed(arguments, f"{name} is missing{path_nearby(name)}")
+        return _ACTIONS[arguments.action](arguments)
+    except FileExists as error:
+        ways = "remove it, or add --overwrite" if "overwrite" in arguments else "remove it first"
+        return _failed(arguments, f"{error.context['file']} exists: {ways}")
+    except MillraceError as error:
+        return _failed(arguments, str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _failed(arguments, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+    finally:
+        if key is not None:
+            set_enc_key(None)
+        set_enc_mode()
+
+
+def _failed(arguments: argparse.Namespace, text: str) -> int:
+    if arguments.json:
+        say_json({"ok": False, "error": text})
+    else:
+        fail(f"record {arguments.action}", text)
+    return 2
+
+
+def _files(arguments: argparse.Namespace) -> Any:
+    return arguments.files[0] if len(arguments.files) == 1 else arguments.files
+
+
+def _say(arguments: argparse.Namespace, found: dict[str, Any], lines: list[str]) -> None:
+    if arguments.json:
+        say_json(found)
+    else:
+        say("\n".join(map(escape_controls, lines)))
+
+
+# --- looking ------------------------------------------------------------------------------------------------
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    with MindRecordReader(_files(arguments), check_index=False) as reader:
+        found = _description(reader)
+        rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
+        if arguments.sheet:
+            from .contact_sheet import write_sheet
+
+            found["sheet"] = write_sheet(reader, arguments.sheet, arguments.images, arguments.column)
+    if arguments.json:
+        say_json(found | {"first_rows": [_row_json(row) for row in rows]})
+        return 0
+    shards = found["shards"]
+    say(f"{many(found['rows'], 'row')} in {many(len(shards), 'file')}, version {found['version']}", end="")
+    say(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
+    if found["desc"]:
+        say(f"description: {escape_controls(str(found['desc']))}")
+    say()
+    index = set(found["index_fields"])
+    print_table(
+        ["field", "type", "shape", "index"],
+        [
+            [n, e["type"], str(e.get("shape", "")), "yes" if n in index else ""]
+            for n, e in found["schema"].items()
+        ],
+    )
+    columns = ["shard", "file", "rows", "pages", "on disk", "index"]
+    shown = [
+        [str(n), s["file"], f"{s['rows']:,}", str(s["pages"]), _size(s["disk_bytes"]), s["index"]]
+        for n, s in enumerate(shards)
+    ]
+    print_table(columns, shown)
+    if rows:
+        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+    if arguments.sheet:
+        say(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
+    return 0
+
+
+def _description(reader: MindRecordReader) -> dict[str, Any]:
+    shards = []
+    for shard in reader.shards:
+        status = os.stat(str(shard.path)) if shard.is_local else None
+        problem = shard.index_problem(reader.cipher) if shard.is_local else None
+        shards.append(
+            {
+                "file": str(shard.path),
+                "rows": shard.rows,
+                "pages": len(shard.header.pages),
+                "file_bytes": shard.size,
+                "disk_bytes": status.st_blocks * 512 if status is not None else shard.size,
+                "encrypted": shard.encrypted,
+                "index": "not looked at" if not shard.is_local else problem or "ok",
+            }
+        )
+    header = reader.shards[0].header
+    return {
+        "rows": len(reader),
+        "version": reader.version,
+        "desc": header.schema.desc,
+        "schema": {field.name: field.as_json() for field in reader.schema.fields},
+        "index_fields": reader.index_fields,
+        "header_size": header.header_size,
+        "page_size": header.page_size,
+        "bytes": reader.total_bytes,
+        "row_bytes": reader.row_bytes,
+        "shards": shards,
+    }
+
+
+def _head(arguments: argparse.Namespace) -> int:
+    with MindRecordReader(_files(arguments), check_index=False) as reader:
+        rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
+    if arguments.json:
+        for row in rows:
+            say_json(_row_json(row))
+    elif rows:
+        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+    return 0
+
+
+def _row_json(row: dict[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return {"bytes": len(value), "base64": base64.b64encode(value[:64]).decode()}
+        if isinstance(value, np.ndarray):
+            return {
+                "dtype": str(value.dtype),
+                "shape": list(value.shape),
+                "data": value.ravel()[:64].tolist(),
+            }
+        return value.item() if isinstance(value, np.generic) else value
+
+    return {name: plain(value) for name, value in row.items()}
+
+
+def _short(value: Any, most: int = 40) -> str:
+    if isinstance(value, bytes):
+        from millrace._src.data.kernels.vision.decode import image_size, kind_of
+
+        kind = kind_of(value)
+        size = image_size(memoryview(value)) if kind else None
+        picture = f", {kind} {size[1]}x{size[0]}" if size else ""
+        return f"{_size(len(value))}{picture}" + (
+            "" if kind or len(value) > 12 else f": {value.hex(' ')}".rstrip(": ")
+        )
+    if isinstance(value, np.ndarray):
+        inside = np.array2string(value.ravel()[:4], separator=", ")[1:-1]
+        return f"{value.dtype}{list(value.shape)} {inside}{' ...' if value.size > 4 else ''}"
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TB"
+
+
+# --- checking and mending -----------------------------------------------------------------------------------
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from millrace._src.data.formats.mindrecord.recovery.verify import verify
+
+    with progress("verifying") as count:
+        verdict = verify(_files(arguments), count)
+    problems = [*verdict.problems, *verdict.index_problems]
+    found = {
+        "ok": verdict.ok,
+        "files": verdict.files,
+        "rows": verdict.rows,
+        "rows_lost": verdict.rows_lost,
+        "total_known": verdict.total_known,
+        "checksums": verdict.checksums,
+        "problems": [vars(problem) for problem in verdict.problems],
+        "index_problems": [vars(problem) for problem in verdict.index_problems],
+    }
+    lines = [str(problem) for problem in problems]
+    if verdict.ok:
+        sure = " by their checksums" if verdict.checksums == len(verdict.files) else ""
+        lines.append(f"ok: {many(verdict.rows, 'row')} in {many(len(verdict.files), 'file')}{sure}")
+    elif not verdict.problems:
+        ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verdict.index_problems}
+        mend = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
+        what = {"reindex": "the index", "checksum": "the checksums"}
+        named = " and ".join(what[way] for way in sorted(ways, reverse=True))
+        lines.append(f"the data is whole ({verdict.rows:,} rows); {mend} mends {named}")
+    else:
+        lost = f"{verdict.rows_lost:,} of {verdict.rows:,} rows"
+        if not verdict.total_known:
+            lost = f"at least {many(verdict.rows_lost, 'row')}, and how many there were is not known"
+        lines.append(f"damaged: {lost}; `millrace record repair` saves the rest")
+    _say(arguments, found, lines)
+    return 0 if verdict.ok else 1
+
+
+def _reindex(arguments: argparse.Namespace) -> int:
+    from millrace._src.data.formats.mindrecord.recovery.verify import reindex
+
+    done = reindex(_files(arguments), arguments.force)
+    _say(
+        arguments, {"ok": True, "rebuilt": done}, [f"rebuilt {name}" for name in done] or ["every index fits"]
+    )
+    return 0
+
+
+def _repair(arguments: argparse.Namespace) -> int:
+    from millrace._src.data.formats.mindrecord.recovery.repair import repair
+
+    with progress("saving") as count:
+        done = repair(_files(arguments), arguments.target, arguments.overwrite, count)
+    whole = not done.lost and done.total_known
+    found = {
+        "ok": whole,
+        "files": done.files,
+        "saved": done.saved,
+        "lost": done.lost,
+        "total_known": done.total_known,
+    }
+    lines = [str(problem) for problem in done.problems]
+    lost = f"lost {'' if done.total_known else 'at least '}{done.lost:,}"
+    lines.append(f"saved {done.saved:,} rows in {', '.join(done.files)}; {lost}")
+    _say(arguments, found | {"problems": [vars(problem) for problem in done.problems]}, lines)
+    return 0 if whole else 1
+
+
+def _checksum(arguments: argparse.Namespace) -> int:
+    from millrace._src.data.formats.mindrecord.recovery.verify import add_checksums
+
+    done = add_checksums(_files(arguments))
+    _say(arguments, {"ok": True, "written": done}, [f"wrote {name}" for name in done])
+    return 0
+
+
+# --- making -------------------------------------------------------------------------------------------------
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from .convert import convert
+
+    files = convert(arguments)
+    rows = []
+    for file in files:
+        with MindRecordReader(file) as reader:
+            rows.append(len(reader))
+    found = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
+    _say(arguments, found, [f"{file}: {many(count, 'row')}" for file, count in zip(files, rows)])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "checksum": _checksum,
+    "convert": _convert,
+    "head": _head,
+    "inspect": _inspect,
+    "reindex": _reindex,
+    "repair": _repair,
+    "verify": _verify,
+}

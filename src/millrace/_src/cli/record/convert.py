@@ -1,0 +1,94 @@
+"""``millrace record convert``: which converter for which kind of source."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.data.formats.mindrecord import MindRecordReader
+from millrace._src.data.formats.mindrecord import convert as converters
+from millrace._src.data.formats.mindrecord.convert.base import write_set
+from millrace._src.data.formats.tfrecord.example import parse_example
+from millrace._src.data.formats.tfrecord.record_file import read_records
+
+__all__ = ["convert"]
+
+
+def convert(arguments: argparse.Namespace) -> list[str]:
+    """Convert, and return a file of each set that was made."""
+    kind, source, target, shards = arguments.kind, arguments.source, arguments.target, arguments.shards
+    if kind in ("cifar10", "cifar100", "tfrecord") and shards != 1:
+        raise ArgumentValueError(
+            f"{kind} is written as one file; convert it, then split it with 'mindrecord'"
+        )
+    if kind == "folder":
+        converters.ImageFolderToMR(source, target, shards).transform()
+    elif kind == "mnist":
+        converters.MnistToMR(source, target, shards).transform()
+        return [_first(f"{target}_{part}.mindrecord", shards) for part in ("train", "test")]
+    elif kind in ("cifar10", "cifar100"):
+        made = converters.Cifar10ToMR if kind == "cifar10" else converters.Cifar100ToMR
+        made(source, target).transform()
+        return [target, f"{target}_test"]
+    elif kind == "imagenet":
+        if not arguments.map_file:
+            raise ArgumentValueError("imagenet needs --map-file, with a line 'folder label' for each class")
+        converters.ImageNetToMR(arguments.map_file, source, target, shards).transform()
+    elif kind == "csv":
+        converters.CsvToMR(source, target, arguments.columns, shards).transform()
+    elif kind == "tfrecord":
+        features, fields = _features(source, arguments)
+        converters.TFRecordToMR(source, target, features, fields).transform()
+    else:
+        _copy(source, target, shards)
+    return [_first(target, shards)]
+
+
+def _first(target: str, shards: int) -> str:
+    return target if shards == 1 else f"{target}{0:0{len(str(shards - 1))}d}"
+
+
+def _features(source: str, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str] | None]:
+    """What the user says, or what the first Example shows."""
+    if arguments.features:
+        try:
+            given = json.loads(arguments.features)
+        except ValueError as error:
+            raise ArgumentValueError(f"--features is not JSON: {error}") from None
+        return given, arguments.bytes_fields
+    first = next(read_records(source), None)
+    if first is None:
+        raise ArgumentValueError(f"{source} holds no record")
+    features, fields = {}, list(arguments.bytes_fields or [])
+    for name, values in parse_example(first, source).items():
+        shape = [] if len(values) == 1 else [len(values)]
+        if isinstance(values, list):
+            features[name] = (shape, "string")
+            if values and not _is_text(values[0]) and name not in fields:
+                fields.append(name)
+        else:
+            features[name] = (shape, str(values.dtype))
+    return features, fields
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        return "\0" not in value.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _copy(source: str, target: str, shards: int) -> None:
+    """Another number of shards, or version 3.0 of a set of 2.0."""
+    files: Any = (
+        sorted(f for f in glob.glob(source) if not f.endswith((".db", ".crc"))) if "*" in source else source
+    )
+    with MindRecordReader(files) as reader:
+        schema = {field.name: field.as_json() for field in reader.schema.fields}
+        write_set(
+            target, schema, reader.schema.desc, reader.rows(),
+            index=reader.index_fields, shards=shards, total=len(reader),
+        )  # fmt: skip

@@ -1,0 +1,162 @@
+"""``millrace watch``: a run in the browser or in the terminal, while it goes or afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+import time
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.errors import MillraceError
+from millrace._src.observe.live.dashboard_server import Server
+from millrace._src.observe.live.event_log import Tail
+from millrace._src.observe.live.run_directory import histories
+from millrace._src.observe.live.run_state import State
+from millrace._src.observe.live.text_summary import text_of
+
+from .parser import fail, no_such_path, number
+from .terminal_output import console, say, say_json
+
+__all__ = ["add_arguments", "run"]
+
+EPILOG = """\
+A run writes its history while it is watched: inside `with ds.monitor():`, or
+in the whole of a program that is started with MILLRACE_MONITOR=1. It is found
+by itself; the last twenty are kept among temporary files. To keep one:
+ds.monitor(history="run.history").
+
+The page is for this machine alone, at an address with a token that nobody can
+guess. From elsewhere: ssh -L 8000:127.0.0.1:PORT HOST. Prometheus finds the
+numbers at /metrics under that address, or with the token as bearer token.
+
+examples:
+  millrace watch                  the run that goes on, or the last one
+  millrace watch --live --text    in the terminal, until it ends
+  millrace watch run.history      one that was kept
+"""
+# Seconds between two drawings in the terminal.
+EVERY = 0.5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is shown, and where."""
+    parser.epilog = EPILOG
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the history of a run")
+    parser.add_argument("--live", action="store_true", help="only a run that goes on, the newest of yours")
+    parser.add_argument("--list", action="store_true", help="show which runs there are")
+    parser.add_argument("--text", action="store_true", help="in the terminal; a run that goes on is redrawn")
+    parser.add_argument("--json", action="store_true", help="how it stands, for machines")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="of the page (one that is free)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+
+
+def _port(text: str) -> int:
+    return number(text, int, lambda n: 0 <= n < 65_536, "a port")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Find the run and show it."""
+    try:
+        if arguments.list:
+            return _list()
+        found = _found(arguments)
+        if found is None:
+            return fail("watch", _nothing(arguments))
+        if arguments.json:
+            say_json(_now(found))
+            return 0
+        return _text(found) if arguments.text else _page(found, arguments)
+    except (MillraceError, OSError) as error:
+        return fail("watch", str(error))
+
+
+def _found(arguments: argparse.Namespace) -> Path | None:
+    if arguments.file is not None:
+        return Path(arguments.file) if os.path.exists(arguments.file) else None
+    return next((path for path, goes_on in histories() if goes_on or not arguments.live), None)
+
+
+def _nothing(arguments: argparse.Namespace) -> str:
+    if arguments.file is not None:
+        return no_such_path(arguments.file)
+    which = "no run of yours is being watched now" if arguments.live else "no run of yours was watched"
+    return f"{which}: iterate inside `with ds.monitor():`, or start the program with MILLRACE_MONITOR=1"
+
+
+def _state(tail: Tail, state: State) -> State:
+    """Read what was added; a file that began anew makes a new state."""
+    while True:
+        anew, lines = tail.more()
+        if anew:
+            state = State()
+        if not lines:
+            return state
+        for line in lines:
+            state.take(line)
+
+
+def _now(path: Path) -> dict[str, Any]:
+    with Tail(path) as tail:
+        ended = tail.ended
+        state = _state(tail, State())
+        return {**state.now(ended), "damaged": state.damaged + tail.damaged}
+
+
+def _list() -> int:
+    found = histories()
+    for path, goes_on in found:
+        now = _now(path)
+        rank = "" if now.get("rank") is None else f" rank {now['rank']}"
+        say(
+            f"{'live' if goes_on else now['status']:8}  {now['when']}  {now.get('program', '?')}{rank}  {path}"
+        )
+    if not found:
+        say("no runs")
+    return 0
+
+
+# in the terminal ------------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> int:
+    now = _now(path)
+    if now["status"] != "live" or not sys.stdout.isatty():
+        say("\n".join(text_of(now)))
+        return 0
+    from rich.live import Live
+    from rich.text import Text
+
+    with Tail(path) as tail, Live(console=console(), auto_refresh=False) as screen:
+        state = State()
+        while True:
+            ended = tail.ended
+            state = _state(tail, state)
+            now = state.now(ended)
+            screen.update(Text("\n".join(text_of(now, width=max(60, screen.console.width)))), refresh=True)
+            if ended:
+                return 0
+            time.sleep(EVERY)
+
+
+# in the browser -------------------------------------------------------------------------------------
+
+
+def _page(path: Path, arguments: argparse.Namespace) -> int:
+    with Server(path, arguments.port) as server:
+        now = _now(path)
+        say(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
+        say(f"the page: {server.url}")
+        say("Ctrl-C ends it; --text shows the same here", flush=True)
+        if not arguments.no_browser and sys.stdout.isatty() and _has_screen():
+            webbrowser.open(server.url)
+        threading.Event().wait()  # until Ctrl-C
+    return 0
+
+
+def _has_screen() -> bool:
+    """A browser that opens inside of this terminal would take it over."""
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -1,0 +1,180 @@
+"""The import hook: a finder for ``mindspore`` and the modules it makes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from millrace._src.data.engine.executors.worker_pool.worker_setup import prelude
+
+from .module_map import TABLE, VERSION, WHY
+
+__all__ = ["NOTHING", "Face", "MindSporeLoaded", "NotInMillrace", "exists", "install", "installed", "offered"]
+
+ROOT = "mindspore"
+
+
+class MindSporeLoaded(ImportError):
+    """Real MindSpore is in this process already, whole or in part; two of a name cannot live in one process."""
+
+
+class NotInMillrace(ModuleNotFoundError):
+    """A module of MindSpore that Millrace does not have."""
+
+
+class Face(types.ModuleType):
+    """A module of MindSpore's name that looks its names up in Millrace's modules, each time anew.
+
+    The targets are asked in turn. A name that is a sub-module is imported, as ``import mindspore`` would have done.
+    """
+
+    def __init__(self, name: str, targets: list[types.ModuleType]) -> None:
+        super().__init__(name, targets[0].__doc__)
+        self._targets = targets
+
+    def __getattr__(self, name: str) -> Any:
+        found = offered(vars(self)["_targets"], name)
+        if not isinstance(found, types.ModuleType):
+            return found
+        child = f"{self.__name__}.{name}"
+        if child in TABLE:
+            try:
+                return importlib.import_module(child)
+            except NotInMillrace as error:
+                raise AttributeError(str(error), name=name, obj=self) from None
+        if found is not NOTHING:
+            return found
+        raise AttributeError(_lacks(self.__name__, name), name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # the import system hangs a sub-module on its package; where a function has its name, that is what stays
+        hides = isinstance(value, Face) and not isinstance(
+            offered(vars(self)["_targets"], name), types.ModuleType
+        )
+        if not hides:
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        children = [name.rpartition(".")[2] for name in TABLE if name.rpartition(".")[0] == self.__name__]
+        names = {name for target in self._targets for name in getattr(target, "__all__", dir(target))}
+        return sorted(names.union(children))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)
+
+    def __repr__(self) -> str:
+        behind = ", ".join(target.__name__ for target in self._targets)
+        return f"<module {self.__name__!r}: Millrace ({behind})>"
+
+
+NOTHING = types.ModuleType("nothing")
+
+
+def offered(targets: Sequence[types.ModuleType], name: str) -> Any:
+    """What the first of some modules has under a name; ``NOTHING``, a module, where none has it.
+
+    A module's ``__all__`` counts: what it only imports, such as "json", "np" or PyTorch's Tensor, is no name of
+    MindSpore's. Names that begin with ``_`` are in no such list.
+    """
+    for target in targets:
+        listed = getattr(target, "__all__", None)
+        if listed is not None and name not in listed and not name.startswith("_"):
+            continue
+        found = getattr(target, name, NOTHING)
+        if found is not NOTHING and (not isinstance(found, types.ModuleType) or name in (listed or ())):
+            return found
+    return NOTHING
+
+
+def _lacks(module: str, name: str) -> str:
+    why = WHY.get(f"{module}.{name}")
+    return (
+        f"module {module!r} has no attribute {name!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), "
+        f"and {name!r} is not in Millrace" + (f": {why}" if why else " yet")
+    )
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds and makes the faces."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != ROOT and not fullname.startswith(ROOT + "."):
+            return None
+        behind = TABLE.get(fullname)
+        if not behind or not exists(behind[0]):
+            # The name given here is Millrace's: with MindSpore's, "from mindspore import nn" would swallow this text.
+            missing = behind[0] if behind else fullname.replace(ROOT, "millrace", 1)
+            why = WHY.get(fullname)
+            raise NotInMillrace(
+                f"No module named {fullname!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), and "
+                f"{fullname!r} is not in Millrace" + (f": {why}" if why else " yet"),
+                name=missing,
+            )
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        targets = [importlib.import_module(name) for name in TABLE[spec.name] if exists(name)]
+        face = Face(spec.name, targets)
+        if spec.name == ROOT:
+            face.__version__ = VERSION
+        face.__file__ = targets[0].__file__
+        return face
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing runs: a face has no code of its own."""
+
+
+_finder = Finder()
+
+
+def exists(name: str) -> bool:
+    """Whether a module of ours exists; a folder without ``__init__.py`` does not count."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return False
+    return spec is not None and spec.origin is not None
+
+
+def install() -> None:
+    """Let ``import mindspore`` find Millrace, here and in worker processes; a second call does nothing.
+
+    Raises MindSporeLoaded if real MindSpore, or a part of it, has been imported in this process.
+    """
+    loaded: list[tuple[str, types.ModuleType | None]] = list(sys.modules.items())
+    for name, module in loaded:
+        if name != ROOT and not name.startswith(ROOT + "."):
+            continue
+        if module is None:  # somebody has blocked the import
+            del sys.modules[name]
+        elif not isinstance(module, Face):
+            raise MindSporeLoaded(_refusal(name, module), name=ROOT)
+    if not installed():
+        sys.meta_path.insert(0, _finder)
+    if "millrace.as_mindspore" not in prelude:
+        prelude.append("millrace.as_mindspore")
+
+
+def installed() -> bool:
+    """Whether ``import mindspore`` finds Millrace."""
+    return _finder in sys.meta_path
+
+
+def _refusal(name: str, module: types.ModuleType) -> str:
+    where = getattr(module, "__file__", None) or "an unknown place"
+    if ROOT in sys.modules:
+        what = f"MindSpore is already imported in this process (from {where})"
+    else:
+        what = f"a part of MindSpore is already loaded in this process ({name}, from {where})"
+    return (
+        f"{what}: objects of the two would be mixed. Import millrace.as_mindspore before anything that imports "
+        "mindspore, or run the script with: python -m millrace.as_mindspore script.py"
+    )

@@ -1,0 +1,213 @@
+"""Training in which some steps leave the first layers as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import int32
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.array_layers import Identity
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.nn.containers import CellList
+from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell
+from millrace._src.runtime.ops.framework.composite import depend
+from millrace._src.runtime.optim.lamb import LARS
+from millrace._src.runtime.optim.optimizer import Optimizer
+from millrace._src.runtime.tensor.rng_state import generator
+
+from .gradient_accumulation import GradientAccumulation
+from .optimizer_groups import ParameterProcess, rebuilt
+
+__all__ = ["FreezeOpt", "GradientFreeze", "freeze_cell"]
+
+CONTINUOUS_STRATEGY, INTERVAL_STRATEGY = 0, 1
+
+
+class FreezeOpt(Cell):
+    """An optimizer for each group of parameters; `train_strategy` says which is used in which step.
+
+    >>> from millrace import nn
+    >>> net = nn.SequentialCell(nn.Dense(2, 2), nn.Dense(2, 2))
+    >>> groups = [net.trainable_params(), net.trainable_params()[2:]]
+    >>> freezing = FreezeOpt(nn.Momentum(net.trainable_params(), 0.1, 0.9), groups, [0, 1])
+    >>> [len(opt.parameters) for opt in freezing.opts]
+    [4, 2]
+    """
+
+    def __init__(self, opt: Any, train_parameter_groups: Any = None, train_strategy: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(opt, Optimizer):
+            raise ArgumentTypeError(f"The first arg 'opt' must be an Optimizer instance, but got {type(opt)}")
+        if train_strategy is not None and train_parameter_groups is None:
+            raise ArgumentValueError(
+                "When the 'train_strategy' is specified, the value of 'train_parameter_groups' must also be specified"
+            )
+        inner = opt.opt if isinstance(opt, LARS) else opt
+        self.is_lars, self.opt_class = isinstance(opt, LARS), type(inner)
+        self.opt_init_args, self.learning_rate = inner.init_args, inner.init_learning_rate
+        self.__dict__["parameters"] = inner.parameters
+        groups = [list(inner.parameters)] if train_parameter_groups is None else train_parameter_groups
+        if not isinstance(groups, (tuple, list)):
+            raise ArgumentTypeError("The specified 'train_parameter_groups' should be tuple or list")
+        if not all(isinstance(group, (tuple, list)) for group in groups):
+            raise ArgumentTypeError(
+                "The each element of 'train_parameter_groups' should be tuple or list to store the Parameter"
+            )
+        self.groups_num = len(groups)
+        self.train_strategy = _strategy(train_strategy, len(groups))
+        made = []
+        for number, group in enumerate(groups):
+            each = rebuilt(opt, list(group), self._rate(number))
+            own = {id(parameter) for parameter in inner.parameters}
+            for parameter in each.get_parameters():
+                if id(parameter) not in own:
+                    parameter.name = f"boost_{number}{parameter.name}"
+            made.append(each)
+        self.opts = CellList(made, auto_prefix=False)
+
+    def _rate(self, number: int) -> Any:
+        """Of rates that change with each step, those of the steps in which a group is trained."""
+        rates = self.learning_rate
+        if (
+            self.train_strategy is None
+            or not isinstance(rates, list)
+            or len(rates) > len(self.train_strategy)
+        ):
+            return rates
+        chosen = [
+            rate for rate, group in zip(rates, self.train_strategy.asnumpy(), strict=False) if group == number
+        ]
+        return chosen or rates
+
+
+def _strategy(given: Any, groups: int) -> Tensor | None:
+    if given is None:
+        return None
+    if isinstance(given, (tuple, list)):
+        if not all(isinstance(each, int) for each in given):
+            raise ArgumentValueError("The element in train_strategy should be int number")
+        given = Tensor(list(given), int32)
+    elif not isinstance(given, Tensor):
+        raise ArgumentTypeError("The specified 'train_strategy' should be None, tuple, list or Tensor")
+    if given.ndim != 1 or given.dtype != int32:
+        raise ArgumentValueError(
+            "When train_strategy is a Tensor, the dimension should be 1 and the dtype should be int32"
+        )
+    array = given.asnumpy()
+    if array.size == 0 or array.min() < 0 or array.max() >= groups:
+        raise ArgumentValueError(
+            f"The elements of train_strategy must be in [0, {groups}), but got {array.tolist()}."
+        )
+    return given
+
+
+class GradientFreeze:
+    """Splits the parameters of a net and says which are trained in which step.
+
+    `freeze_type` 0 freezes more and more, then nothing; 1 draws what is frozen. `freeze_p` is the share of steps that
+    freeze nothing.
+
+    >>> GradientFreeze(3, 0, 0.5, 6).generate_freeze_index_sequence(3, 0, 0.5, 6)
+    [0, 0, 1, 2, 0, 0, 1, 2]
+    """
+
+    def __init__(self, param_groups: int, freeze_type: int, freeze_p: float, total_steps: int) -> None:
+        self._param_groups, self._freeze_type = param_groups, freeze_type
+        self._freeze_p, self._total_steps = freeze_p, total_steps
+        self.grad_reducer = Identity()
+
+    def split_parameters_groups(self, net: Any, freeze_para_groups_number: int) -> list[list[Any]]:
+        """Nested groups: all parameters, then all but the first layers, and so on."""
+        layers: list[list[Any]] = []
+        layer: list[Any] = []
+        for each in net.trainable_params():
+            if layer and len(layer) >= 3 and "bn" not in each.name and "bias" not in each.name:
+                layers.append(layer)
+                layer = []
+            layer = [*layer, each]
+        layers = [*layers, layer] if layer else layers
+        stride = len(layers) // freeze_para_groups_number
+        return [
+            [each for part in layers[number * stride :] for each in part]
+            for number in range(freeze_para_groups_number)
+        ]
+
+    def generate_freeze_index_sequence(
+        self, parameter_groups_number: int, freeze_strategy: int, freeze_p: float, total_steps: int
+    ) -> list[int]:
+        """The group that is trained in each step."""
+        total = int(total_steps * 1.01)
+        if parameter_groups_number <= 1:
+            return [0] * total
+        others = list(range(1, parameter_groups_number))
+        if freeze_strategy == CONTINUOUS_STRATEGY:
+            if not 0 <= freeze_p < 1:
+                raise ArgumentValueError(f"The 'freeze_p' must be in [0, 1), but got {freeze_p}.")
+            turn = [0] * int(freeze_p * len(others) // (1 - freeze_p) + 0.5) + others
+            return turn * -(-total // len(turn))
+        if freeze_strategy != INTERVAL_STRATEGY:
+            raise ArgumentValueError(f"Unsupported freezing training strategy '{freeze_strategy}'")
+        weights = torch.tensor(others[::-1], dtype=torch.float64)  # the fewer are frozen, the likelier
+        found, frozen = [0], 0
+        while len(found) < total:
+            if frozen / len(found) < 1 - freeze_p:
+                found.append(others[int(torch.multinomial(weights, 1, generator=generator()))])
+                frozen += 1
+            else:
+                found.append(0)
+        return found
+
+    def freeze_generate(self, network: Any, optimizer: Any) -> tuple[Any, FreezeOpt]:
+        """The net, and the optimizer that freezes."""
+        inner = optimizer.opt if isinstance(optimizer, LARS) else optimizer
+        groups = [
+            ParameterProcess.generate_group_params(group, inner.init_params["params"])
+            for group in self.split_parameters_groups(network, self._param_groups)
+        ]
+        steps = self.generate_freeze_index_sequence(
+            self._param_groups, self._freeze_type, self._freeze_p, self._total_steps
+        )
+        return network, FreezeOpt(optimizer, groups, steps)
+
+
+class _TrainFreezeCell(TrainOneStepCell):
+    """A step of training that changes the parameters of one of the optimizers."""
+
+    def __init__(self, network: Any, optimizer: Any, sens: Any, accumulate: int) -> None:
+        gathering = GradientAccumulation(accumulate, optimizer) if accumulate > 1 else None
+        super().__init__(network, optimizer, sens)
+        self.gathering = gathering
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, grads = self._differentiated(inputs, self._sens() if self.sense_flag else None)
+        grads = self.grad_reducer(grads)
+        return depend(loss, self.optimizer(grads) if self.gathering is None else self.gathering(loss, grads))
+
+
+def freeze_cell(
+    reducer_flag: bool,
+    network: Any,
+    optimizer: FreezeOpt,
+    sens: Any,
+    grad: Any,
+    use_grad_accumulation: bool,
+    mean: Any = None,
+    degree: Any = None,
+    max_accumulation_step: int = 1,
+) -> tuple[Any, ...]:
+    """A step of training for each of the optimizers that freeze.
+
+    Gradients of other processes are added as in TrainOneStepCell; `reducer_flag`, `grad`, `mean` and `degree`
+    change nothing.
+
+    >>> from millrace import nn
+    >>> net = nn.WithLossCell(nn.Dense(2, 2), nn.MSELoss())
+    >>> freezing = FreezeOpt(nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    >>> len(freeze_cell(False, net, freezing, None, None, False))
+    1
+    """
+    steps = max_accumulation_step if use_grad_accumulation else 1
+    return tuple(_TrainFreezeCell(network, opt, sens, steps) for opt in optimizer.opts)

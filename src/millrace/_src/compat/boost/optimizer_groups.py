@@ -1,0 +1,146 @@
+"""What turns one optimizer into another: its parameters in other groups, its other arguments as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.nn.conv import Conv2d
+from millrace._src.runtime.optim.lamb import LARS
+from millrace._src.runtime.optim.optimizer import Optimizer
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .less_bn import CommonHeadLastFN
+
+__all__ = ["OptimizerProcess", "ParameterProcess", "rebuilt"]
+
+
+def rebuilt(opt: Any, params: Any, rate: Any = None) -> Any:
+    """An optimizer of the same kind with the same arguments for other parameters, with another rate if it is given."""
+    if not isinstance(opt, Optimizer):
+        raise ArgumentTypeError(f"The first arg 'opt' must be an Optimizer instance, but got {type(opt)}")
+    if isinstance(opt, LARS):
+        return LARS(rebuilt(opt.opt, params, rate), **opt.init_args)
+    rate = opt.init_learning_rate if rate is None else rate
+    kind: Any = type(opt)  # whose parameters are `params`, other than the base's
+    return kind(params=params, learning_rate=rate, **opt.init_args)
+
+
+def _listed(params: Any) -> list[Any]:
+    found = list(params) if params is not None else []
+    if not found:
+        raise ArgumentValueError("Optimizer got an empty parameter list.")
+    if not isinstance(found[0], (dict, Parameter)):
+        raise ArgumentTypeError("Only a list of Parameter or dict can be supported.")
+    return found
+
+
+class OptimizerProcess:
+    """Makes an optimizer anew, with gradients centred where that helps.
+
+    >>> from millrace import nn
+    >>> net = nn.Dense(2, 2)
+    >>> process = OptimizerProcess(nn.Momentum([{"params": net.trainable_params()}], 0.1, 0.9))
+    >>> process.add_grad_centralization(net)
+    >>> process.generate_new_optimizer().grad_centralization_flags
+    (True, False)
+    """
+
+    def __init__(self, opt: Any) -> None:
+        inner = opt.opt if isinstance(opt, LARS) else opt
+        if not isinstance(inner, Optimizer):
+            raise ArgumentTypeError(f"The first arg 'opt' must be an Optimizer instance, but got {type(opt)}")
+        self.opt = opt
+        self.is_lars, self.single_opt = isinstance(opt, LARS), inner
+        self.opt_class, self.opt_init_args = type(inner), inner.init_args
+        self.learning_rate = inner.init_learning_rate
+        self.origin_params = inner.init_params["params"]
+
+    @staticmethod
+    def build_params_dict(network: Any) -> dict[int, Any]:
+        """The Cell that holds each parameter, by the parameter's id."""
+        return {
+            id(each): cell
+            for _, cell in network.cells_and_names()
+            for each in cell.get_parameters(expand=False)
+        }
+
+    @staticmethod
+    def build_gc_params_group(
+        params_dict: dict[int, Any], parameters: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Groups split in two: parameters whose gradients are centred, and the others."""
+        made = []
+        for group in parameters:
+            if "order_params" in group:
+                made.append(group)
+                continue
+            centred = [each for each in group["params"] if _is_centred(each, params_dict)]
+            others = [each for each in group["params"] if not _is_centred(each, params_dict)]
+            if centred:
+                made.append({**group, "params": centred, "grad_centralization": True})
+            if others:
+                made.append({**group, "params": others})
+        return made
+
+    def add_grad_centralization(self, network: Any) -> None:
+        """Centre the gradients of weights. Parameters that are in no groups stay as they are."""
+        parameters = _listed(self.origin_params)
+        if isinstance(parameters[0], dict):
+            self.origin_params = self.build_gc_params_group(self.build_params_dict(network), parameters)
+
+    def generate_new_optimizer(self) -> Any:
+        """The optimizer anew."""
+        return rebuilt(self.opt, self.origin_params, self.learning_rate)
+
+
+def _is_centred(parameter: Any, cells: dict[int, Any]) -> bool:
+    if any(word in parameter.name for word in ("beta", "gamma", "bias")):
+        return False
+    cell = cells[id(parameter)]
+    return not (isinstance(cell, CommonHeadLastFN) or (isinstance(cell, Conv2d) and cell.group > 1))
+
+
+class ParameterProcess:
+    """Puts parameters into groups: those that travel together, and those of an optimizer.
+
+    >>> from millrace import nn
+    >>> parameters = ParameterProcess().assign_parameter_group(nn.Dense(2, 2).trainable_params())
+    >>> [parameter.comm_fusion for parameter in parameters]
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        self._parameter_indices = 1
+
+    @staticmethod
+    def generate_group_params(parameters: Any, origin_params: Any) -> list[dict[str, Any]]:
+        """The groups that an optimizer had, with these parameters; those it did not have go to the fullest kind."""
+        origin = _listed(origin_params)
+        if isinstance(origin[0], Parameter):
+            return [{"params": list(parameters)}]
+        by_name = {each.name: each for each in parameters}
+        left = dict(by_name)
+        made: list[dict[str, Any]] = []
+        fullest: dict[str, Any] = {}
+        for group in origin:
+            if "order_params" in group:
+                made.append({**group, "order_params": list(parameters)})
+                continue
+            names = [each.name for each in group["params"] if each.name in by_name]
+            made.append({**group, "params": [by_name[name] for name in names]})
+            left = {name: each for name, each in left.items() if name not in names}
+            fullest = group if len(group) > len(fullest) else fullest
+        if left:
+            made.append({**fullest, "params": list(left.values())})
+        return [group for group in made if group.get("params") != []]
+
+    def assign_parameter_group(self, parameters: Any, split_point: Any = None) -> Any:
+        """Number the parameters whose gradients travel together; they are split in half, or at `split_point`."""
+        if not isinstance(parameters, (list, tuple)) or not parameters:
+            return parameters
+        points = split_point or [len(parameters) // 2]
+        for place, each in enumerate(parameters):
+            self._parameter_indices += place in points
+            each.comm_fusion = self._parameter_indices
+        return parameters

@@ -1,0 +1,56 @@
+"""MindSpore's class for the result of each operation, for scripts that ask ``isinstance(data, BatchDataset)``.
+
+Here every operation gives a ``Dataset``; what it is stands in its node. These classes cannot be made or inherited
+from: they only answer the question.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.data.pipeline.base import DatasetBase
+from millrace._src.data.plan.nodes import order_ops as ops
+
+NODES: dict[str, type] = {
+    "BatchDataset": ops.Batch,
+    "BucketBatchByLengthDataset": ops.BucketBatch,
+    "ConcatDataset": ops.Concat,
+    "FilterDataset": ops.Filter,
+    "MapDataset": ops.Map,
+    "PaddedBatchDataset": ops.Batch,
+    "ProjectDataset": ops.Project,
+    "RenameDataset": ops.Rename,
+    "RepeatDataset": ops.Repeat,
+    "ShuffleDataset": ops.Shuffle,
+    "SkipDataset": ops.Skip,
+    "SyncWaitDataset": ops.SyncWait,
+    "TakeDataset": ops.Take,
+    "ZipDataset": ops.Zip,
+}
+
+__all__ = list(NODES)
+
+
+class Kind(type):
+    """The class of these classes."""
+
+    node: type
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        if not isinstance(thing, DatasetBase) or not isinstance(thing._node, cls.node):
+            return False
+        node = thing._node
+        padded = getattr(node, "pad_info", None) is not None and getattr(node, "max_tokens", None) is None
+        return cls.node is not ops.Batch or padded == (cls.__name__ == "PaddedBatchDataset")
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        raise TypeError(
+            f"{cls.__name__} is made by a method of a dataset, such as .batch() or .map(), not by itself"
+        )
+
+
+def _kind(name: str, node: type) -> Kind:
+    return Kind(name, (), {"node": node, "__doc__": f"What a dataset is whose last operation gave a {name}."})
+
+
+globals().update({name: _kind(name, node) for name, node in NODES.items()})

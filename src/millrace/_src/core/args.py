@@ -1,0 +1,374 @@
+"""Argument checks from type annotations, and the wording of every argument error.
+
+A public function declares what it takes and nothing else::
+
+    @checked
+    def shuffle(self, buffer_size: Annotated[int, Range(2, INT32_MAX)]): ...
+
+The annotation gives the types (``bool`` is never an ``int``), the extras inside ``Annotated`` give the
+values. Rules that join several arguments stay in the body of the function.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import inspect
+import reprlib
+import types
+import typing
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeVar, Union
+
+import numpy as np
+
+from .errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = [
+    "INT32_MAX",
+    "INT64_MAX",
+    "UINT32_MAX",
+    "Checker",
+    "ColumnNames",
+    "Columns",
+    "Each",
+    "OneOf",
+    "Range",
+    "check_columns",
+    "check_type",
+    "checked",
+    "named",
+    "resolve_now",
+]
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+UINT32_MAX = 2**32 - 1
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SHORT = reprlib.Repr()
+_SHORT.maxother = _SHORT.maxstring = 60
+
+
+class Range:
+    """A closed interval (or half-open) that a number must lie in.
+
+    >>> Range(1, 8).check("num", 9)
+    Traceback (most recent call last):
+    ...
+    millrace.errors.ArgumentValueError: Input num is not within the required interval of [1, 8].
+    """
+
+    def __init__(self, low: float, high: float, *, left_open: bool = False, right_open: bool = False) -> None:
+        self.low, self.high, self.left_open, self.right_open = low, high, left_open, right_open
+
+    def check(self, name: str, value: Any) -> None:
+        if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+            return  # another alternative of a union, checked by type
+        low_ok = value > self.low if self.left_open else value >= self.low
+        high_ok = value < self.high if self.right_open else value <= self.high
+        if not (low_ok and high_ok):
+            left, right = "(" if self.left_open else "[", ")" if self.right_open else "]"
+            raise ArgumentValueError(
+                f"Input {name} is not within the required interval of {left}{self.low}, {self.high}{right}."
+            )
+
+
+class OneOf:
+    """A fixed set of values, where the annotation cannot be a Literal."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = list(values)
+
+    def check(self, name: str, value: Any) -> None:
+        if value is not None and value not in self.values:
+            raise ArgumentValueError(f"Input {name} is not within the valid set of {self.values}.")
+
+
+class Each:
+    """Every element of a list or tuple has one of these types."""
+
+    def __init__(self, *kinds: type) -> None:
+        self.kinds = kinds
+
+    def check(self, name: str, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                check_type(item, self.kinds, f"{name}[{i}]")
+
+
+class ColumnNames:
+    """One column name or a list of different, non-empty ones."""
+
+    def check(self, name: str, value: Any) -> None:
+        check_columns(value, name)
+
+
+Columns = Annotated[list[str] | str, ColumnNames()]
+
+
+def check_columns(columns: Any, name: str) -> None:
+    """Refuse empty and repeated column names.
+
+    >>> check_columns(["a", "a"], "column_names")
+    Traceback (most recent call last):
+    ...
+    millrace.errors.ArgumentValueError: Every column name should not be same with others in column_names.
+    """
+    if columns is None:
+        return
+    check_type(columns, (list, str), name)
+    if isinstance(columns, str):
+        if not columns:
+            raise ArgumentValueError(f"{name} should not be an empty str.")
+        return
+    if not columns:
+        raise ArgumentValueError(f"{name} should not be empty.")
+    for i, column in enumerate(columns):
+        if not column:
+            raise ArgumentValueError(f"{name}[{i}] should not be empty.")
+    for i, column in enumerate(columns):
+        check_type(column, (str,), f"{name}[{i}]")
+    if len(set(columns)) != len(columns):
+        raise ArgumentValueError("Every column name should not be same with others in column_names.")
+
+
+def check_type(value: Any, kinds: Sequence[type], name: str) -> None:
+    """Raise unless the value is of one of the types; True and False are not numbers here.
+
+    >>> check_type("8", (int,), "num_shards")
+    Traceback (most recent call last):
+    ...
+    millrace.errors.ArgumentTypeError: Argument num_shards with value 8 is not of type [<class 'int'>], \
+but got <class 'str'>.
+    """
+    kinds = tuple(kinds)
+    shown = '""' if isinstance(value, str) and value == "" else value
+    if isinstance(value, bool) and int in kinds and bool not in kinds:
+        raise ArgumentTypeError(
+            f"Argument {name} with value {shown} is not of type {kinds}, but got {type(value)}."
+        )
+    if not isinstance(value, kinds):
+        raise ArgumentTypeError(
+            f"Argument {name} with value {shown} is not of type {list(kinds)}, but got {type(value)}."
+        )
+
+
+class _Parameter:
+    """One parameter's annotation, taken apart once."""
+
+    def __init__(self, name: str, annotation: Any, default: Any) -> None:
+        self.name = name
+        self.default = default
+        self.kinds: list[type] = []
+        self.callable_ok = False
+        self.optional = default is None
+        self.choices: list[Any] = []
+        self.rules: list[Any] = []
+        self._take(annotation)
+
+    def _take(self, annotation: Any) -> None:
+        origin = typing.get_origin(annotation)
+        if annotation is Any:
+            return
+        if origin is Annotated:
+            inner, *rules = typing.get_args(annotation)
+            self.rules += [rule for rule in rules if hasattr(rule, "check")]
+            self._take(inner)
+        elif origin in (Union, types.UnionType):
+            for part in typing.get_args(annotation):
+                self._take(part)
+        elif origin is Literal:
+            self.choices += typing.get_args(annotation)
+            for choice in self.choices:
+                if type(choice) not in self.kinds:
+                    self.kinds.append(type(choice))
+        elif annotation is type(None):
+            self.optional = True
+        elif origin is collections.abc.Callable or annotation is collections.abc.Callable:
+            self.callable_ok = True
+        elif isinstance(origin, type):
+            self.kinds.append(origin)
+        elif isinstance(annotation, type) and annotation is not inspect.Parameter.empty:
+            self.kinds.append(annotation)
+        # Any, TypeVar and the like: nothing to check
+
+    @property
+    def checks_something(self) -> bool:
+        return bool(self.kinds or self.rules or self.callable_ok)
+
+    def check(self, value: Any) -> None:
+        if value is None and self.optional:
+            return
+        if self.callable_ok and callable(value):
+            return
+        if self.kinds:
+            check_type(value, self.kinds, self.name)
+        elif self.callable_ok:
+            raise ArgumentTypeError(
+                f"Argument {self.name} with value {value} is not callable, but got {type(value)}."
+            )
+        if self.choices and value not in self.choices:
+            raise ArgumentValueError(f"Input {self.name} is not within the valid set of {self.choices}.")
+        for rule in self.rules:
+            rule.check(self.name, value)
+
+
+class Checker:
+    """The checks of one function; annotations are resolved on the first call, not at import.
+
+    A function whose parameters are put together from several declarations gives its signature, and the parameters
+    that are declared elsewhere as ``others``; one that users know by another name is ``called`` so.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: inspect.Signature | None = None,
+        others: type | None = None,
+        called: str | None = None,
+    ) -> None:
+        self.function = typing.cast(types.FunctionType, function)
+        self.signature = signature or inspect.signature(function)
+        self.others, self.called = others, called
+        self.parameters: dict[str, _Parameter] | None = None
+
+    def _resolve(self) -> dict[str, _Parameter]:
+        # the return type may name a class that only type checkers import
+        written = self.function.__annotations__
+        taken = {n: written[n] for n in self.signature.parameters if n in written}
+        holder = types.SimpleNamespace(__annotations__=taken)
+        hints = typing.get_type_hints(holder, globalns=self.function.__globals__, include_extras=True)
+        if self.others is not None:
+            hints = typing.get_type_hints(self.others, include_extras=True) | hints
+        made = {
+            name: _Parameter(name, hints[name], parameter.default)
+            for name, parameter in self.signature.parameters.items()
+            if name in hints and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        }
+        return {name: parameter for name, parameter in made.items() if parameter.checks_something}
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name; an error that names the function where it does not take them."""
+        try:
+            return self.signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
+
+    def resolve(self) -> dict[str, _Parameter]:
+        if self.parameters is None:
+            self.parameters = self._resolve()
+        return self.parameters
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        parameters = self.resolve()
+        for name, value in self.bind(args, kwargs).items():
+            parameter = parameters.get(name)
+            if parameter is not None:
+                parameter.check(value)
+
+    def tell(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note on an error with which arguments the call was made: its words are MindSpore's, which seldom say so."""
+        if hasattr(error, "__notes__"):
+            return  # of a call inside this one, which is the one to look at
+        try:
+            given = self.signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return  # the error is about their names
+        parts = [f"{name}={_SHORT.repr(value)}" for name, value in given.items() if name != "self"]
+        error.add_note(f"  got: {self._called(args)}({', '.join(parts)})")
+
+    def around(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """``run`` in the function's place: arguments checked before it, and told of in what it says of them."""
+
+        @functools.wraps(self.function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            try:
+                self.check(args, kwargs)
+                return run(*args, **kwargs)
+            except (ArgumentTypeError, ArgumentValueError) as error:
+                self.tell(error, args, kwargs)
+                raise
+
+        return wrapper
+
+    def _called(self, args: tuple[Any, ...]) -> str:
+        # a constructor may be inherited: the class is the one that was called
+        name = self.called or self.function.__name__
+        return type(args[0]).__name__ if name == "__init__" and args else name
+
+    def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
+        """Which call does not take these arguments, and which of its own a misspelt one may be."""
+        import difflib
+
+        called = self._called(args)
+        names = [name for name in self.signature.parameters if name != "self"]
+        for given in kwargs:
+            if given not in names:
+                near = difflib.get_close_matches(given, names, 1)
+                wanted = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(names)}"
+                return f"{called}() got an unexpected keyword argument {given!r}{wanted}"
+        return f"{called}(): {error}"
+
+
+def checked(function: F) -> F:
+    r"""Check arguments against the annotations before the function runs.
+
+    >>> @checked
+    ... def take(count: Annotated[int, Range(1, 9)] = 1):
+    ...     return count
+    >>> take(3)
+    3
+    >>> try:
+    ...     take(True)
+    ... except TypeError as error:
+    ...     print(error, *error.__notes__, sep="\n")
+    Argument count with value True is not of type (<class 'int'>,), but got <class 'bool'>.
+      got: take(count=True)
+    """
+    checker = Checker(function)
+    wrapper = checker.around(function)
+    _checkers[wrapper] = checker
+    return typing.cast(F, wrapper)
+
+
+_checkers: weakref.WeakKeyDictionary[Callable[..., Any], Checker] = weakref.WeakKeyDictionary()
+
+
+def resolve_now(*functions: Callable[..., Any]) -> None:
+    """Resolve the annotations of some checked functions at once: for those that nearly every script calls.
+
+    Each takes a fifth of a millisecond, which a first batch would wait for.
+    """
+    for function in functions:
+        _checkers[function].resolve()
+
+
+def named(function: F, called: str | None = None) -> F:
+    """Only the names of arguments are checked, for a function that checks their values in its own words.
+
+    >>> @named
+    ... def take(count=1):
+    ...     return count
+    >>> take(cuont=3)
+    Traceback (most recent call last):
+    ...
+    millrace.errors.ArgumentTypeError: take() got an unexpected keyword argument 'cuont'; did you mean 'count'?
+    """
+    checker = Checker(function, called=called)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        checker.bind(args, kwargs)
+        return function(*args, **kwargs)
+
+    return typing.cast(F, wrapper)
+
+
+def as_list(columns: str | Iterable[str] | None) -> list[str] | None:
+    """A single name as a list of one; None stays None."""
+    if columns is None:
+        return None
+    return [columns] if isinstance(columns, str) else list(columns)

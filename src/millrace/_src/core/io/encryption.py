@@ -1,0 +1,95 @@
+"""One block of an encrypted file, as MindSpore writes it: a head of lengths, then the sealed bytes.
+
+MindRecord files and checkpoints are made of such blocks. The libraries come with the extra 'crypto'.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any
+
+from millrace._src.core.optional import require
+
+__all__ = ["BLOCK", "MAGIC", "MODES", "Unsealable", "block_size", "seal", "unseal"]
+
+# Plain bytes in a block; sealed, it is a little longer.
+BLOCK = 64 << 20
+MAGIC = {"AES-GCM": 0x7F3A5ED8, "AES-CBC": 0x7F3A5ED9, "SM4-CBC": 0x7F3A5EDA}
+MODES = tuple(MAGIC)
+_LENGTHS = struct.Struct("<ii16si")
+_TAG = 16
+
+
+class Unsealable(Exception):
+    """A block that cannot be opened: damaged, or sealed with another key."""
+
+
+def seal(plain: bytes, key: bytes, mode: str) -> bytes:
+    """One block.
+
+    >>> block = seal(b"secret", b"0123456789abcdef", "AES-CBC")
+    >>> unseal(block, b"0123456789abcdef", "AES-CBC")
+    b'secret'
+    """
+    vector = os.urandom(16)
+    tag = b""
+    body: bytes
+    if mode == "AES-GCM":
+        sealed = _gcm(key).encrypt(vector[:12], plain, None)  # sixteen bytes are stored, twelve are used
+        body, tag = sealed[:-_TAG], sealed[-_TAG:]
+    else:
+        padder = _padding().PKCS7(128).padder()
+        pen = _cbc(key, vector, mode).encryptor()
+        body = pen.update(padder.update(plain) + padder.finalize()) + pen.finalize()
+    head = struct.pack("<I", MAGIC[mode])
+    return head + tag + _LENGTHS.pack(24 + len(body), 16, vector, len(body)) + body
+
+
+def block_size(head: bytes, mode: str) -> int:
+    """Bytes of the block that begins so, all told."""
+    tag = _TAG if mode == "AES-GCM" else 0
+    if len(head) < 4 + tag + _LENGTHS.size:
+        raise Unsealable("an encrypted block is cut short")
+    total: int
+    count: int
+    total, iv_size, _, count = _LENGTHS.unpack_from(head, 4 + tag)
+    if head[:4] != struct.pack("<I", MAGIC[mode]) or iv_size != 16 or count < 0 or total != 24 + count:
+        raise Unsealable("an encrypted block is damaged")
+    return 4 + tag + _LENGTHS.size + count
+
+
+def unseal(block: bytes, key: bytes, mode: str) -> bytes:
+    """The plain bytes of one block."""
+    if block_size(block, mode) != len(block):
+        raise Unsealable("an encrypted block is damaged")
+    tag = _TAG if mode == "AES-GCM" else 0
+    vector = _LENGTHS.unpack_from(block, 4 + tag)[2]
+    body = block[4 + tag + _LENGTHS.size :]
+    if mode == "AES-GCM":
+        invalid = require("cryptography.exceptions", "crypto", "reading encrypted files").InvalidTag
+        try:
+            return bytes(_gcm(key).decrypt(vector[:12], body + block[4 : 4 + tag], None))
+        except invalid:
+            raise Unsealable("the key is not the right one, or the file was changed") from None
+    pen = _cbc(key, vector, mode).decryptor()
+    padder = _padding().PKCS7(128).unpadder()
+    try:
+        return bytes(padder.update(pen.update(body) + pen.finalize()) + padder.finalize())
+    except ValueError:
+        raise Unsealable("the key is not the right one, or the file was changed") from None
+
+
+def _gcm(key: bytes) -> Any:
+    return require("cryptography.hazmat.primitives.ciphers.aead", "crypto", "encrypted files").AESGCM(key)
+
+
+def _padding() -> Any:
+    return require("cryptography.hazmat.primitives.padding", "crypto", "encrypted files")
+
+
+def _cbc(key: bytes, vector: bytes, mode: str) -> Any:
+    ciphers = require("cryptography.hazmat.primitives.ciphers", "crypto", "encrypted files")
+    kinds = require("cryptography.hazmat.primitives.ciphers.algorithms", "crypto", "encrypted files")
+    kind = kinds.AES(key) if mode == "AES-CBC" else kinds.SM4(key)
+    return ciphers.Cipher(kind, ciphers.modes.CBC(vector))

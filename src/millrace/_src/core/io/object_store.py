@@ -1,0 +1,242 @@
+"""``s3://`` addresses through obstore (extra 's3'), in fsspec's manner: two packages, and requests without the GIL.
+
+Only the calls that Millrace makes. Each request is made once: who calls counts the failures (``core/remote.py``), so
+that their number is bounded for a run and an error can say it. Only the parts of a large upload are tried again here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.errors import MissingExtra
+from millrace._src.core.optional import require
+
+__all__ = ["NoSuchBucket", "ObjectChanged", "S3", "s3_file_system"]
+
+# A larger file goes up in parts of this size, or of more where there would be too many: a store takes 10,000.
+PART = 8 << 20
+MOST_PARTS = 9000
+# What has arrived is kept in pieces of about this size when a connection breaks.
+PIECE = 64 << 10
+
+
+class ObjectChanged(OSError):
+    """Another object has the name by now: what was read of it does not go on."""
+
+
+class NoSuchBucket(FileNotFoundError):
+    """The whole bucket is missing, which is another mistake than a file that is not in it."""
+
+
+def s3_file_system(options: Mapping[str, Any]) -> S3 | None:
+    """A file system for S3, OBS, MinIO and their like; None where fsspec has another driver, or obstore is missing.
+
+    ``options`` are those that fsspec's own S3 driver takes: ``key``, ``secret``, ``endpoint_url`` (also inside of
+    ``client_kwargs``). What is not given comes from the environment: ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``,
+    ``AWS_SESSION_TOKEN``, ``AWS_REGION``, ``AWS_ENDPOINT_URL``.
+    """
+    import fsspec
+
+    if "s3" in fsspec.registry:  # a driver that somebody registered or loaded goes first
+        return None
+    try:
+        require("obstore", extra="s3", purpose="reading s3:// addresses")
+    except MissingExtra:
+        return None
+    config = _config(options)
+    surroundings = tuple(item for item in os.environ.items() if item[0].startswith("AWS_"))
+    return _opened(tuple(sorted(config.items())), surroundings)
+
+
+def _config(options: Mapping[str, Any]) -> dict[str, Any]:
+    given = {**options.get("client_kwargs", {}), **options}
+    endpoint = given.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    config: dict[str, Any] = {
+        "region": given.get("region_name") or os.environ.get("AWS_REGION") or "us-east-1",
+        # stores of one's own rarely have a name for each bucket
+        "virtual_hosted_style_request": not endpoint,
+    }
+    names = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
+    config |= {theirs: given[ours] for ours, theirs in names.items() if given.get(ours)}
+    if endpoint:
+        config["endpoint"] = endpoint
+    return config
+
+
+@functools.lru_cache(maxsize=32)
+def _opened(config: tuple[tuple[str, Any], ...], surroundings: tuple[tuple[str, str], ...]) -> S3:
+    """One for each set of options and state of the environment: its connections are used again."""
+    return S3(dict(config))
+
+
+class S3:
+    """Objects of a store; a path is ``bucket/key``."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = dict(config)
+        # by bucket: whether its tags are checksums, as far as was seen
+        self.tags_fit: dict[str, bool] = {}
+        self._obstore = require("obstore", extra="s3", purpose="reading s3:// addresses")
+        self._errors = require("obstore.exceptions", extra="s3", purpose="reading s3:// addresses")
+        self._bucket = functools.lru_cache(maxsize=16)(self._open)
+
+    def _open(self, bucket: str, retries: int = 0) -> Any:
+        stores = require("obstore.store", extra="s3", purpose="reading s3:// addresses")
+        return stores.S3Store(
+            bucket,
+            config=self._config,
+            client_options={
+                "allow_http": str(self._config.get("endpoint", "")).startswith("http://"),
+                "connect_timeout": "10s",
+                "timeout": "120s",
+            },
+            retry_config={
+                "max_retries": retries,
+                "retry_timeout": timedelta(seconds=60),
+                "backoff": {
+                    "init_backoff": timedelta(milliseconds=50),
+                    "max_backoff": timedelta(seconds=2),
+                    "base": 2,
+                },
+            },
+        )
+
+    @contextlib.contextmanager
+    def _at(self, path: str) -> Iterator[tuple[Any, str]]:
+        """The store and the key of a path; errors that no other try can mend become Python's."""
+        bucket, _, key = path.partition("/")
+        errors = self._errors
+        try:
+            yield self._bucket(bucket), key
+        except (errors.NotFoundError, FileNotFoundError) as error:
+            if "NoSuchUpload" in str(error):  # its end was heard of there and not here: it is put once more
+                raise OSError("the answer to the end of an upload was lost") from error
+            raise _missing(error, path) from error
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError, PermissionError) as error:
+            raise PermissionError(f"the store refuses {path}: {_first_line(error)}") from error
+        except errors.PreconditionError as error:
+            raise ObjectChanged("the object was changed while it was read") from error
+        except errors.BaseError as error:
+            if "NoSuchBucket" in str(error):  # a listing has no kind of its own for it
+                raise _missing(error, path) from error
+            raise OSError(_first_line(error)) from error
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def info(self, path: str) -> dict[str, Any]:
+        """Size and tag of an object; of a folder, that it is one."""
+        try:
+            with self._at(path) as (store, key):
+                head = self._obstore.head(store, key)
+        except FileNotFoundError:
+            files, folders = self.ls(path)
+            if not files and not folders:
+                raise
+            return {"name": path, "size": 0, "type": "directory"}
+        return {"name": path, "size": head["size"], "type": "file", "e_tag": head["e_tag"]}
+
+    def isfile(self, path: str) -> bool:
+        """Whether there is an object; a store that does not answer, or has no such bucket, is no answer."""
+        try:
+            return str(self.info(path)["type"]) == "file"
+        except NoSuchBucket:
+            raise
+        except FileNotFoundError:
+            return False
+
+    def parts(
+        self, path: str, start: int, end: int | None, tag: str | None
+    ) -> tuple[int, str | None, Iterator[bytes]]:
+        """An object's size and tag, and its bytes as they arrive; refused where it has another tag by now."""
+        options: dict[str, Any] = {} if tag is None else {"if_match": tag}
+        if end is not None:
+            options["range"] = (start, end)
+        elif start:
+            options["range"] = {"offset": start}
+        with self._at(path) as (store, key):
+            result = self._obstore.get(store, key, options=options)
+        return result.meta["size"], result.meta["e_tag"], self._pieces(path, result)
+
+    def _pieces(self, path: str, result: Any) -> Iterator[bytes]:
+        with self._at(path):
+            for piece in result.stream(min_chunk_size=PIECE):
+                yield bytes(piece)
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        return b"".join(self.parts(path, start or 0, end, None)[2])
+
+    def ls(self, path: str) -> tuple[list[str], list[str]]:
+        """The names of the objects and of the folders in a folder."""
+        with self._at(path) as (store, key):
+            found = self._obstore.list_with_delimiter(store, prefix=key.rstrip("/") or None)
+        inner = len(key.rstrip("/")) + 1 if key.rstrip("/") else 0
+        files = [meta["path"][inner:] for meta in found["objects"]]
+        return [name for name in files if name], [name[inner:] for name in found["common_prefixes"]]
+
+    def glob(self, pattern: str) -> list[str]:
+        """The objects that a pattern means, in fsspec's manner."""
+        from fsspec.utils import glob_translate
+
+        fixed = pattern[
+            : min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
+        ]
+        folder = fixed.rpartition("/")[0] or fixed
+        fits = re.compile(glob_translate(pattern)).match
+        bucket = folder.partition("/")[0]
+        with self._at(folder) as (store, key):
+            pages = self._obstore.list(store, prefix=key or None)
+            names = [f"{bucket}/{meta['path']}" for page in pages for meta in page]
+        return [name for name in names if fits(name)]
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def makedirs(self, path: str, exist_ok: bool = True) -> None:
+        """Folders are the beginnings of names: there is nothing to make."""
+
+    def put_file(self, local: str, path: str) -> None:
+        """An object from a local file, there whole or not at all."""
+        size = os.path.getsize(local)
+        with self._at(path) as (_, key):
+            store = self._bucket(path.partition("/")[0], 3)
+            part = max(PART, -(-size // MOST_PARTS))
+            self._obstore.put(store, key, Path(local), use_multipart=size > part, chunk_size=part)
+
+    def pipe_file(self, path: str, value: bytes) -> None:
+        with self._at(path) as (store, key):
+            self._obstore.put(store, key, value)
+
+    def rm_file(self, path: str) -> None:
+        """Remove an object; one that is gone already is removed."""
+        with contextlib.suppress(FileNotFoundError), self._at(path) as (store, key):
+            self._obstore.delete(store, key)
+
+    def unstrip_protocol(self, path: str) -> str:
+        return f"s3://{path}"
+
+
+def _missing(error: Exception, path: str) -> FileNotFoundError:
+    if "NoSuchBucket" in str(error):
+        return NoSuchBucket(f"there is no bucket {path.partition('/')[0]}")
+    return FileNotFoundError(f"there is no object {path}")
+
+
+# Where a cloud's machines ask for the keys of their role: the last resort where none were given.
+_ROLES = ("169.254.169.254", "169.254.170.2")
+
+
+def _first_line(error: Exception) -> str:
+    """What the store said, without the page of its own words that follows."""
+    said = " ".join(str(error).split("Debug source")[0].split())
+    if any(address in said for address in _ROLES):
+        return (
+            "no keys for the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (OBSMindDataset takes "
+            f"them as ak and sk); this machine has no role that gives some: {said}"
+        )
+    return said

@@ -1,0 +1,70 @@
+"""Names that are loaded when they are first asked for, so that an import stays fast; and rooms loaded whole."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .optional import missing
+
+__all__ = ["PLACES", "import_all", "lazy"]
+
+# Every name that was ever promised, with the module that has it.
+PLACES: dict[str, str] = {}
+
+
+def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it, or is that module.
+
+    >>> find = lazy("millrace._src.core.lazy", {"sqrt": "math"})
+    >>> find("sqrt")(9.0)
+    3.0
+    >>> find("nothing")
+    Traceback (most recent call last):
+    ...
+    AttributeError: module 'millrace._src.core.lazy' has no attribute 'nothing'
+    """
+
+    PLACES.update(places)
+
+    def find(name: str) -> Any:
+        place = places.get(name)
+        if place is None:
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}{_nearby(module, name, places)}"
+            )
+        try:
+            found = importlib.import_module(place)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise missing(error, "train", f"{module}.{name}") from error
+        value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
+        setattr(sys.modules[module], name, value)  # the next look-up does not come here
+        return value
+
+    return find
+
+
+def _nearby(module: str, name: str, places: Iterable[str]) -> str:
+    """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
+    if name.startswith("_"):  # libraries ask for these, and expect no answer
+        return ""
+    import difflib
+
+    known = {*places, *vars(sys.modules.get(module, object))}
+    close = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1, 0.75)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def import_all(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package: each enters what it has into the table of its room.
+
+    >>> import millrace._src.core as room
+    >>> import_all(room.__name__, room.__path__)
+    """
+    for each in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{each.name}")

@@ -1,0 +1,71 @@
+"""Logging: one logger per module, levels from the environment in MindSpore's manner.
+
+``GLOG_v`` sets the level of everything (0 debug, 1 info, 2 warning, 3 error, 4 critical),
+``MS_SUBMODULE_LOG_v={MD:1}`` or ``MILLRACE_LOG={engine:0,@lost:1}`` that of modules and, after @, of events;
+``MILLRACE_LOG_FORMAT=json`` writes lines of JSON.
+Nothing is configured unless one of them is set: a library stays quiet and leaves handlers to the application.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Mapping
+
+from .log_settings import from_environment, install
+
+__all__ = ["configure", "get_logger", "keep_warnings", "kept_warnings", "say_again", "warn_once"]
+
+_said: set[str] = set()
+_lock = threading.Lock()
+# In a worker process, warnings wait here for the parent, which is where the user can see and filter them.
+_kept: list[tuple[str, str]] | None = None
+
+
+def get_logger(module: str) -> logging.Logger:
+    """The logger of a module (pass ``__name__``)."""
+    return logging.getLogger(module.replace("._src.", ".", 1))
+
+
+def configure(environ: Mapping[str, str] | None = None) -> None:
+    """Set levels from the environment; called once on import of ``millrace``."""
+    settings, wrong = from_environment(os.environ if environ is None else environ)
+    install(settings)
+    for words in wrong:
+        get_logger("millrace.core.log").warning("%s (it is left out)", words)
+
+
+def say_again() -> None:
+    """Forget what was said once: the next warning of every kind is given again."""
+    with _lock:
+        _said.clear()
+
+
+def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
+    """Issue a UserWarning the first time this process meets the key."""
+    with _lock:
+        if key in _said:
+            return
+        _said.add(key)
+        if _kept is not None:
+            _kept.append((key, message))
+            return
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+
+
+def keep_warnings() -> None:
+    """From now on keep warnings for the parent process; a worker calls this once."""
+    global _kept
+    _kept = []
+
+
+def kept_warnings() -> list[tuple[str, str]]:
+    """What was kept since the last call; always empty outside workers."""
+    if not _kept:
+        return []
+    with _lock:
+        taken = list(_kept)
+        _kept.clear()
+    return taken

@@ -1,0 +1,86 @@
+"""How a log record is written: a line in MindSpore's manner, or a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from datetime import datetime
+from typing import Any
+
+from .io.terminal_escape import escape_controls, escape_json
+
+__all__ = ["FORMATS", "JsonLine", "TextLine", "event_of", "module_of", "rank"]
+
+PACKAGE = "millrace"
+LAYOUT = "\n\t"
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "event", "taskName"}
+
+
+def rank() -> str:
+    """The number of this process among those of a job, as launchers give it; "0" without one."""
+    names = ("RANK_ID", "OMPI_COMM_WORLD_RANK", "MS_NODE_ID", "RANK")
+    return next((os.environ[name] for name in names if os.environ.get(name, "").isdigit()), "0")
+
+
+def module_of(name: str) -> str:
+    """A logger's name as users write it.
+
+    >>> module_of("millrace._src.data.engine"), module_of("millrace")
+    ('data.engine', 'millrace')
+    """
+    return name.removeprefix(f"{PACKAGE}.")
+
+
+def event_of(record: logging.LogRecord) -> str:
+    """What a record tells of: ``extra={"event": ...}`` of the call, or the function that it stands in."""
+    return str(vars(record).get("event") or record.funcName)
+
+
+def _place(record: logging.LogRecord) -> str:
+    """The file, from the package on: where it is installed says nothing."""
+    _, found, inside = record.pathname.rpartition(f"{os.sep}{PACKAGE}{os.sep}")
+    return f"{PACKAGE}{os.sep}{inside}" if found else record.pathname
+
+
+class TextLine(logging.Formatter):
+    """``[INFO] data.engine(12:34,MainProcess):2026-11-16-09:30:00.123.456 [millrace/data/x.py:7] words``."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """Seconds, then thousandths and millionths of them, each after a point."""
+        millionths = int(record.created * 1_000_000) % 1_000_000
+        stamp = time.strftime("%Y-%m-%d-%H:%M:%S", time.localtime(record.created))
+        return f"{stamp}.{millionths // 1000:03}.{millionths % 1000:03}"
+
+    def format(self, record: logging.LogRecord) -> str:
+        who = f"{module_of(record.name)}({record.process}:{record.thread},{record.processName})"
+        where = f"{self.formatTime(record)} [{_place(record)}:{record.lineno}]"
+        return f"[{record.levelname}] {who}:{where} {escape_controls(super().format(record), keep=LAYOUT)}"
+
+
+class JsonLine(logging.Formatter):
+    """One line of JSON for each record; what the call passed as ``extra`` stands beside the rest."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="microseconds"),
+            "level": record.levelname,
+            "module": module_of(record.name),
+            "event": event_of(record),
+            "message": record.getMessage(),
+            "process": record.process,
+            "thread": record.threadName,
+            "rank": int(rank()),
+            "file": _place(record),
+            "line": record.lineno,
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        more = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+        return escape_json(json.dumps({**more, **line}, default=str, ensure_ascii=False))
+
+
+FORMATS: dict[str, type[logging.Formatter]] = {"text": TextLine, "json": JsonLine}

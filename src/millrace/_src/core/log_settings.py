@@ -1,0 +1,278 @@
+"""What is logged and where: read from the environment in MindSpore's words, changed by calls, carried to workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .log_formatters import FORMATS, PACKAGE, event_of, rank
+
+__all__ = [
+    "LEVELS",
+    "LogSettings",
+    "carried",
+    "current",
+    "enter",
+    "from_environment",
+    "install",
+    "modules_named",
+]
+
+LEVELS = {
+    "0": logging.DEBUG,
+    "1": logging.INFO,
+    "2": logging.WARNING,
+    "3": logging.ERROR,
+    "4": logging.CRITICAL,
+}
+
+# MindSpore's names of its parts, and the packages that do such work here.
+_SUBMODULES = {
+    "MD": ("data",),
+    "ME": ("runtime.nn", "runtime.optim", "train", "runtime.tensor", "script"),
+    "ANALYZER": ("runtime.graph",),
+    "COMMON": ("core",),
+    "DEBUG": ("train.profiling",),
+    "DEVICE": ("runtime.tensor", "transfer"),
+    "GRAPH_KERNEL": ("runtime.graph",),
+    "HCCL_ADPT": ("parallel", "runtime.distributed"),
+    "IR": ("runtime.graph",),
+    "KERNEL": ("runtime.ops",),
+    "OPTIMIZER": ("runtime.graph",),
+    "PARALLEL": ("parallel", "runtime.distributed"),
+    "PARSER": ("runtime.graph",),
+    "PIPELINE": ("runtime.graph",),
+    "PRE_ACT": ("runtime.graph",),
+    "PS": ("parallel", "runtime.distributed"),
+    "PYNATIVE": ("runtime.ops", "runtime.autograd"),
+    "RUNTIME_FRAMEWORK": ("runtime.tensor", "transfer"),
+    "SESSION": ("runtime.graph",),
+    "UTILS": ("core",),
+    "VM": ("runtime.graph",),
+}
+# Packages whose name may be left out before a module's.
+_IMPLIED = ("data", "runtime")
+_HERE = Path(__file__).resolve().parents[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class LogSettings:
+    """Levels are MindSpore's digits. Nothing set: Millrace has no handler, and the application decides."""
+
+    level: str | None = None
+    modules: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    events: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    format: str | None = None
+    folder: str | None = None  # files instead of the console
+    max_bytes: int = 50 << 20
+    backups: int = 30
+    console_level: str = "2"  # what the console shows beside files
+
+    @property
+    def active(self) -> bool:
+        return self != LogSettings()
+
+    def least(self) -> int:
+        """The level that loggers must let through for the sake of single events."""
+        return min((LEVELS[text] for text in self.events.values()), default=logging.CRITICAL)
+
+    def passes(self, record: logging.LogRecord) -> bool:
+        """Whether a record is wanted: its event decides, else its module, else the level of everything."""
+        if not self.events:
+            return True  # the loggers' own levels have decided
+        text = self.events.get(event_of(record))
+        if text is None:
+            inner = record.name.removeprefix(PACKAGE).removeprefix(".").split(".")
+            names = (".".join(inner[:end]) for end in range(len(inner), -1, -1))
+            text = next((self.modules[name] for name in names if name in self.modules), self.level or "2")
+        return record.levelno >= LEVELS[text]
+
+
+def modules_named(name: str) -> tuple[str, ...]:
+    """The modules that a name means: MindSpore's, or ours, where ``data.`` and ``runtime.`` may be left out.
+
+    >>> (
+    ...     modules_named("MD"),
+    ...     modules_named("engine"),
+    ...     modules_named("tensor.storage"),
+    ...     modules_named("millrace"),
+    ... )
+    (('data',), ('data.engine',), ('runtime.tensor.storage',), ('',))
+    """
+    if name in _SUBMODULES:
+        return _SUBMODULES[name]
+    inner = name.removeprefix(PACKAGE).removeprefix(".").removeprefix("_src").removeprefix(".")
+    first = inner.partition(".")[0]
+    if first and not _is_module(_HERE / first):
+        for package in _IMPLIED:
+            if _is_module(_HERE / package / first):
+                return (f"{package}.{inner}",)
+    return (inner,)
+
+
+def _is_module(path: Path) -> bool:
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
+    """The settings that the environment asks for, and what in it could not be understood."""
+    wrong: list[str] = []
+
+    def level(name: str) -> str | None:
+        text = env.get(name, "").strip()
+        if text and text not in LEVELS:
+            wrong.append(
+                f"{name}={text}: a level is 0 (debug), 1 (info), 2 (warning), 3 (error) or 4 (critical)"
+            )
+        return text if text in LEVELS else None
+
+    def count(name: str, default: int) -> int:
+        text = env.get(name, "").strip()
+        if text and not text.isdigit():
+            wrong.append(f"{name}={text}: it must be a positive integer")
+        return int(text) if text.isdigit() else default
+
+    modules: dict[str, str] = {}
+    events: dict[str, str] = {}
+    for name in ("MS_SUBMODULE_LOG_v", "MILLRACE_LOG"):
+        _read_table(name, env.get(name, ""), modules, events, wrong)
+    format = env.get("MILLRACE_LOG_FORMAT", "").strip() or None
+    if format is not None and format not in FORMATS:
+        wrong.append(f"MILLRACE_LOG_FORMAT={format}: known are {' and '.join(FORMATS)}")
+        format = None
+    plain = LogSettings()
+    return LogSettings(
+        level("GLOG_v"),
+        modules,
+        events,
+        format,
+        _folder(env, wrong),
+        count("logger_maxBytes", plain.max_bytes),
+        count("logger_backupCount", plain.backups),
+        level("GLOG_stderrthreshold") or plain.console_level,
+    ), wrong
+
+
+def _read_table(
+    name: str, text: str, modules: dict[str, str], events: dict[str, str], wrong: list[str]
+) -> None:
+    """``{MD:1,graph:0,@lost:0}``: levels of modules, and after @ of events."""
+    for part in filter(None, (part.strip() for part in text.strip().strip("{}").split(","))):
+        key, level = (word.strip() for word in (*part.split(":", 1), "")[:2])
+        if not key or level not in LEVELS:
+            wrong.append(f"{name}: {part!r} is not NAME:LEVEL with a level from 0 to 4")
+        elif key.startswith("@"):
+            events[key[1:]] = level
+        else:
+            modules |= dict.fromkeys(modules_named(key), level)
+
+
+def _folder(env: Mapping[str, str], wrong: list[str]) -> str | None:
+    """MindSpore writes files when the console is switched off and a folder is given."""
+    console, folder = env.get("GLOG_logtostderr", "").strip(), env.get("GLOG_log_dir", "").strip()
+    if console not in ("", "0", "1"):
+        wrong.append(f"GLOG_logtostderr={console}: it must be 0 or 1")
+    if console != "0":
+        return None
+    if not folder:
+        wrong.append("GLOG_logtostderr=0 needs GLOG_log_dir, the folder for the files; the console is used")
+    return folder or None
+
+
+class _Console(logging.Handler):
+    """Standard error as it is when a record comes: tests and workers put another in its place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
+_lock = threading.RLock()
+_now = LogSettings()
+_handlers: list[logging.Handler] = []
+_levelled: set[str] = set()
+
+
+def current() -> LogSettings:
+    """The settings in force."""
+    return _now
+
+
+def install(settings: LogSettings) -> None:
+    """Put settings into force, in the place of those before."""
+    global _now
+    with _lock:
+        root = logging.getLogger(PACKAGE)
+        while _handlers:
+            handler = _handlers.pop()
+            root.removeHandler(handler)
+            handler.close()
+        while _levelled:
+            logging.getLogger(_levelled.pop()).setLevel(logging.NOTSET)
+        root.propagate, _now = True, settings
+        if not settings.active:
+            return
+        # An application's own handlers would write every line a second time.
+        root.propagate = False
+        least = settings.least()
+        levels = {"": settings.level or "2", **settings.modules}
+        for name, text in levels.items():
+            full = f"{PACKAGE}.{name}" if name else PACKAGE
+            logging.getLogger(full).setLevel(min(LEVELS[text], least))
+            _levelled.add(full)
+        for handler in _made(settings):
+            handler.setFormatter(FORMATS[settings.format or "text"]())
+            handler.addFilter(settings.passes)
+            root.addHandler(handler)
+            _handlers.append(handler)
+
+
+def _made(settings: LogSettings) -> list[logging.Handler]:
+    console = _Console()
+    if settings.folder is None:
+        return [console]
+    from logging.handlers import RotatingFileHandler  # it brings much that nobody else needs
+
+    try:
+        # A file of its own for each process: two that turn one file over would lose lines.
+        folder = Path(settings.folder).absolute() / f"rank_{rank()}" / "logs"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"{PACKAGE}.log.{os.getpid()}"
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as error:
+        print(f"millrace: no log files in {settings.folder}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return [console]
+    file = RotatingFileHandler(
+        path, maxBytes=settings.max_bytes, backupCount=settings.backups, encoding="utf-8", delay=True
+    )
+    console.setLevel(LEVELS[settings.console_level])
+    return [file, console]
+
+
+def carried() -> dict[str, Any]:
+    """The settings in force, for a process to :func:`enter`."""
+    return dataclasses.asdict(_now)
+
+
+def enter(settings: Mapping[str, Any]) -> None:
+    """Log as the process that sent these settings does."""
+    wanted = LogSettings(**settings)
+    if wanted != _now or wanted.folder is not None:
+        install(wanted)
+
+
+def _after_fork() -> None:
+    if _now.folder is not None:
+        install(_now)  # a file of its own
+
+
+os.register_at_fork(after_in_child=_after_fork)

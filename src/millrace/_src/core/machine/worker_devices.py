@@ -1,0 +1,117 @@
+"""Where operations on a device may run beside the thread that trains: one table, which errors, pages and tests read.
+
+User functions of ``GeneratorDataset`` and ``map`` run in threads, or in worker processes that are started in one of
+three ways. What cannot work there is refused where it is tried, with the reason and the way out, before the driver sees
+it: a driver would hang, or take the process with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.log import warn_once
+
+__all__ = [
+    "DEVICES",
+    "RULES",
+    "WAYS",
+    "Rule",
+    "check_independent",
+    "entered",
+    "refusal",
+    "way",
+    "when_entered",
+]
+
+DEVICES = ("CPU", "GPU")
+WAYS = ("threads", "forkserver", "spawn", "fork", "independent process")
+
+
+class Rule(NamedTuple):
+    """Whether it works; what is to be known, or why not; and what to do instead."""
+
+    works: bool
+    note: str
+    instead: str = ""
+
+
+_CONTEXT = (
+    "a process of its own: call set_device in the function; each takes some hundred MB of the card for itself, and "
+    "runtime.set_memory(max_size=...) there caps the rest"
+)
+RULES: dict[tuple[str, str], Rule] = {
+    ("threads", "CPU"): Rule(True, "in this process, beside the step"),
+    ("threads", "GPU"): Rule(True, "in this process and its memory of the card, beside the step"),
+    ("forkserver", "CPU"): Rule(True, "a process of its own, with one thread of PyTorch"),
+    ("forkserver", "GPU"): Rule(True, _CONTEXT),
+    ("spawn", "CPU"): Rule(True, "a process of its own, with one thread of PyTorch"),
+    ("spawn", "GPU"): Rule(True, _CONTEXT),
+    ("fork", "CPU"): Rule(True, "a copy of this process, with one thread of PyTorch"),
+    ("fork", "GPU"): Rule(
+        False,
+        "a forked process has a copy of the driver's state that does not work: the driver belongs to the parent",
+        'start workers anew, config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads, '
+        "python_multiprocessing=False",
+    ),
+    ("independent process", "CPU"): Rule(
+        True, "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process"
+    ),
+    ("independent process", "GPU"): Rule(
+        True, "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process"
+    ),
+}
+
+_way = "threads"
+_told: list[Callable[[str], None]] = []
+
+
+def way() -> str:
+    """How this process came to run a pipeline's functions; in the user's own it is "threads".
+
+    >>> way()
+    'threads'
+    """
+    return _way
+
+
+def entered(how: str) -> None:
+    """This process is a worker that was started so; whoever watches over devices is told."""
+    global _way
+    _way = how
+    for tell in _told:
+        tell(how)
+
+
+def when_entered(tell: Callable[[str], None]) -> None:
+    """Call this in a worker with the way it was started; at once where that is known already."""
+    _told.append(tell)
+    if _way != "threads":
+        tell(_way)
+
+
+def refusal(how: str, device: str, what: str) -> PlanError:
+    """The error for a combination that the table refuses.
+
+    >>> print(refusal("fork", "GPU", "zeros"))
+    zeros: the GPU cannot be used in a worker process that was started by fork: a forked process has a copy of the \
+driver's state that does not work: the driver belongs to the parent. Instead, start workers anew, \
+config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads, python_multiprocessing=False.
+    """
+    rule = RULES[how, device]
+    return PlanError(
+        f"{what}: the {device} cannot be used in a worker process that was started by {how}: {rule.note}. "
+        f"Instead, {rule.instead}."
+    )
+
+
+def check_independent() -> None:
+    """Say once that the variable which asks for a data process of its own changes nothing."""
+    if os.environ.get("MS_INDEPENDENT_DATASET", "").lower() in ("true", "1"):
+        warn_once(
+            "independent-dataset",
+            "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process, beside the step, and "
+            "python_multiprocessing=True gives user functions processes of their own (said once)",
+        )

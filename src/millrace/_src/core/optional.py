@@ -1,0 +1,66 @@
+"""Import an optional library, or say how to install it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from types import ModuleType
+
+from .errors import MissingExtra
+
+__all__ = ["install", "missing", "require"]
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Return the module, or raise an error that says how to install what the extra brings.
+
+    >>> require("json", extra="none", purpose="nothing").__name__
+    'json'
+    >>> require("no_such_module", extra="crypto", purpose="reading encrypted files")
+    Traceback (most recent call last):
+    ...
+    millrace.errors.MissingExtra: reading encrypted files needs 'no_such_module', which is not installed: \
+pip install 'cryptography>=42'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        text = f"{purpose} needs '{module}', which is not installed: {install(extra, module)}"
+        raise MissingExtra(text) from error
+
+
+def missing(error: ImportError, extra: str, purpose: str) -> MissingExtra:
+    """The error for a library that an import did not find.
+
+    >>> print(missing(ModuleNotFoundError("", name="torch"), "none", "computing"))
+    computing needs 'torch', which is not installed: pip install 'torch'
+    """
+    name = error.name or ""
+    return MissingExtra(f"{purpose} needs '{name}', which is not installed: {install(extra, name)}")
+
+
+def install(extra: str, otherwise: str) -> str:
+    """The command that installs the packages of an extra; they are named, since Millrace is on no package index.
+
+    >>> install("s3", otherwise="obstore")
+    "pip install 'obstore>=0.8'"
+    """
+    import importlib.metadata  # slow to load, and wanted only where something is missing
+
+    try:
+        listed = importlib.metadata.requires("millrace") or []
+    except importlib.metadata.PackageNotFoundError:  # run from its source, not installed
+        listed = []
+    marked = [re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed]
+    packages: list[str] = []
+    wanted = [extra]
+    for one in wanted:  # an extra may stand in another
+        for found in marked:
+            if found is None or found[2] != one:
+                continue
+            inner = re.fullmatch(r"millrace\[(.+)\]", found[1])
+            if inner is None:
+                packages.append(found[1])
+            else:
+                wanted += [each for each in inner[1].split(",") if each not in wanted]
+    return "pip install " + " ".join(f"'{package}'" for package in packages or [otherwise])

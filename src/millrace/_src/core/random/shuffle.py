@@ -1,0 +1,28 @@
+"""The ways a source may shuffle."""
+
+from __future__ import annotations
+
+import enum
+
+from millrace._src.core.stable_ids import stable_id
+
+__all__ = ["Shuffle"]
+
+
+@stable_id("enum.Shuffle")
+class Shuffle(str, enum.Enum):  # noqa: UP042  (a StrEnum would print as 'global', not Shuffle.GLOBAL)
+    """How much of the data is put in random order.
+
+    GLOBAL shuffles files and rows, FILES only the order of the files, INFILE only the rows inside each file;
+    PARTIAL and ADAPTIVE shuffle large record files window by window; FALSE keeps the order.
+
+    >>> Shuffle.GLOBAL == "global", Shuffle("files")
+    (True, <Shuffle.FILES: 'files'>)
+    """
+
+    FALSE = "false"
+    ADAPTIVE = "adaptive"
+    GLOBAL = "global"
+    PARTIAL = "partial"
+    FILES = "files"
+    INFILE = "infile"

@@ -1,0 +1,225 @@
+"""Stable ids: the names by which files know classes and functions of Millrace.
+
+Fingerprints, cursors, cache keys, JSON plans and archives hold ids such as ``vision.Resize`` or ``enum.Inter``,
+never the module in which something is defined. An id is a family and a name. A base class gives its family to the
+classes derived from it; the name is that of the class, unless ``stable_id`` states another. A class that is renamed
+states its old id. Public functions and other public classes are known by their public module: ``ops.add``.
+
+Classes and functions of the user have no id: they are known by their module and qualified name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = [
+    "Definition",
+    "find_id",
+    "is_module_of",
+    "is_ours",
+    "naming_of_0_2_0",
+    "public_module",
+    "register",
+    "stable_id",
+    "stored_name",
+    "unregistered",
+]
+
+_ROOT = __name__.partition(".")[0]
+# Public modules in the order in which they are searched for what has no id of its own.
+_PUBLIC = (
+    *("dataset", "dataset.vision", "dataset.transforms", "dataset.text", "dataset.audio", "dataset.config"),
+    *(
+        "dataset.utils",
+        "dataset.debug",
+        "mindrecord",
+        "ops",
+        "nn",
+        "train",
+        "amp",
+        "mint",
+        "mint.nn.functional",
+    ),
+    *(
+        "mint.nn",
+        "mint.linalg",
+        "mint.special",
+        "mint.distributed",
+        "numpy",
+        "numpy.fft",
+        "scipy.linalg",
+        "scipy.fft",
+    ),
+    *(
+        "scipy.optimize",
+        "common.initializer",
+        "common.dtype",
+        "communication",
+        "parallel",
+        "serve",
+        "experimental",
+    ),
+    *("experimental.optim", "experimental.optim.lr_scheduler", "mint.optim"),
+    # the root, which has many names of the last ones too, whichever of these is loaded
+    *("", "runtime", "hal", "context", "log", "profiler", "boost"),
+)
+# Families that are public modules of the package `dataset`.
+_OF_DATASET = ("audio", "text", "transforms", "vision")
+_FROZEN = Path(__file__).with_name("paths_0_2_0.json")
+
+Thing = TypeVar("Thing")
+
+
+class Definition(NamedTuple):
+    """Where a class or function is defined: what stands for it in a fingerprint without an id."""
+
+    module: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+_ids: dict[Any, str] = {}
+_things: dict[str, Any] = {}
+# what was stored by its bare name, since nobody gave it an id: a test fails that adds to this
+unregistered: set[str] = set()
+_old_names: ContextVar[dict[str, Definition] | None] = ContextVar("old_names", default=None)
+
+
+def definition_of(thing: Any) -> Definition:
+    """Module and qualified name, as the object has them; empty where it was made without."""
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")
+    return Definition(getattr(thing, "__module__", None) or "", name or "")
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether a class or function is Millrace's own."""
+    return definition_of(thing).module.partition(".")[0] == _ROOT
+
+
+def register(thing: Any, family: str, name: str | None = None) -> None:
+    """Give a class of ours an id; a class of the user gets none.
+
+    Raises:
+        TypeError: if another class has this id.
+    """
+    if not is_ours(thing):
+        return
+    text = f"{family}.{name or thing.__name__}"
+    other = _things.get(text)
+    if other is not None and definition_of(other) != definition_of(thing):
+        raise TypeError(
+            f"stable id: expected an id that no other class has, got {text!r} for {definition_of(thing).path} and for "
+            f"{definition_of(other).path}. State another id: stable_id(...)."
+        )
+    if thing in _ids and _ids[thing] != text:  # a base class gave it one before: what is stated counts
+        _things.pop(_ids[thing], None)
+    _ids[thing] = text
+    _things[text] = thing
+
+
+def stable_id(text: str) -> Callable[[Thing], Thing]:
+    """State the id of a class or function: for one without a family, or one that was renamed.
+
+    >>> @stable_id("enum.OldName")
+    ... class NewName: ...
+    >>> find_id(NewName)
+    'enum.OldName'
+    """
+    family, _, name = text.rpartition(".")
+
+    def state(thing: Thing) -> Thing:
+        register(thing, family, name)
+        return thing
+
+    return state
+
+
+def find_id(thing: Any) -> str | None:
+    """The id of a class or function, or None: it is the user's, or nobody registered or exported it.
+
+    >>> from millrace._src.core.random.shuffle import Shuffle
+    >>> find_id(Shuffle), find_id(int)
+    ('enum.Shuffle', None)
+    """
+    if not is_ours(thing):
+        return None
+    return _ids.get(thing) if thing in _ids else _exported(thing)
+
+
+def _exported(thing: Any) -> str | None:
+    """The public module and name, or those of the class around it."""
+    definition = definition_of(thing)
+    outer, _, rest = definition.name.partition(".")
+    if rest:
+        owner = getattr(sys.modules.get(definition.module), outer, None)
+        found = None if owner is None else find_id(owner)
+        return None if found is None else f"{found}.{rest}"
+    loaded = [(name, sys.modules.get(f"{_ROOT}.{name}".rstrip("."))) for name in _PUBLIC]
+    for name, module in loaded:
+        with contextlib.suppress(ImportError):  # a lazy name that needs an extra
+            if module is not None and getattr(module, outer, None) is thing:
+                return f"{name}.{outer}".lstrip(".")
+    for name, module in loaded:  # under another name than its own
+        for known, value in vars(module).items() if module is not None else ():
+            if value is thing and known[0] != "_":
+                return f"{name}.{known}".lstrip(".")
+    return None
+
+
+def stored_name(thing: Any) -> Definition:
+    """What a fingerprint holds for a class or function: its id as ("", id), or the definition of the user's."""
+    definition = definition_of(thing)
+    if not is_ours(thing):
+        return definition
+    text = find_id(thing)
+    if text is None:
+        unregistered.add(definition.path)
+        text = f"{_ROOT}:{definition.name}"
+    old = _old_names.get()
+    return Definition("", text) if old is None else old.get(text, Definition("", text))
+
+
+def public_module(thing: Any) -> str:
+    """The module that JSON names for a class or function: a public one for ours, wherever it is defined.
+
+    >>> public_module(json.dumps)
+    'json'
+    """
+    text = find_id(thing)
+    if text is None:
+        return definition_of(thing).module or definition_of(type(thing)).module
+    family = text.rpartition(".")[0]
+    return f"{_ROOT}.dataset.{family}" if family in _OF_DATASET else f"{_ROOT}.{family}".rstrip(".")
+
+
+def is_module_of(thing: Any, module: Any) -> bool:
+    """Whether JSON names a class of ours by this module: the public one, or where version 0.2.0 defined it."""
+    old = paths_of_0_2_0().get(find_id(thing) or "")
+    return module == public_module(thing) or (old is not None and module == old.module)
+
+
+@contextlib.contextmanager
+def naming_of_0_2_0() -> Iterator[None]:
+    """Let ``stored_name`` give what version 0.2.0 stored: the module paths that it had."""
+    token = _old_names.set(paths_of_0_2_0())
+    try:
+        yield
+    finally:
+        _old_names.reset(token)
+
+
+@functools.cache
+def paths_of_0_2_0() -> dict[str, Definition]:
+    """Where version 0.2.0 defined what an id stands for. The table is frozen: nothing that is moved changes it."""
+    table = json.loads(_FROZEN.read_text(encoding="utf-8"))
+    return {text: Definition(module, name) for module, names in table.items() for text, name in names.items()}

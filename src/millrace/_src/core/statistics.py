@@ -1,0 +1,332 @@
+"""Counters of each stage: updated once per chunk, always on. Reports, dashboards and tuning only read them.
+
+Wall time and processor time are counted side by side, so that work, waiting for a disk and waiting for the GIL can
+be told apart. ``Sums`` is a copy of all counters at one moment; the difference of two is what happened between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from .executor_traits import EXECUTORS
+from .machine.idle_time import idle_seconds
+from .tuned import Tuning
+
+__all__ = ["CacheCounts", "OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
+
+
+@dataclasses.dataclass
+class OpStats:
+    """One op inside a segment."""
+
+    name: str
+    where: str = ""
+    # the op's kind in the plan: Map, Batch ... or Read
+    kind: str = ""
+    # it runs the user's Python, which may hold the GIL
+    python: bool = False
+    # one worker at a time may be in it: a source with one place to read from, a transform that remembers rows
+    serial: bool = False
+    # what the user asked for already: workers for it (or for every op), and worker processes
+    asked: int | None = None
+    processes: bool = False
+    # rows that came to its segment, and those that it gave
+    rows: int = 0
+    kept: int = 0
+    busy: float = 0.0
+    cpu: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class CacheCounts:
+    """What a cache did: rows it gave, rows that were made and stored, and the seconds that it saved.
+
+    >>> CacheCounts(hits=2) + CacheCounts(hits=1, reason="full")
+    CacheCounts(hits=3, made=0, stored=0, bytes=0, on_disk=0, saved=0.0, reason='full')
+    """
+
+    hits: int = 0
+    made: int = 0
+    stored: int = 0
+    # of the rows that were stored
+    bytes: int = 0
+    # of these on a disk
+    on_disk: int = 0
+    # seconds of making that fetching spared
+    saved: float = 0.0
+    # why rows were not stored
+    reason: str = ""
+
+    def __add__(self, more: CacheCounts) -> CacheCounts:
+        return CacheCounts(
+            self.hits + more.hits,
+            self.made + more.made,
+            self.stored + more.stored,
+            self.bytes + more.bytes,
+            self.on_disk + more.on_disk,
+            self.saved + more.saved,
+            more.reason or self.reason,
+        )
+
+
+@dataclasses.dataclass
+class StageStats:
+    """One stage: what it did, what it waited for, and how full its queue was when asked."""
+
+    name: str
+    kind: str
+    where: str = ""
+    workers: int = 1
+    # threads that take work: fewer than `workers` where they would only take turns at the GIL
+    working: int = 1
+    window: int = 1
+    # rows of each chunk were fixed by a setting, not chosen by the engine
+    fixed_rows: int | None = None
+    # a setting fixed where it runs, whatever its ops ask for
+    fixed_executor: bool = False
+    # its input is rows and its output batches, of so many rows where the size is a number
+    batches: bool = False
+    batch_size: int | None = None
+    # rows that a shuffle gathers before the first one leaves
+    buffer: int | None = None
+    rows: int = 0
+    chunks: int = 0
+    bytes: int = 0
+    busy: float = 0.0
+    cpu: float = 0.0
+    # processor seconds of the thread that runs this stage, and those below it, ahead of the consumer
+    pump_cpu: float = 0.0
+    wait_in: float = 0.0
+    wait_out: float = 0.0
+    # pulls at which the byte budget kept another chunk from being started
+    refused: int = 0
+    # bytes of rows that waited on disk, since memory had no room for them
+    spilled: int = 0
+    # rows that came from each input of a mix
+    drawn: list[int] = dataclasses.field(default_factory=list)
+    # what a cache in it did
+    cache: CacheCounts | None = None
+    ops: list[OpStats] = dataclasses.field(default_factory=list)
+    fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
+
+    @property
+    def outside(self) -> bool:
+        """Its workers are not in the user's process."""
+        return self.kind in EXECUTORS and not EXECUTORS[self.kind].same_process
+
+    @property
+    def shares_gil(self) -> bool:
+        """Its workers are threads of the user's process."""
+        return self.kind in EXECUTORS and EXECUTORS[self.kind].shares_gil
+
+    @property
+    def background(self) -> bool:
+        """It has workers of its own; False where the caller does the work."""
+        return self.kind in EXECUTORS and EXECUTORS[self.kind].background
+
+    @property
+    def mean_fill(self) -> float:
+        fill = list(self.fill)
+        return sum(fill) / len(fill) if fill else 0.0
+
+    @property
+    def last_fill(self) -> float:
+        try:
+            return self.fill[-1]
+        except IndexError:
+            return 0.0
+
+    @property
+    def rows_in(self) -> int:
+        return self.ops[0].rows if self.ops else self.rows
+
+    @property
+    def given(self) -> int:
+        """What came out of it: rows, or batches. A barrier that makes batches counts them as chunks."""
+        return self.given_of(self)
+
+    def given_of(self, counted: StageStats | StageSums) -> int:
+        """The same of its counters over a while."""
+        return counted.chunks if self.batches and not self.ops else counted.rows
+
+
+class RunStats:
+    """All stages of one run, sources first, and the consumer's side of it."""
+
+    def __init__(self) -> None:
+        self.stages: list[StageStats] = []
+        self.started = time.perf_counter()
+        self.first_batch: float | None = None
+        self.ended: float | None = None
+        self.delivered = 0
+        # epochs that were delivered to their end
+        self.epochs = 0
+        # seconds the consumer waited for us, and seconds it spent between two calls
+        self.consumer_wait = 0.0
+        self.consumer_busy = 0.0
+        # processor seconds of the consumer's thread, inside our calls and between them
+        self.pull_cpu = 0.0
+        self.consumer_cpu = 0.0
+        # seconds to hand out the first row of a chunk, and how often that was measured
+        self.hand_out = 0.0
+        self.hand_outs = 0
+        self.last_return: float | None = None
+        # everything as it stood when the first batch was there, and again when all that was under way with it had
+        # come out: what lies before is start-up
+        self.mark: Sums | None = None
+        # what autotune did, where it is on
+        self.tuning: Tuning | None = None
+        self._pulls = 0
+        self._settled = 0
+        self._process_cpu = time.process_time()
+        self._idle = idle_seconds()
+        self._at_end: tuple[float, float] | None = None
+        self._thread: int | None = None
+        self._cpu = 0.0
+        # the row handed out now is the first of its chunk; only those are timed
+        self.fresh = False
+
+    @property
+    def elapsed(self) -> float:
+        return (self.ended or time.perf_counter()) - self.started
+
+    @property
+    def process_cpu(self) -> float:
+        """Processor seconds of this process since the run began; worker processes are not in it."""
+        return time.process_time() - self._process_cpu if self._at_end is None else self._at_end[0]
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the run began in which a core of the machine had nothing to do; infinite where unknown."""
+        if self._at_end is not None:
+            return self._at_end[1]
+        now = idle_seconds()
+        return math.inf if now is None or self._idle is None else now - self._idle
+
+    @property
+    def rows(self) -> int:
+        """Rows that were delivered: batches times the rows that went into one, where there are batches."""
+        makers = [stage for stage in self.stages if stage.batches]
+        if makers and self.stages[-1].batches:
+            makers = makers[-1:]  # else they are branches that some later stage joined
+        given = sum(stage.given for stage in makers)
+        if not given:
+            return self.delivered if not makers else 0
+        return round(self.delivered * sum(stage.rows_in for stage in makers) / given)
+
+    def add(self, stats: StageStats) -> StageStats:
+        self.stages.append(stats)
+        return stats
+
+    # the consumer's thread -----------------------------------------------------------------------
+
+    def enter(self) -> float:
+        """The consumer asks for more; gives the time."""
+        now, cpu, thread = time.perf_counter(), time.thread_time(), threading.get_ident()
+        if self.last_return is not None:
+            self.consumer_busy += now - self.last_return
+            if thread == self._thread:
+                self.consumer_cpu += cpu - self._cpu
+        self._cpu, self._thread = cpu, thread
+        return now
+
+    def leave(self, *, fresh: bool) -> None:
+        """It has what it asked for: the first row of a fresh chunk, or a signal."""
+        cpu = time.thread_time()
+        self.pull_cpu += cpu - self._cpu
+        self._cpu = cpu
+        self.fresh = fresh
+        self.last_return = time.perf_counter()
+        if fresh:
+            self._pulls += 1
+            if self._pulls == self._settled:
+                self.mark = Sums.of(self)
+
+    def handed_out(self) -> None:
+        self.fresh = False
+        if self.last_return is not None:
+            self.hand_out += time.perf_counter() - self.last_return
+            self.hand_outs += 1
+
+    def first(self, now: float) -> None:
+        self.first_batch = now - self.started
+        self.mark = Sums.of(self)
+        self._settled = 2 + sum(stage.window for stage in self.stages if stage.ops)
+
+    def end(self) -> None:
+        self._at_end = self.process_cpu, self.idle
+        self.ended = time.perf_counter()
+
+
+@dataclasses.dataclass(frozen=True)
+class StageSums:
+    """The counters of one stage at one moment; ``ops`` as (rows, busy, cpu)."""
+
+    rows_in: int
+    rows: int
+    chunks: int
+    bytes: int
+    busy: float
+    cpu: float
+    pump_cpu: float
+    wait_in: float
+    wait_out: float
+    refused: int
+    ops: tuple[tuple[int, float, float], ...]
+
+    def __sub__(self, before: StageSums) -> StageSums:
+        ops = tuple(
+            (a[0] - b[0], a[1] - b[1], a[2] - b[2]) for a, b in zip(self.ops, before.ops, strict=True)
+        )
+        return StageSums(**_less(self, before), ops=ops)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """All counters of a run at one moment."""
+
+    at: float
+    delivered: int
+    rows: int
+    consumer_wait: float
+    consumer_busy: float
+    consumer_cpu: float
+    pull_cpu: float
+    hand_out: float
+    hand_outs: int
+    process_cpu: float
+    # core seconds of the whole machine without work
+    idle: float
+    stages: tuple[StageSums, ...]
+
+    @classmethod
+    def of(cls, run: RunStats) -> Sums:
+        stages = tuple(
+            StageSums(
+                **{name: getattr(stage, name) for name in _STAGE},
+                ops=tuple((op.rows, op.busy, op.cpu) for op in stage.ops),
+            )
+            for stage in run.stages
+        )
+        return cls(at=run.elapsed, **{name: getattr(run, name) for name in _RUN}, stages=stages)
+
+    def __sub__(self, before: Sums) -> Sums:
+        stages = tuple(a - b for a, b in zip(self.stages, before.stages, strict=True))
+        return Sums(**_less(self, before), stages=stages)
+
+
+_STAGE = [field.name for field in dataclasses.fields(StageSums) if field.name != "ops"]
+_RUN = [field.name for field in dataclasses.fields(Sums) if field.name not in ("at", "stages")]
+
+
+def _less(now: StageSums | Sums, before: StageSums | Sums) -> dict[str, Any]:
+    names = _STAGE if isinstance(now, StageSums) else ["at", *_RUN]
+    made = {name: getattr(now, name) - getattr(before, name) for name in names}
+    if "idle" in made and math.isnan(made["idle"]):  # unknown stays unknown
+        made["idle"] = math.inf
+    return made

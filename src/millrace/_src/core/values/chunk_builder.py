@@ -1,0 +1,201 @@
+"""Rows gathered into columns, each value copied into its place as soon as it arrives.
+
+A source may hand out views of its own data or refill one buffer for every row, so nothing it gives may be kept;
+and copying straight into the column is the only copy a row then needs on its way into a batch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .batch_buffers import Passing
+from .chunk import Column, as_value, column_of, nbytes_of
+
+__all__ = ["RowsBuilder"]
+
+Ways: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[int, Any, Any]], list[int]]"
+
+
+class RowsBuilder:
+    """Up to ``rows`` rows of ``width`` values.
+
+    Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
+
+    >>> builder = RowsBuilder(["x", "y"], rows=2)
+    >>> builder.add((np.zeros(2), 1))
+    >>> builder.add((np.ones(2), 2))
+    >>> columns = builder.finish()
+    >>> columns["x"].tolist(), columns["y"].tolist()
+    ([[0.0, 0.0], [1.0, 1.0]], [1, 2])
+    """
+
+    def __init__(
+        self, columns: list[str], rows: int, most_bytes: int | None = None, passing: Passing | None = None
+    ) -> None:
+        self.columns, self.rows, self.count = columns, rows, 0
+        # with a limit, large rows make the builder full earlier; the first row tells how large they are
+        self._most_bytes = most_bytes
+        self._passing = passing
+        self._dense: list[Any] = [None] * len(columns)
+        self._lists: list[list[Any]] = [[] for _ in columns]
+        # how the next values are taken if they are like the first: columns with their dense arrays and what fits there;
+        # with the type of values that go into a list as they are; and all others
+        self._ways: Ways = ([], [], [])
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take one row; nothing of it is kept by reference unless it cannot change."""
+        self._extend((row,), None)
+
+    def extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None = None) -> None:
+        """Take rows one by one; when one of them fails, ``count`` says how many came before it.
+
+        ``shaped`` makes a row of what is not a tuple with a value for each column.
+        """
+        rows = iter(rows)
+        if self.count == 0:
+            for row in rows:
+                self._extend((row,), shaped)
+                break
+        dense, plain, others = self._ways
+        if len(dense) == len(plain) == 1 and not others:
+            rows = self._pairs(rows, dense[0], plain[0])
+        self._extend(rows, shaped)
+
+    def _pairs(
+        self, rows: Iterator[Any], dense: tuple[int, Any, Any, Any], plain: tuple[int, Any, Any]
+    ) -> Any:
+        """Take the rows of an array and a plain value, by far the most common ones; give back those from the first
+        other one on.
+        """
+        array = np.ndarray
+        (c, buffer, shape, dtype), (d, kind, append) = dense, plain
+        k = self.count
+        try:
+            for row in rows:
+                if type(row) is tuple and len(row) == 2:
+                    value, other = row[c], row[d]
+                    if (
+                        type(value) is array
+                        and value.dtype is dtype
+                        and value.shape == shape
+                        and type(other) is kind
+                    ):
+                        buffer[k] = value
+                        append(other)
+                        k += 1
+                        continue
+                return itertools.chain((row,), rows)
+        finally:
+            self.count = k
+        return ()
+
+    def _extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None) -> None:
+        width, array = len(self.columns), np.ndarray
+        dense, plain, others = self._ways
+        k, changed = self.count, False
+        try:
+            for row in rows:
+                if shaped is not None and (type(row) is not tuple or len(row) != width):
+                    row = shaped(row)
+                if k == 0:
+                    dense, plain, others = self._begin(row)
+                for c, buffer, shape, dtype in dense:
+                    value = row[c]
+                    if type(value) is array and value.dtype is dtype and value.shape == shape:
+                        buffer[k] = value
+                    else:
+                        self._take(c, k, value)
+                        changed = True
+                for c, kind, append in plain:
+                    value = row[c]
+                    if type(value) is kind:
+                        append(value)
+                    else:
+                        self._take(c, k, value)
+                for c in others:
+                    self._take(c, k, row[c])
+                k += 1
+                if changed:
+                    dense, plain, others = self._ways
+                    changed = False
+        except BaseException:
+            for values in self._lists:
+                del values[k:]  # the first columns of the row that failed
+            raise
+        finally:
+            self.count = k
+
+    def _take(self, c: int, k: int, value: Any) -> None:
+        """A value that is not like the first of its column."""
+        if type(value) is np.ndarray:
+            base: Any = value.base
+            value = value if type(base) is bytes else value.copy()
+        elif not _is_safe(type(value)):
+            value = _settled(value)
+        self._append(c, k, value)
+
+    def _append(self, c: int, k: int, value: Any) -> None:
+        """A value that does not fit into the dense column, or has none."""
+        buffer = self._dense[c]
+        if type(value) is np.ndarray and value.dtype.hasobject:
+            value = as_value(value)
+        if buffer is not None:
+            if type(value) is np.ndarray and value.dtype == buffer.dtype and value.shape == buffer.shape[1:]:
+                buffer[k] = value
+                return
+            self._lists[c] = [buffer[i, ...] for i in range(k)]
+            self._dense[c] = None
+            dense, plain, others = self._ways
+            self._ways = [way for way in dense if way[0] != c], plain, [*others, c]
+            value = as_value(value)
+        self._lists[c].append(value)
+
+    @property
+    def full(self) -> bool:
+        return self.count >= self.rows
+
+    def _begin(self, row: tuple[Any, ...]) -> Ways:
+        row = tuple([v if type(v) is np.ndarray or _is_safe(type(v)) else _settled(v) for v in row])
+        if self._most_bytes is not None:
+            self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
+        made, plain, others = self._ways = ([], [], [])
+        for c, value in enumerate(row):
+            kind = type(value)
+            if kind is np.ndarray and value.dtype.kind in "biufc":
+                shape, dtype = value.shape, value.dtype
+                whole = (self.rows, *shape)
+                dense = np.empty(whole, dtype) if self._passing is None else self._passing.array(whole, dtype)
+                self._dense[c] = dense
+                made.append((c, dense, shape, dtype))
+            elif _is_safe(kind):
+                plain.append((c, kind, self._lists[c].append))
+            else:
+                others.append(c)
+        return self._ways
+
+    def finish(self) -> dict[str, Column]:
+        """The columns of the rows that were added."""
+        made: dict[str, Column] = {}
+        for c, name in enumerate(self.columns):
+            dense = self._dense[c]
+            made[name] = column_of(self._lists[c]) if dense is None else dense[: self.count]
+        return made
+
+
+# values that cannot change under us, and dicts, which stay what they are
+_SAFE = frozenset({int, float, complex, bool, str, bytes, dict, np.str_, np.bytes_, np.bool_})
+
+
+def _is_safe(kind: type) -> bool:
+    return kind in _SAFE or issubclass(kind, np.generic)
+
+
+def _settled(value: Any) -> Any:
+    """Tensors, images and lists as an array of our own."""
+    made = as_value(value)
+    shares = isinstance(made, np.ndarray) and not isinstance(value, (list, tuple))
+    return made.copy() if shares else made

@@ -1,0 +1,418 @@
+"""Columns that are neither one dense array nor a list of values: text, and rows of numbers of unequal length.
+
+Such a column keeps its values one after the other, with the places where each begins, as Arrow does. So a column of
+lines becomes tokens, and tokens become numbers, without an array for every row in between. Seen from outside, it is
+a sequence with one array per row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .string_array import Written
+
+__all__ = ["Ragged", "Runs", "Texts", "as_ragged", "as_texts"]
+
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
+
+
+class Runs(Sequence[Any]):
+    """What both kinds share.
+
+    ``rows`` are offsets from 0 on to the number of values, one more than there are rows; None where a row is one value.
+    """
+
+    rows: Offsets | None
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def value(self, i: int) -> npt.NDArray[Any]:
+        """Row i as an array of its own."""
+        raise NotImplementedError
+
+    def part(self, start: int, stop: int) -> Runs:
+        """Rows [start, stop)."""
+        raise NotImplementedError
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Runs:
+        """The rows at these positions."""
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, about."""
+        raise NotImplementedError
+
+    def row_bytes(self) -> npt.NDArray[np.int64]:
+        """Bytes that each row takes as an array; the same however the stream was cut."""
+        raise NotImplementedError
+
+    def stacked(self) -> npt.NDArray[Any] | None:
+        """All rows as one array, or None when they differ in length."""
+        raise NotImplementedError
+
+    def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
+        """All rows as one array, each filled up or cut at its end to this length."""
+        raise NotImplementedError
+
+    def fits(self, other: object) -> bool:
+        """Whether another column is of one kind with this one, so that both can be joined."""
+        raise NotImplementedError
+
+    @staticmethod
+    def joined(parts: Sequence[Any]) -> Runs:
+        """Columns of one kind, one after the other."""
+        raise NotImplementedError
+
+    def copy(self) -> Runs:
+        """The same rows in memory of their own."""
+        return self.take(np.arange(len(self)))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Values in each row."""
+        return np.ones(len(self), np.int64) if self.rows is None else np.diff(self.rows)
+
+    @overload
+    def __getitem__(self, i: int) -> npt.NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Runs: ...
+
+    def __getitem__(self, i: int | slice) -> npt.NDArray[Any] | Runs:
+        if isinstance(i, slice):
+            start, stop, step = i.indices(len(self))
+            return (
+                self.part(start, max(start, stop)) if step == 1 else self.take(np.arange(start, stop, step))
+            )
+        i = int(i)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"row {i} of {len(self)}")
+        return self.value(i % len(self))
+
+    def __repr__(self) -> str:
+        shown = [self.value(i).tolist() for i in range(min(3, len(self)))]
+        more = f" and {len(self) - 3} more" if len(self) > 3 else ""
+        return f"{type(self).__name__}({str(shown)[1:-1]}{more})"
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return map(self.value, range(len(self)))
+
+
+class Texts(Runs):
+    """Text: one string per row or, with ``rows``, a list of strings per row.
+
+    It is made from strings, or from one buffer of UTF-8 with the offsets of the strings in it, and gives either.
+
+    >>> column = Texts.of(["to", "be", "or"], np.array([0, 2, 3]))
+    >>> len(column), column[0].tolist(), column.data.tobytes(), column.offsets.tolist()
+    (2, ['to', 'be'], b'tobeor', [0, 2, 4, 6])
+    >>> Texts(column.data, column.offsets).strings
+    ['to', 'be', 'or']
+    """
+
+    __slots__ = ("_raw", "_strings", "rows")
+
+    def __init__(self, data: npt.NDArray[np.uint8], offsets: Offsets, rows: Offsets | None = None) -> None:
+        self._raw: Written | None = Written(data, offsets, 0)
+        self._strings: list[str] | None = None
+        self.rows = rows
+
+    @classmethod
+    def of(cls, strings: list[str], rows: Offsets | None = None) -> Texts:
+        """A column of these strings; the list is kept, not copied."""
+        return cls._made(None, strings, rows)
+
+    @classmethod
+    def of_lines(cls, raw: bytes, starts: Offsets) -> Texts:
+        """Lines of ASCII with a newline between them; ``starts`` says where each begins. Nothing is copied.
+
+        >>> lines = Texts.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
+        >>> lines.strings, lines[1:].stacked(), lines.data.tobytes()
+        (['to', 'be', 'or'], array(['be', 'or'], dtype='<U2'), b'tobeor')
+        """
+        return cls._made(
+            Written(np.frombuffer(raw, np.uint8), np.append(starts, len(raw) + 1), 1), None, None
+        )
+
+    @classmethod
+    def _made(cls, raw: Written | None, strings: list[str] | None, rows: Offsets | None) -> Texts:
+        made = cls.__new__(cls)
+        made._raw, made._strings, made.rows = raw, strings, rows
+        return made
+
+    @classmethod
+    def of_lists(cls, lists: Sequence[Sequence[str]]) -> Texts:
+        """A column with a list of strings per row.
+
+        >>> Texts.of_lists([["a"], [], ["b", "c"]]).rows.tolist()
+        [0, 1, 1, 3]
+        """
+        strings: list[str] = []
+        for each in lists:
+            strings += each
+        return cls.of(strings, offsets_of(list(map(len, lists))))
+
+    @property
+    def strings(self) -> list[str]:
+        """Every string, row after row."""
+        if self._strings is None:
+            assert self._raw is not None
+            self._strings = self._raw.strings()
+        return self._strings
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The strings in UTF-8, one after the other."""
+        return self._encoded().data
+
+    @property
+    def offsets(self) -> Offsets:
+        """Where each string begins in ``data``, and where the last one ends."""
+        return self._encoded().offsets
+
+    def _encoded(self) -> Written:
+        if self._raw is None or self._raw.gap:
+            strings = self.strings
+            whole = "".join(strings)
+            if whole.isascii():
+                data, sizes = whole.encode("ascii"), list(map(len, strings))
+            else:
+                parts = [each.encode() for each in strings]
+                data, sizes = b"".join(parts), list(map(len, parts))
+            self._raw = Written(np.frombuffer(data, np.uint8), offsets_of(sizes), 0)
+        return self._raw
+
+    @property
+    def total(self) -> int:
+        """Strings in all rows."""
+        if self._strings is not None:
+            return len(self._strings)
+        assert self._raw is not None
+        return len(self._raw.offsets) - 1
+
+    def __len__(self) -> int:
+        return self.total if self.rows is None else len(self.rows) - 1
+
+    def value(self, i: int) -> npt.NDArray[Any]:
+        if self.rows is None:
+            return np.array(self.strings[i])
+        return np.array(self.strings[self.rows[i] : self.rows[i + 1]], np.str_)
+
+    def values(self) -> list[npt.NDArray[Any]]:
+        """All rows, each as an array."""
+        if self.rows is None:
+            return list(map(np.array, self.strings))
+        strings, at = self.strings, self.rows.tolist()
+        return [np.array(strings[a:b], np.str_) for a, b in itertools.pairwise(at)]
+
+    def lists(self) -> list[list[str]]:
+        """The strings of each row."""
+        strings = self.strings
+        if self.rows is None:
+            return [[each] for each in strings]
+        at = self.rows.tolist()
+        return [strings[a:b] for a, b in itertools.pairwise(at)]
+
+    def part(self, start: int, stop: int) -> Texts:
+        if self.rows is None:
+            return self._run(start, stop, None)
+        rows = self.rows[start : stop + 1]
+        return self._run(int(rows[0]), int(rows[-1]), rows - rows[0])
+
+    def _run(self, start: int, stop: int, rows: Offsets | None) -> Texts:
+        """Strings [start, stop) under these rows."""
+        if self._strings is not None:
+            return Texts.of(self._strings[start:stop], rows)
+        assert self._raw is not None
+        data, offsets, gap = self._raw
+        return Texts._made(Written(data, offsets[start : stop + 1], gap), None, rows)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Texts:
+        strings = self.strings
+        if self.rows is None:
+            return Texts.of([strings[i] for i in rows.tolist()])
+        lists = self.lists()
+        return Texts.of_lists([lists[i] for i in rows.tolist()])
+
+    def fits(self, other: object) -> bool:
+        return isinstance(other, Texts) and (other.rows is None) == (self.rows is None)
+
+    @staticmethod
+    def joined(parts: Sequence[Texts]) -> Texts:
+        strings: list[str] = []
+        for each in parts:
+            strings += each.strings
+        return Texts.of(strings, _joined_rows(parts))
+
+    @property
+    def nbytes(self) -> int:
+        if self._raw is not None:
+            offsets = self._raw.offsets
+            return int(offsets[-1] - offsets[0]) + offsets.nbytes
+        # a string object takes about 50 bytes beside its text
+        return sum(map(len, self._strings or [])) + 50 * self.total
+
+    def row_bytes(self) -> npt.NDArray[np.int64]:
+        if self._raw is not None and self._raw.gap:
+            return self._raw.sizes() * 4
+        sizes = np.array(list(map(len, self.strings)), np.int64) * 4
+        return _summed(sizes, self.rows)
+
+    def stacked(self) -> npt.NDArray[Any] | None:
+        if self.rows is None:
+            return self._whole()
+        lengths = self.lengths
+        if not len(lengths) or (lengths != lengths[0]).any():
+            return None
+        return self._whole().reshape(len(lengths), int(lengths[0]))
+
+    def _whole(self) -> npt.NDArray[Any]:
+        """All strings in one array."""
+        if self._strings is None and self._raw is not None:
+            made = self._raw.wide()
+            if made is not None:
+                return made
+        return np.array(self.strings, np.str_)
+
+    def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
+        fill = fill.decode() if isinstance(fill, bytes) else str(fill or "")
+        lines = [(each + [fill] * (length - len(each)))[:length] for each in self.lists()]
+        return np.array(lines, np.str_).reshape(len(lines), length)
+
+
+class Ragged(Runs):
+    """Rows of numbers, each one-dimensional and of its own length.
+
+    >>> column = Ragged(np.arange(5), np.array([0, 2, 5]))
+    >>> column
+    Ragged([0, 1], [2, 3, 4])
+    >>> column[1].tolist(), column.padded(3, -1).tolist()
+    ([2, 3, 4], [[0, 1, -1], [2, 3, 4]])
+    """
+
+    __slots__ = ("rows", "values")
+    rows: Offsets
+
+    def __init__(self, values: npt.NDArray[Any], rows: Offsets) -> None:
+        self.values, self.rows = values, rows
+
+    def __len__(self) -> int:
+        return len(self.rows) - 1
+
+    def value(self, i: int) -> npt.NDArray[Any]:
+        return self.values[self.rows[i] : self.rows[i + 1]]
+
+    def part(self, start: int, stop: int) -> Ragged:
+        rows = self.rows[start : stop + 1]
+        return Ragged(self.values[rows[0] : rows[-1]], rows - rows[0])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Ragged:
+        lengths = self.lengths[rows]
+        at = offsets_of(lengths)
+        # the place of every value: where its row began, and how far into the row it is
+        places = np.repeat(self.rows[rows] - at[:-1], lengths) + np.arange(at[-1])
+        return Ragged(self.values[places], at)
+
+    def fits(self, other: object) -> bool:
+        return isinstance(other, Ragged) and other.values.dtype == self.values.dtype
+
+    @staticmethod
+    def joined(parts: Sequence[Ragged]) -> Ragged:
+        rows = _joined_rows(parts)
+        assert rows is not None
+        return Ragged(np.concatenate([each.values for each in parts]), rows)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes + self.rows.nbytes)
+
+    def row_bytes(self) -> npt.NDArray[np.int64]:
+        return self.lengths * self.values.dtype.itemsize
+
+    def stacked(self) -> npt.NDArray[Any] | None:
+        lengths = self.lengths
+        if not len(lengths) or (lengths != lengths[0]).any():
+            return None
+        return self.values.reshape(len(lengths), int(lengths[0]))
+
+    def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
+        lengths = self.lengths
+        out = np.full((len(lengths), length), fill, self.values.dtype)
+        if int(lengths.max(initial=0)) <= length:
+            out[np.arange(length) < lengths[:, None]] = self.values
+            return out
+        for i in range(len(lengths)):
+            row = self.value(i)[:length]
+            out[i, : len(row)] = row
+        return out
+
+
+def offsets_of(lengths: Any) -> Offsets:
+    """Where runs of these lengths begin, and where the last one ends.
+
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    made = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=made[1:])
+    return made
+
+
+def as_texts(column: Any) -> Texts | None:
+    """A column as Texts, or None when it is not text or its rows are of more than one dimension.
+
+    >>> as_texts(np.array(["a", "bc"])).strings, as_texts([np.array(["x", "y"])]).rows.tolist()
+    (['a', 'bc'], [0, 2])
+    """
+    if isinstance(column, Texts):
+        return column
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind != "U" or column.ndim > 2:
+            return None
+        if column.ndim == 1:
+            return Texts.of(column.tolist())
+        return Texts.of(column.ravel().tolist(), np.arange(len(column) + 1) * column.shape[1])
+    if not isinstance(column, list) or not column:
+        return None
+    ranks = {each.ndim if type(each) is np.ndarray and each.dtype.kind == "U" else -1 for each in column}
+    if ranks == {0}:
+        return Texts.of([each.item() for each in column])
+    return Texts.of_lists([each.tolist() for each in column]) if ranks == {1} else None
+
+
+def as_ragged(column: Any) -> Ragged | None:
+    """A list of one-dimensional arrays of one type as Ragged; None for anything else.
+
+    >>> as_ragged([np.array([1, 2]), np.array([3])]).rows.tolist()
+    [0, 2, 3]
+    """
+    if isinstance(column, Ragged):
+        return column
+    if not isinstance(column, list) or not column:
+        return None
+    kinds = {(each.ndim, each.dtype) if type(each) is np.ndarray else (-1, None) for each in column}
+    if len(kinds) != 1:
+        return None
+    rank, dtype = kinds.pop()
+    if rank != 1 or dtype is None or dtype.kind not in "biufc":
+        return None
+    return Ragged(np.concatenate(column), offsets_of(list(map(len, column))))
+
+
+def _joined_rows(parts: Sequence[Runs]) -> Offsets | None:
+    if parts[0].rows is None:
+        return None
+    return offsets_of(np.concatenate([each.lengths for each in parts]))
+
+
+def _summed(sizes: npt.NDArray[np.int64], rows: Offsets | None) -> npt.NDArray[np.int64]:
+    if rows is None:
+        return sizes
+    return np.diff(offsets_of(sizes)[rows])

@@ -1,0 +1,413 @@
+"""``Tensor``: a holder of one storage, NumPy's or PyTorch's.
+
+Here it is a thin view on a host array, and all that the data wing needs. ``millrace.tensor`` gives it PyTorch's storage
+and operations: when one of the training rooms is imported, or when a method is asked for that only they have. This
+file knows nothing of them but the two hooks at its end.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+from . import dtype as mstype
+from .dtype import DType
+from .tensor_conversion import Array, as_array, cast, narrow, numbers, promote, text
+from .tensor_methods import METHODS
+
+__all__ = ["Tensor", "awake", "equip", "wake", "when_needed"]
+
+T = TypeVar("T", bound="Tensor")
+
+
+class Tensor:
+    """An array of one element type. It shares memory with the numpy array it was made from.
+
+    Python floats become Float32 and Python integers Int64; numpy arrays keep their type.
+
+    >>> tensor = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensor.shape, tensor.dtype
+    ((2, 2), millrace.float32)
+    >>> (tensor * 2).asnumpy().tolist()
+    [[2.0, 4.0], [6.0, 8.0]]
+    """
+
+    # Either `_array` (with `_dtype`) or `_torch` is set. Whoever asks for the other gets it through __getattr__, which
+    # costs nothing where it is there: that is what keeps an operation of the training wing down to one look-up.
+    __slots__ = ("__dict__", "__weakref__", "_array", "_dtype", "_torch")
+    _torch: Any
+    # numpy's own operators step back for ours, while np.sqrt(tensor) still works through __array__
+    __array_priority__ = 1000
+
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: DType | None = None,
+        shape: Any = None,
+        init: Any = None,
+        const_arg: bool = False,
+        device: str | None = None,
+    ) -> None:
+        storage = isinstance(input_data, Tensor) or type(input_data).__module__ == "torch"
+        described = init is not None or shape is not None or (input_data is None and dtype is not None)
+        if described or (storage and awake()):
+            wake()
+            self._begin(input_data, dtype, shape, init)
+            return
+        if dtype is not None and not (isinstance(dtype, DType) and dtype.numpy is not None):
+            known = [kind for kind in mstype._ALL.values() if kind.numpy is not None]
+            raise ArgumentTypeError(f"For 'Tensor', the 'dtype' should be one of {known}, but got {dtype!r}.")
+        array, kind = _parts(input_data)
+        wanted = kind if dtype is None else dtype
+        self._array: Array = cast(array, kind, wanted)
+        self._dtype: DType = wanted
+
+    @classmethod
+    def _wrap(cls: type[T], array: Array, dtype: DType | None = None) -> T:
+        made = cls.__new__(cls)
+        made._array = array
+        made._dtype = mstype.from_numpy(array.dtype) if dtype is None else dtype
+        return made
+
+    @staticmethod
+    def from_numpy(array: Array) -> Tensor:
+        """A tensor that shares the array's memory.
+
+        >>> array = np.arange(3)
+        >>> tensor = Tensor.from_numpy(array)
+        >>> array[0] = 9
+        >>> tensor.tolist()
+        [9, 1, 2]
+        """
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError("Expected a NumPy array.")
+        return Tensor(array)
+
+    @staticmethod
+    def from_dlpack(source: Any) -> Tensor:
+        """A tensor that shares memory with any CPU array that speaks DLPack (torch, jax, numpy ...).
+
+        >>> Tensor.from_dlpack(np.arange(2)).tolist()
+        [0, 1]
+        """
+        return Tensor(np.from_dlpack(source))
+
+    def __getattr__(self, name: str) -> Any:
+        """What this tensor does not hold yet: its storage in the other form, or a method of the training wing."""
+        if name in _convert:
+            return _convert[name](self)
+        if (name == "_torch" or name in METHODS) and not _woken:
+            wake()
+            return getattr(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    # --- what it is -------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length along each axis."""
+        return tuple(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        return tuple(self._array.strides)
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its axes reversed."""
+        return self._wrap(self._array.T, self._dtype)
+
+    def asnumpy(self) -> Array:
+        """The array behind the tensor; no copy, except for bfloat16 numbers where numpy cannot hold them.
+
+        >>> Tensor([1, 2]).asnumpy()
+        array([1, 2])
+        """
+        return numbers(self._array, self._dtype)
+
+    numpy = asnumpy
+
+    def item(self) -> Any:
+        """The only element, as a Python value.
+
+        >>> Tensor(3).item()
+        3
+        """
+        if self.size != 1:
+            raise ArgumentValueError(
+                f"The tensor should have only one element, but got {self.size}, "
+                "more than one element is ambiguous."
+            )
+        return self.asnumpy().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists.
+
+        >>> Tensor([[1], [2]]).tolist()
+        [[1], [2]]
+        """
+        return self.asnumpy().tolist()
+
+    def astype(self, dtype: DType) -> Tensor:
+        """A tensor of another element type.
+
+        >>> Tensor([1.7]).astype(mstype.int32).tolist()
+        [1]
+        """
+        return type(self)(self, dtype)
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements in another shape.
+
+        >>> Tensor([1, 2, 3, 4]).reshape(2, 2).shape
+        (2, 2)
+        """
+        return self._wrap(self._array.reshape(*shape), self._dtype)
+
+    def copy(self) -> Tensor:
+        """A tensor with memory of its own.
+
+        >>> Tensor([1]).copy().tolist()
+        [1]
+        """
+        return self._wrap(self._array.copy(), self._dtype)
+
+    # --- Python and numpy protocols ---------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.asnumpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"a {array.dtype} tensor cannot become {np.dtype(dtype)} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self._dtype is mstype.string or self._dtype is mstype.bfloat16:
+            raise BufferError(f"DLPack cannot carry {self._dtype}; use astype or asnumpy")
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, number = self._array.__dlpack_device__()
+        return int(kind), int(number)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise ArgumentTypeError("Not support len of a 0-D tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise ArgumentTypeError("Not support iteration over a 0-D tensor")
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return self._wrap(np.asarray(self._array[_index(index)]), self._dtype)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        array, kind = _parts(value)
+        self._array[_index(index)] = cast(array, kind, self._dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __index__(self) -> int:
+        return operator.index(self._scalar())
+
+    def _scalar(self) -> Any:
+        if self.size != 1:
+            raise ArgumentValueError("Only one element tensors can be converted to Python scalars")
+        return self.asnumpy().item()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self._array, self._dtype))
+
+    def __repr__(self) -> str:
+        shape = list(self.shape)
+        gap = "\n" if self.ndim > 1 else " "
+        return f"Tensor(shape={shape}, dtype={self._dtype}, value={gap}{text(self.asnumpy())})"
+
+    def __str__(self) -> str:
+        return str(self.asnumpy())
+
+    # identity, because == answers element by element
+    __hash__ = object.__hash__
+
+    # --- comparison; the tables below the class write the arithmetic ------------------------------------
+
+    def __eq__(self, other: object) -> Any:
+        return _compare(self, other, np.equal, different=False)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare(self, other, np.not_equal, different=True)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary(self, other, np.less, result=mstype.bool_)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary(self, other, np.less_equal, result=mstype.bool_)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary(self, other, np.greater, result=mstype.bool_)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary(self, other, np.greater_equal, result=mstype.bool_)
+
+
+def _method(function: Callable[..., Any], swapped: bool, divides: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return _binary(self, other, function, swapped=swapped, divides=divides)
+
+    return method
+
+
+_BINARY: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+for _name, _function in _BINARY.items():
+    _divides = _name == "truediv"
+    setattr(Tensor, f"__{_name}__", _method(_function, False, _divides))
+    setattr(Tensor, f"__r{_name}__", _method(_function, True, _divides))
+
+
+def _single(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    def method(self: Tensor) -> Tensor:
+        return self._wrap(narrow(np.asarray(function(self.asnumpy())), self._dtype), self._dtype)
+
+    return method
+
+
+_UNARY: dict[str, Callable[..., Any]] = {
+    "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert, "round": np.round,
+}  # fmt: skip
+for _name, _function in _UNARY.items():
+    setattr(Tensor, f"__{_name}__", _single(_function))
+
+
+# --- the training wing ----------------------------------------------------------------------------------------
+
+# `_torch`, `_array` and `_dtype` of a tensor that holds the other storage.
+_convert: dict[str, Callable[[Tensor], Any]] = {}
+_loaders: list[Callable[[], object]] = []
+_woken: list[bool] = []  # whether the loader has run: storage may be there before the methods
+
+
+def when_needed(load: Callable[[], object]) -> None:
+    """Say what loads the training wing. The package does, since this room may not know the wing's name."""
+    _loaders[:] = [load]
+
+
+def awake() -> bool:
+    """Whether tensors compute with PyTorch in this process."""
+    return bool(_convert)
+
+
+def wake() -> None:
+    """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
+    if _woken:
+        return
+    for load in _loaders:
+        load()
+    _woken[:] = [True]
+
+
+def equip(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
+    """Take storage conversions, and members that replace or extend those above."""
+    _convert.update(convert)
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+
+
+def _rebuild(cls: type[Tensor], array: Array, dtype: DType) -> Tensor:
+    return cls._wrap(array, dtype)
+
+
+def _index(index: Any) -> Any:
+    """An index with tensors inside it as numpy indexes with it."""
+    if isinstance(index, tuple):
+        return tuple(map(_index, index))
+    return index.asnumpy() if isinstance(index, Tensor) else index
+
+
+def _parts(value: Any) -> tuple[Array, DType]:
+    return (value._array, value._dtype) if isinstance(value, Tensor) else as_array(value)
+
+
+def _binary(
+    left: Tensor,
+    right: Any,
+    function: Callable[..., Any],
+    *,
+    swapped: bool = False,
+    divides: bool = False,
+    result: DType | None = None,
+) -> Any:
+    """Apply a numpy function to a tensor and a tensor, array or number, in their common type."""
+    if not isinstance(right, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
+        return NotImplemented
+    scalar = isinstance(right, (bool, int, float, complex)) and not isinstance(right, np.generic)
+    array, kind = _parts(right)
+    common = promote(left._dtype, right if scalar else kind)
+    if divides and common.python in (bool, int):
+        common = mstype.float32
+    a = numbers(cast(left._array, left._dtype, common), common)
+    if isinstance(right, int) and common.python is int:
+        # MindSpore lets a Python integer wrap round: uint8 3 + 300 is 47
+        b = np.array(int(right) & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(a.dtype)
+    else:
+        b = numbers(cast(array, kind, common), common)
+    with np.errstate(all="ignore"):
+        made = np.asarray(function(b, a) if swapped else function(a, b))
+    return left._wrap(made) if result is mstype.bool_ else left._wrap(narrow(made, common), common)
+
+
+def _compare(left: Tensor, right: object, function: Callable[..., Any], different: bool) -> Any:
+    """== and !=: what no number can equal (None, a list, text) is just different."""
+    if isinstance(right, (str, bytes)) or (isinstance(right, Tensor) and left._dtype is mstype.string):
+        other = right._array if isinstance(right, Tensor) else np.asarray(right)
+        if left._dtype is not mstype.string or left._array.dtype.kind != other.dtype.kind:
+            return different
+        return left._wrap(np.asarray(left._array != other if different else left._array == other))
+    if left._dtype is mstype.string or (isinstance(right, Tensor) and right._dtype is mstype.string):
+        return different
+    answer = _binary(left, right, function, result=mstype.bool_)
+    return different if answer is NotImplemented else answer

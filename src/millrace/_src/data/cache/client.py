@@ -1,0 +1,256 @@
+"""A process's side of the cache: one connection to each server, and the shelves that were opened over it.
+
+A connection belongs to the process that made it. A forked child finds that out by the process number and makes its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from millrace._src.core.errors import CacheError, FormatError, ResourceError
+from millrace._src.core.machine.shared_memory import Bytes8
+
+from . import memory_blocks as slabs
+from .memory_blocks import Writer
+from .protocol import VERSION, Packet, boot_id, peer_of, raise_said, receive, refusal, send
+from .row_store import Shelf
+from .slot_table import Table
+
+__all__ = ["Connection", "SharedShelf", "connect", "disconnect"]
+
+# So long a server may take to answer: it only ever does small things.
+ANSWER_SECONDS = 60.0
+
+
+class Connection:
+    """Questions to one server, one at a time."""
+
+    def __init__(self, address: str, patience: float = ANSWER_SECONDS) -> None:
+        self.address, self.owner, self._patience = address, os.getpid(), patience
+        # what the last answer found amiss: whoever has asked over this connection asks no more
+        self.broken = ""
+        self._turn = threading.RLock()
+        self._shelves: dict[tuple[int, str], SharedShelf] = {}
+        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._sock.settimeout(patience)
+            self._reach(_path(address))
+            _, user = peer_of(self._sock)
+            if user != os.getuid():
+                raise CacheError(
+                    f"the cache server belongs to another user (number {user}); start one of your own", "user"
+                )
+            said = self.ask(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
+        except BaseException:
+            self._sock.close()
+            raise
+        if said.get("version") != VERSION:
+            self._sock.close()
+            raise CacheError(refusal(said.get("version")), "version")
+
+    def _reach(self, path: str) -> None:
+        """Connect; where many come at once, in turn."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._sock.connect(path)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def ask(self, **packet: Any) -> Packet:
+        """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""
+        if self.owner != os.getpid():
+            raise CacheError("a forked process has no part in the connection of its parent", "gone")
+        with self._turn:
+            if self.broken:
+                raise CacheError(self.broken, "gone")
+            try:
+                send(self._sock, packet)
+                reply, fd = receive(self._sock)
+            except TimeoutError:
+                raise self._break(f"the cache server did not answer within {self._patience:.0f} s") from None
+            except OSError as error:
+                raise self._break(f"the cache server is gone ({error.strerror})") from error
+            if reply is None:
+                raise self._break("the cache server is gone: it was stopped, or it died")
+        if "error" in reply and fd is not None:
+            os.close(fd)
+        raise_said(reply)
+        if fd is not None:
+            reply["fd"] = fd
+        return reply
+
+    def _break(self, why: str) -> CacheError:
+        """An answer that comes too late must not be taken for that to the next question."""
+        self.broken = why
+        self._sock.close()
+        return CacheError(why, "gone")
+
+    def tell(self, **packet: Any) -> None:
+        """Say something that has no answer; a server that is gone does not mind."""
+        with self._turn, contextlib.suppress(OSError):
+            if not self.broken and self.owner == os.getpid():
+                send(self._sock, packet)
+
+    def shelf(self, session: int, key: str, rows: int, limit: int | None, spilling: bool) -> SharedShelf:
+        """The shelf under a key; whoever opened it closes it once."""
+        with self._turn:
+            found = self._shelves.get((session, key))
+            if found is None:
+                said = self.ask(
+                    do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
+                )
+                found = SharedShelf(self, (session, key), int(said["shelf"]), _table(said), said.get("cost"))
+                self._shelves[session, key] = found
+            found.users += 1
+            return found
+
+    def give_back(self, shelf: SharedShelf) -> bool:
+        """True where nobody in this process uses the shelf any more."""
+        with self._turn:
+            shelf.users -= 1
+            if shelf.users > 0:
+                return False
+            self._shelves.pop(shelf.name, None)
+            self.tell(do="close", shelf=shelf.number)
+            return True
+
+    def abandon(self) -> None:
+        """In a forked copy: the parent's connection ends with the parent."""
+        self._turn = threading.RLock()
+        self._sock.close()
+
+    def close(self) -> None:
+        with self._turn:
+            self.broken = self.broken or "the connection to the cache server was closed"
+            self._sock.close()
+
+
+def _table(said: Packet) -> Table:
+    try:
+        return Table(said["fd"])
+    except (KeyError, FormatError) as error:
+        raise CacheError("the cache server gave no table of rows") from error
+
+
+class SharedShelf(Shelf):
+    """A shelf in the memory of a server, read and written without it."""
+
+    def __init__(
+        self, server: Connection, name: tuple[int, str], number: int, table: Table, cost: float | None
+    ) -> None:
+        super().__init__(name[1], table)
+        self.name, self.number, self.cost, self.users = name, number, cost, 0
+        self._server = server
+        self._slabs: dict[int, Bytes8] = {}
+        self._current: tuple[int, Writer] | None = None
+        self._kept: dict[str, float] = {}
+
+    def _slab(self, number: int) -> Bytes8:
+        found = self._slabs.get(number)
+        if found is None:
+            try:
+                said = self._server.ask(do="slab", shelf=self.number, slab=number)
+            except CacheError as error:
+                if error.kind == "slab":
+                    raise FormatError(str(error)) from error  # the place was wrong, the cache is not
+                raise
+            try:
+                found = slabs.view(said["fd"], int(said["size"]))
+            finally:
+                os.close(said["fd"])
+            self._slabs[number] = found
+        return found
+
+    def _writer(self, need: int) -> tuple[int, Writer] | None:
+        current = self._current
+        if self._server.broken:  # whoever hung up may have given the slab to somebody else
+            self._drop_writer()
+            self.refused = self._server.broken
+            return None
+        if current is not None and current[1].room >= need:
+            return current
+        done = None if current is None else current[0]
+        self._drop_writer()
+        try:
+            said = self._server.ask(do="lease", shelf=self.number, need=need, done=done)
+        except (CacheError, ResourceError) as error:
+            self.refused = str(error)
+            return None
+        self._current = (
+            int(said["slab"]),
+            Writer(said["fd"], int(said["size"]), checked=said["kind"] == "disk"),
+        )
+        return self._current
+
+    def _drop_writer(self) -> None:
+        if self._current is not None:
+            self._current[1].close()
+            self._current = None
+
+    def note(self, **counts: float) -> None:
+        """Counts are gathered and told now and then, and when the shelf is closed."""
+        for name, count in counts.items():
+            self._kept[name] = self._kept.get(name, 0) + count
+        if self._kept.get("hits", 0) + self._kept.get("made", 0) >= 4096:
+            self._tell()
+
+    def _tell(self) -> None:
+        kept, self._kept = self._kept, {}
+        if kept:
+            self._server.tell(do="note", shelf=self.number, **kept)
+
+    def close(self) -> None:
+        self._tell()
+        if not self._server.give_back(self):
+            return
+        super().close()
+        with self._writing:
+            self._drop_writer()
+        self._slabs.clear()
+
+
+def _path(address: str) -> str:
+    """``@name`` is a name of the kernel's that stands in no folder."""
+    return "\0" + address[1:] if address.startswith("@") else address
+
+
+_connections: dict[str, Connection] = {}
+_connecting = threading.RLock()
+
+
+def connect(address: str) -> Connection:
+    """This process's connection to the server at an address; OSError where nobody listens."""
+    with _connecting:
+        found = _connections.get(address)
+        if found is None:
+            found = _connections[address] = Connection(address)
+        return found
+
+
+def disconnect(address: str) -> None:
+    """Forget a connection, so that the next use makes a new one."""
+    with _connecting:
+        found = _connections.pop(address, None)
+    if found is not None:
+        found.close()
+
+
+def _after_fork() -> None:
+    """A forked child makes connections of its own; a lock that another thread of the parent held is made anew."""
+    global _connecting
+    _connecting = threading.RLock()
+    for connection in _connections.values():
+        connection.abandon()
+    _connections.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

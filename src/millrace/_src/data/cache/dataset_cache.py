@@ -1,0 +1,288 @@
+"""DatasetCache: where rows are kept, as a user writes it down. It holds no handle and travels to worker processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from millrace._src.core.args import INT32_MAX, UINT32_MAX, Range, checked
+from millrace._src.core.errors import ArgumentValueError, CacheError
+
+from .authenticated_connection import KEY_VARIABLE, read_key
+from .client import connect, disconnect
+from .disk_store import check_folder, folder_bytes, open_shelf
+from .in_process_server import own_address, own_session
+from .remote_client import DistantShelf, distant
+from .row_store import Shelf
+from .server_paths import home_of
+
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "CacheStat", "DatasetCache", "local_host", "server_address"]
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 50052
+LEAST_PORT, MOST_PORT = 1025, 65535
+# Rows that a sequence of unknown length may have; the table of a longer one is not made.
+MOST_UNKNOWN = 1 << 24
+
+
+@dataclasses.dataclass(frozen=True)
+class CacheStat:
+    """What a cache holds: average bytes of a row, rows in memory, rows on disk.
+
+    >>> CacheStat(1024, 10, 0).num_mem_cached
+    10
+    """
+
+    avg_cache_sz: int
+    num_mem_cached: int
+    num_disk_cached: int
+
+
+def local_host(name: str) -> bool:
+    """Whether a name means this machine."""
+    return name in ("localhost", "127.0.0.1", "::1", "0.0.0.0", socket.gethostname())
+
+
+def host_and_port(host: str | None, port: int | None) -> tuple[str, int]:
+    """What was said, or MS_CACHE_HOST and MS_CACHE_PORT, or MindSpore's defaults."""
+    host = host or os.environ.get("MS_CACHE_HOST") or DEFAULT_HOST
+    return host, _port(os.environ.get("MS_CACHE_PORT")) if port is None else port
+
+
+def server_address(host: str | None = None, port: int | None = None) -> str:
+    """The socket of the server at a port of this machine; what is left out, MS_CACHE_HOST and MS_CACHE_PORT say."""
+    host, port = host_and_port(host, port)
+    if not local_host(host):
+        raise CacheError(
+            f"the cache server at {host} is on another machine: clients read its memory, so it serves one machine. "
+            f"Start one here (dataset-cache --start -p {port}) and leave hostname and MS_CACHE_HOST out; or open it to "
+            f"other machines with a key: 'millrace cache start --key FILE' there, {KEY_VARIABLE}=FILE here",
+            "host",
+        )
+    return str(home_of(port).socket)
+
+
+def _port(text: str | None) -> int:
+    if text is None or not text.strip():
+        return DEFAULT_PORT
+    try:
+        port = int(text)
+    except ValueError:
+        port = 0
+    if not LEAST_PORT <= port <= MOST_PORT:
+        raise ArgumentValueError(
+            f"MS_CACHE_PORT is {text!r}: it must be a number from {LEAST_PORT} to {MOST_PORT}"
+        )
+    return port
+
+
+class DatasetCache:
+    """Where the rows of a pipeline are kept: in a server that several processes share, in this process, or in a folder.
+
+    ``session_id`` names a session of a running server (``dataset-cache --start``, then ``dataset-cache -g``). Without
+    one the cache is this process's own, shared with its workers; with ``path`` it is a folder on disk that outlives the
+    process. ``size`` is the most megabytes of memory (of disk, for a folder) that rows under one key take, 0 for what
+    the server allows; ``spilling`` keeps what does not fit on disk. ``num_connections`` and ``prefetch_size`` are
+    checked and not needed: rows are read from shared memory without asking the server.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False)
+    >>> data = data.map(lambda x: x * 2, cache=ds.DatasetCache())
+    >>> [row[0].item() for row in data]
+    [2, 4, 6]
+    """
+
+    @checked
+    def __init__(
+        self,
+        session_id: Annotated[int | None, Range(1, UINT32_MAX)] = None,
+        size: Annotated[int, Range(0, 1 << 43)] = 0,
+        spilling: bool = False,
+        hostname: str | None = None,
+        port: Annotated[int | None, Range(LEAST_PORT, MOST_PORT)] = None,
+        num_connections: Annotated[int | None, Range(1, INT32_MAX)] = None,
+        prefetch_size: Annotated[int | None, Range(1, INT32_MAX)] = None,
+        *,
+        path: str | None = None,
+    ) -> None:
+        if path is not None and session_id is not None:
+            raise ArgumentValueError(
+                "a cache is either a session of a server (session_id) or a folder (path), not both"
+            )
+        self.session_id, self.size, self.spilling = session_id, size, spilling
+        self.hostname, self.port = hostname, port
+        self.num_connections, self.prefetch_size = num_connections, prefetch_size
+        self.path = None if path is None else os.fspath(path)
+        # the process's own cache: settled by the first use, so that its worker processes find it
+        self._own: tuple[str, int] | None = None
+        self.used = False
+        # what was asked for through this object: the keys that get_stat counts
+        self._keys: set[str] = set()
+
+    def __repr__(self) -> str:
+        if self.path is not None:
+            where = f"path={self.path!r}"
+        else:
+            where = "" if self.session_id is None else f"session_id={self.session_id}"
+        more = [where, f"size={self.size}" if self.size else "", "spilling=True" if self.spilling else ""]
+        return f"DatasetCache({', '.join(part for part in more if part)})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DatasetCache:
+        return self  # it is a name, and what was counted under it
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a saved pipeline keeps of it, in MindSpore's words; :meth:`from_dict` makes it again.
+
+        >>> DatasetCache.from_dict(DatasetCache(7, size=64).to_dict())
+        DatasetCache(session_id=7, size=64)
+        """
+        made = {
+            "session_id": self.session_id,
+            "cache_memory_size": self.size,
+            "spill": self.spilling,
+            "hostname": host_and_port(self.hostname, self.port)[0],
+            "port": host_and_port(self.hostname, self.port)[1],
+            "num_connections": self.num_connections,
+            "cache_prefetch_size": self.prefetch_size,
+        }
+        return made if self.path is None else made | {"path": self.path}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> DatasetCache:
+        """A cache from what :meth:`to_dict` gave.
+
+        >>> DatasetCache.from_dict({"session_id": 7, "cache_memory_size": 0, "spill": True})
+        DatasetCache(session_id=7, spilling=True)
+        """
+        names = {
+            "session_id": "session_id",
+            "cache_memory_size": "size",
+            "spill": "spilling",
+            "hostname": "hostname",
+            "port": "port",
+            "num_connections": "num_connections",
+            "cache_prefetch_size": "prefetch_size",
+            "path": "path",
+        }
+        return cls(**{mine: saved[theirs] for theirs, mine in names.items() if saved.get(theirs) is not None})
+
+    # what the engine asks -------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """In the user's process, before workers start: know where rows go."""
+        if self.session_id is None and self.path is None:
+            self._own = own_address(), own_session()
+
+    def open(self, key: str, rows: int | None) -> Shelf | DistantShelf:
+        """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
+        found = self._opened(key, rows)
+        self._keys.add(key)
+        self.used = True
+        return found
+
+    def _opened(self, key: str, rows: int | None) -> Shelf | DistantShelf:
+        limit = self.size << 20 or None
+        capacity = MOST_UNKNOWN if rows is None else rows
+        if self.path is not None:
+            return open_shelf(check_folder(self.path), key, capacity, limit)
+        far = self._far()
+        if far is not None and self.session_id is not None:
+            session = self.session_id
+            return self._again(
+                lambda anew: DistantShelf(
+                    distant(*far, anew=anew), session, key, capacity, limit, self.spilling
+                )
+            )
+        address, session = self._place()
+        return self._ask(
+            address, lambda: connect(address).shelf(session, key, capacity, limit, self.spilling)
+        )
+
+    def _far(self) -> tuple[str, int, bytes] | None:
+        """Host, port and key of a server on another machine, where the user named one and has its key."""
+        host, port = host_and_port(self.hostname, self.port)
+        path = os.environ.get(KEY_VARIABLE)
+        if self.session_id is None or local_host(host) or not path:
+            return None
+        return host, port, read_key(path)
+
+    def _place(self) -> tuple[str, int]:
+        if self.session_id is not None:
+            return server_address(self.hostname, self.port), self.session_id
+        if self._own is None:
+            self.settle()
+        assert self._own is not None
+        return self._own
+
+    def _ask(self, address: str, ask: Any) -> Any:
+        """Ask, and once more over a new connection: the server may have been started anew since the last time."""
+
+        def once(anew: bool) -> Any:
+            if anew:
+                disconnect(address)
+            return ask()
+
+        return self._again(once)
+
+    def _again(self, ask: Callable[[bool], Any]) -> Any:
+        try:
+            return ask(False)
+        except CacheError as error:
+            if error.kind != "gone":
+                raise
+        except OSError:
+            pass
+        try:
+            return ask(True)
+        except OSError as error:
+            raise CacheError(self._missing(error), "unreachable") from error
+
+    def _missing(self, error: OSError) -> str:
+        port = host_and_port(self.hostname, self.port)[1]
+        return (
+            f"no cache server answers at port {port} ({error.strerror}): start one ('dataset-cache --start -p {port}') "
+            "and take a session with 'dataset-cache -g', or leave session_id out for a cache of this process"
+        )
+
+    # what a user asks -----------------------------------------------------------------------------------
+
+    def get_stat(self) -> CacheStat:
+        """Average bytes of a row, rows in memory and rows on disk, of what was kept through this object.
+
+        >>> import millrace.dataset as ds
+        >>> cache = ds.DatasetCache()
+        >>> cache.get_stat().num_mem_cached
+        0
+        """
+        keys = sorted(self._keys)
+        if self.path is not None:
+            from pathlib import Path
+
+            folder = Path(self.path)
+            rows = 0
+            for key in keys:
+                shelf = open_shelf(folder, key, MOST_UNKNOWN, None)
+                try:
+                    rows += shelf.rows
+                finally:
+                    shelf.close()
+            size = folder_bytes(folder, keys)
+            return CacheStat(size // rows if rows else 0, 0, rows)
+        far = self._far()
+        if far is not None:
+            session = self.session_id or 0
+            said, _ = self._again(
+                lambda anew: distant(*far, anew=anew).ask(do="stat", session=session, keys=keys)
+            )
+            return _stat(said)
+        address, session = self._place()
+        said = self._ask(address, lambda: connect(address).ask(do="stat", session=session, keys=keys))
+        return _stat(said)
+
+
+def _stat(said: dict[str, Any]) -> CacheStat:
+    (rows, size), (disk_rows, disk_size) = said["memory"], said["disk"]
+    total = rows + disk_rows
+    return CacheStat((size + disk_size) // total if total else 0, rows, disk_rows)

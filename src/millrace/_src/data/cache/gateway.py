@@ -1,0 +1,236 @@
+"""The door of a server for other machines: each of their connections is served by a thread that is a local client."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.transport.chunk_codec import pack, unpack
+
+from .authenticated_connection import GREETING_SECONDS, Wire
+from .client import Connection, SharedShelf
+from .protocol import Packet, said_of
+from .row_group import Numbers
+
+__all__ = ["Gateway", "Limits"]
+
+log = get_logger(__name__)
+
+ACCEPT_RETRY = 0.1  # seconds
+Answer = tuple[Packet, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How many connections a gateway serves at once, and how long one may take to prove that it knows the key.
+
+    Connections that have not proved it have slots of their own: they cannot take those of clients.
+    """
+
+    greeting_seconds: float = GREETING_SECONDS
+    greeting: int = 64
+    greeting_per_address: int = 16
+    clients: int = 256
+    backlog: int = 1024
+
+
+class Greetings:
+    """The connections that have not yet proved that they know the key.
+
+    A new one always gets in. Where there are too many, the oldest one is closed: of the same address, or of the address
+    that has the most. A client needs milliseconds for its greeting, so it is not the oldest.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, str] = {}  # oldest first
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, sock: socket.socket, address: str) -> None:
+        with self._lock:
+            self._open[sock] = address
+            counts = collections.Counter(self._open.values())
+            if counts[address] > self._limits.greeting_per_address:
+                self._close_oldest(address)
+            elif len(self._open) > self._limits.greeting:
+                self._close_oldest(counts.most_common(1)[0][0])
+
+    def remove(self, sock: socket.socket) -> bool:
+        """Whether it was still one of them."""
+        with self._lock:
+            return self._open.pop(sock, None) is not None
+
+    def _close_oldest(self, address: str) -> None:
+        oldest = next(sock for sock, owner in self._open.items() if owner == address)
+        del self._open[oldest]
+        with contextlib.suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)  # its thread wakes up, and closes it
+
+
+class Gateway:
+    """Listens on a port of the network and answers who knows the key."""
+
+    def __init__(self, host: str, port: int, key: bytes, address: str, limits: Limits | None = None) -> None:
+        self._key, self._address = key, address
+        self._limits = limits or Limits()
+        self._listener = socket.create_server((host, port), reuse_port=False, backlog=self._limits.backlog)
+        self.port = int(self._listener.getsockname()[1])
+        self.greetings = Greetings(self._limits)
+        self._clients = threading.BoundedSemaphore(self._limits.clients)
+        self._closed = threading.Event()
+        threading.Thread(target=self._accept, name="millrace-cache-gateway", daemon=True).start()
+
+    def _accept(self) -> None:
+        while not self._closed.is_set():
+            try:
+                sock, peer = self._listener.accept()
+            except OSError as error:
+                # such as too many open files: those of others end meanwhile
+                if not self._closed.wait(ACCEPT_RETRY):
+                    log.info("a connection from another machine was not accepted: %s", error)
+                continue
+            self.greetings.add(sock, str(peer[0]))
+            try:
+                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            except RuntimeError:  # no more threads
+                self.greetings.remove(sock)
+                sock.close()
+
+    def _serve(self, sock: socket.socket) -> None:
+        try:
+            with sock:
+                wire = Wire(sock, self._key, serves=True, greeting_seconds=self._limits.greeting_seconds)
+                if self.greetings.remove(sock):
+                    self._serve_client(wire)
+        except (MillraceError, OSError) as error:
+            log.info("a connection from another machine ended: %s", error)
+        finally:
+            self.greetings.remove(sock)
+
+    def _serve_client(self, wire: Wire) -> None:
+        if not self._clients.acquire(blocking=False):
+            wire.send({"error": f"the cache server has {self._limits.clients} connections already"})
+            return
+        try:
+            # a client may compute for hours between two questions; one whose machine is gone is noticed
+            wire.sock.settimeout(None)
+            wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            with contextlib.closing(Connection(self._address)) as server:
+                Visitor(wire, server).serve()
+        finally:
+            self._clients.release()
+
+    def close(self) -> None:
+        self._closed.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes up the thread that accepts
+        self._listener.close()
+
+
+class Visitor:
+    """One connection from another machine."""
+
+    def __init__(self, wire: Wire, server: Connection) -> None:
+        self.wire, self.server = wire, server
+        self.shelves: list[SharedShelf] = []
+
+    def serve(self) -> None:
+        while (got := self.wire.receive()) is not None:
+            packet, payload = got
+            try:
+                verb = _VERBS.get(str(packet.get("do")))
+                answer: Answer = ({"error": "there is no such request"}, b"")
+                if verb is not None:
+                    answer = verb(self, packet, payload)
+            except MillraceError as error:
+                answer = said_of(error), b""
+            except (KeyError, IndexError, TypeError, ValueError) as error:
+                answer = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, b""
+            self.wire.send(*answer)
+
+    def _shelf(self, packet: Packet) -> SharedShelf:
+        return self.shelves[int(packet["shelf"])]
+
+    def _open(self, packet: Packet, payload: Bytes8) -> Answer:
+        shelf = self.server.shelf(
+            int(packet["session"]),
+            str(packet["key"]),
+            int(packet["rows"]),
+            packet["limit"],
+            bool(packet["spilling"]),
+        )
+        self.shelves.append(shelf)
+        said = {"shelf": len(self.shelves) - 1, "rows": shelf.table.capacity, "cost": shelf.cost}
+        return said | {"total": shelf.table.total}, b""
+
+    def _find(self, packet: Packet, payload: Bytes8) -> Answer:
+        found = self._shelf(packet).find(payload.view(np.uint64)) != 0
+        return {}, found.astype(np.uint8)
+
+    def _read(self, packet: Packet, payload: Bytes8) -> Answer:
+        shelf, numbers = self._shelf(packet), payload.view(np.uint64)
+        places = shelf.find(numbers)
+        names = packet.get("columns")
+        columns = (
+            None if not places.all() else shelf.read(numbers, places, None if names is None else tuple(names))
+        )
+        if columns is None:
+            return {"missing": True}, b""
+        return {}, pack(Chunk(columns, numbers)).whole()
+
+    def _sequence(self, packet: Packet, payload: Bytes8) -> Answer:
+        shelf = self._shelf(packet)
+        chunk = shelf.sequence(int(packet["start"]), int(packet["most"]))
+        said = {"total": shelf.table.total}
+        return (said | {"missing": True}, b"") if chunk is None else (said, pack(chunk).whole())
+
+    def _put(self, packet: Packet, payload: Bytes8) -> Answer:
+        shelf, rows = self._shelf(packet), int(packet["rows"])
+        numbers: Numbers = payload[: 8 * rows].view(np.uint64)
+        chunk, _ = unpack(payload[8 * rows :])
+        stored = shelf.put(chunk, numbers) if len(chunk) == rows else 0
+        return {"stored": stored, "refused": shelf.refused}, b""
+
+    def _total(self, packet: Packet, payload: Bytes8) -> Answer:
+        shelf = self._shelf(packet)
+        shelf.table.total = int(packet["rows"])
+        return {}, b""
+
+    def _note(self, packet: Packet, payload: Bytes8) -> Answer:
+        self._shelf(packet).note(**{name: float(packet.get(name, 0)) for name in ("hits", "made", "seconds")})
+        return {}, b""
+
+    def _close(self, packet: Packet, payload: Bytes8) -> Answer:
+        self._shelf(packet).close()
+        return {}, b""
+
+    def _stat(self, packet: Packet, payload: Bytes8) -> Answer:
+        keys = [str(key) for key in packet["keys"]]
+        return self.server.ask(do="stat", session=int(packet["session"]), keys=keys), b""
+
+
+_VERBS: dict[str, Callable[[Visitor, Packet, Bytes8], Answer]] = {
+    "open": Visitor._open,
+    "find": Visitor._find,
+    "read": Visitor._read,
+    "sequence": Visitor._sequence,
+    "put": Visitor._put,
+    "total": Visitor._total,
+    "note": Visitor._note,
+    "close": Visitor._close,
+    "stat": Visitor._stat,
+}

@@ -1,0 +1,89 @@
+"""The cache of a process that asked no server: the same server, in a thread of this process.
+
+Its worker processes find it under a name of the kernel's, which stands in no folder and is gone with the process. Only
+processes of the same user are let in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import secrets
+import socket
+import threading
+
+from millrace._src.core.machine.cgroup import memory_limit
+from millrace._src.data.engine.transport.spill import spill_folder
+
+from .client import disconnect
+from .server import Server
+from .session_manager import Rooms
+
+__all__ = ["end_own", "own_address", "own_session"]
+
+# Of the memory that this process may use, so much is for rows that it keeps for itself.
+SHARE = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class _Own:
+    """The server of this process, and the thread in which it answers."""
+
+    address: str
+    session: int
+    server: Server
+    thread: threading.Thread
+
+
+_lock = threading.RLock()
+_own: _Own | None = None
+
+
+def own_address() -> str:
+    """Where this process's own cache answers; it is started by the first who asks."""
+    return _started().address
+
+
+def own_session() -> int:
+    """The session of this process's own cache."""
+    return _started().session
+
+
+def end_own() -> None:
+    """Give up this process's own cache, with all that it holds; the next use starts another."""
+    global _own
+    with _lock:
+        own, _own = _own, None
+    if own is not None:
+        disconnect(own.address)
+        own.server.stop()
+        own.thread.join()
+
+
+def _started() -> _Own:
+    global _own
+    with _lock:
+        if _own is None:
+            address = f"@millrace-cache-{os.getpid()}-{secrets.token_hex(8)}"
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listener.bind("\0" + address[1:])
+            listener.listen(128)
+            rooms = Rooms(int(memory_limit() * SHARE), spill_folder())
+            server = Server(listener, rooms)
+            thread = threading.Thread(target=server.serve, name="millrace-cache", daemon=True)
+            _own = _Own(address, rooms.generate(), server, thread)
+            thread.start()
+        return _own
+
+
+def _after_fork() -> None:
+    """A forked child has the memory and no thread that answers: it lets go, and starts its own when it is asked."""
+    global _own, _lock
+    own, _own, _lock = _own, None, threading.RLock()
+    if own is not None:
+        with contextlib.suppress(Exception):
+            own.server.abandon()
+
+
+os.register_at_fork(after_in_child=_after_fork)

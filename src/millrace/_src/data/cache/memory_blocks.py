@@ -1,0 +1,108 @@
+"""Slabs: the memory, or the files without a name, that blocks lie in.
+
+One client at a time writes to a slab, from its beginning on; all others map it and read. Writing goes through
+``pwritev``: straight from the rows' own memory into the slab's pages, and a full disk is an error that can be answered,
+where a write to mapped memory would kill the process. The first bytes of a slab say how much of it is whole; they are
+written after each block, so a writer that dies leaves at most a piece that nobody looks at and the next one overwrites.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import tempfile
+from typing import Any, Literal
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.machine import shared_memory as memory
+from millrace._src.core.machine.shared_memory import Bytes8
+
+__all__ = ["START", "Kind", "Writer", "create", "progress_of", "view"]
+
+Kind = Literal["memory", "disk"]
+
+# used bytes, rows; the blocks begin behind it
+_STATE = struct.Struct("<QQ")
+START = 64
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM})
+_MOST_BUFFERS = 512
+
+
+def create(kind: Kind, size: int, folder: str | None = None) -> int:
+    """A descriptor of a slab of so many bytes that appears in no folder."""
+    if kind == "memory":
+        return memory.create(size, "millrace-cache")
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix="millrace-cache-", buffering=0) as file:
+            os.ftruncate(file.fileno(), size)
+            return os.dup(file.fileno())
+    except OSError as error:
+        raise ResourceError(f"no slab of {size} bytes in {folder}: {error.strerror}") from error
+
+
+def view(fd: int, size: int) -> Bytes8:
+    """The bytes of a slab, to be read only."""
+    return memory.map_fd(fd, size, writable=False)
+
+
+def progress_of(fd: int) -> tuple[int, int]:
+    """Bytes up to which a slab is whole, and the rows in them."""
+    data = os.pread(fd, _STATE.size, 0)
+    if len(data) < _STATE.size:
+        return START, 0
+    used, rows = _STATE.unpack(data)
+    return max(START, -(-int(used) // START) * START), int(rows)
+
+
+class Writer:
+    """The one writer of a slab.
+
+    >>> fd = create("memory", 1 << 16)
+    >>> writer = Writer(fd, 1 << 16)
+    >>> writer.append([b"x" * 128], 128, rows=2)
+    64
+    >>> progress_of(writer.fd)
+    (192, 2)
+    >>> writer.close()
+    """
+
+    def __init__(self, fd: int, size: int, *, checked: bool = False) -> None:
+        # whether blocks have checksums here: what lies on a disk may be damaged there
+        self.fd, self.size, self.checked = fd, size, checked
+        self.used, self.rows = progress_of(fd)
+
+    @property
+    def room(self) -> int:
+        return self.size - self.used
+
+    def append(self, pieces: list[Any], length: int, rows: int) -> int | None:
+        """Where the pieces lie now; None where the disk, or the memory, has no room for them."""
+        at = self.used
+        try:
+            _write_all(self.fd, pieces, at)
+            os.pwrite(self.fd, _STATE.pack(at + length, self.rows + rows), 0)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                return None
+            raise
+        self.used, self.rows = at + length, self.rows + rows
+        return at
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def _write_all(fd: int, pieces: list[Any], at: int) -> None:
+    left = [memoryview(piece).cast("B") for piece in pieces if len(piece)]
+    while left:
+        wrote = os.pwritev(fd, left[:_MOST_BUFFERS], at)
+        if not wrote:
+            raise OSError(errno.ENOSPC, "nothing was written")
+        at += wrote
+        while left and wrote >= len(left[0]):
+            wrote -= len(left.pop(0))
+        if wrote:
+            left[0] = left[0][wrote:]

@@ -1,0 +1,127 @@
+"""What a client and a server say to each other, over a Unix socket that keeps packet borders.
+
+A packet is one JSON object of at most 32 KB, and at most one descriptor travels with it. The first packet of a client
+says which version it speaks; a server of another version answers with its own and hangs up. Nothing that is received is
+run, and no size that is received is used before it was compared with what is really there.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import socket
+import struct
+from typing import Any
+
+from millrace._src.core.errors import CacheError, MillraceError, ResourceError
+
+__all__ = [
+    "MOST_BYTES",
+    "Packet",
+    "VERSION",
+    "boot_id",
+    "peer_of",
+    "raise_said",
+    "receive",
+    "refusal",
+    "said_of",
+    "send",
+    "start_time",
+]
+
+# Raised with every change that an older client or server would misread.
+VERSION = 1
+MOST_BYTES = 32 << 10
+_ROOM_FOR_FD = socket.CMSG_SPACE(4)
+
+# So much of a message that somebody has to read is passed on.
+MOST_WORDS = 2000
+
+Packet = dict[str, Any]
+
+
+def send(sock: socket.socket, packet: Packet, fd: int | None = None) -> None:
+    """Raises OSError when the other side is gone."""
+    if "error" in packet:
+        packet = {**packet, "error": str(packet["error"])[:MOST_WORDS]}
+    data = json.dumps(packet, separators=(",", ":")).encode()
+    if len(data) > MOST_BYTES:
+        raise CacheError(f"a message of {len(data)} bytes is too long; {MOST_BYTES} are allowed")
+    rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+    sock.sendmsg([data], rights)
+
+
+def receive(sock: socket.socket) -> tuple[Packet | None, int | None]:
+    """The next packet and the descriptor that came with it; (None, None) when the other side is gone."""
+    try:
+        data, ancillary, flags, _ = sock.recvmsg(MOST_BYTES + 1, _ROOM_FOR_FD, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionError:
+        return None, None
+    fds = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
+    try:
+        if not data:
+            return None, None
+        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(data) > MOST_BYTES or len(fds) > 1:
+            raise CacheError("a message was too long, or its descriptor did not fit (ulimit -n)")
+        try:
+            packet = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise CacheError(f"a message cannot be read: {error}") from error
+        if not isinstance(packet, dict):
+            raise CacheError(f"a message must be a JSON object, but it is a {type(packet).__name__}")
+        return packet, (fds.pop(0) if fds else None)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def refusal(theirs: object) -> str:
+    """What a peer of another version is told."""
+    return (
+        f"the other side speaks version {theirs!r} of the cache's protocol, this one version {VERSION}: use the same "
+        "release of Millrace for the server and for the scripts, and restart the server (dataset-cache --stop, then "
+        "--start)"
+    )
+
+
+def said_of(error: MillraceError) -> Packet:
+    """An error as an answer; :func:`raise_said` raises it again at the other side."""
+    full = isinstance(error, ResourceError)
+    return {"error": str(error), "kind": getattr(error, "kind", ""), "full": full}
+
+
+def raise_said(reply: Packet) -> None:
+    """Raise the error of an answer, where it is one: ResourceError where there is no room, else CacheError."""
+    if "error" in reply:
+        if reply.get("full"):
+            raise ResourceError(str(reply["error"]))
+        raise CacheError(str(reply["error"]), str(reply.get("kind", "")))
+
+
+def peer_of(sock: socket.socket) -> tuple[int, int]:
+    """Process number and user of the other end, as the kernel knows them."""
+    pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid, uid
+
+
+def boot_id() -> str:
+    """Which start of the machine this is: process numbers mean nothing after another."""
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+    return ""
+
+
+def start_time(pid: int) -> int | None:
+    """When a process began, in the kernel's ticks; None where there is none of this number."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except OSError:
+        return None
+    # the name of the program stands in parentheses and may hold anything
+    return int(text.rpartition(b")")[2].split()[19])

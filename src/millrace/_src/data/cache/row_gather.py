@@ -1,0 +1,122 @@
+"""Rows of several blocks brought together, in the order in which they were asked for, in memory of their own.
+
+A row is copied once, out of the block. Whoever asks may say where large rows go: into the batch that they will be part
+of, so that nothing is left to stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.values.batch_buffers import LEAST_BYTES
+from millrace._src.core.values.chunk import Chunk, Column, column_value
+from millrace._src.core.values.columns import Runs, Texts
+
+__all__ = ["Into", "Part", "gathered", "own_column"]
+
+# For the i-th row that was asked for, of a column, shape and type: the memory it is copied to, or None for any.
+Into = Callable[[str, int, tuple[int, ...], "np.dtype[Any]"], "npt.NDArray[Any] | None"]
+
+
+class Part(NamedTuple):
+    """Rows of one block: their places among those asked for, the block's chunk, and which of its rows they are."""
+
+    at: npt.NDArray[np.int64]
+    chunk: Chunk
+    rows: npt.NDArray[np.int64]
+
+
+def own_column(column: Column, name: str = "", into: Into | None = None) -> Column:
+    """A column in memory that the next op may write to."""
+    if isinstance(column, Texts):
+        return column  # strings: nobody writes to them
+    if isinstance(column, Runs):
+        return column.copy()
+    if isinstance(column, np.ndarray) and not (into and _large(column)):
+        return column.copy()
+    return [_moved(column[i], name, i, into) for i in range(len(column))]
+
+
+def gathered(
+    parts: Sequence[Part], names: Iterable[str], count: int, into: Into | None = None
+) -> dict[str, Column]:
+    """The columns of these rows. Those of one block alone come in the order of their part."""
+    return {name: _column(parts, name, count, into) for name in names}
+
+
+def _column(parts: Sequence[Part], name: str, count: int, into: Into | None) -> Column:
+    columns = [part.chunk.columns[name] for part in parts]
+    if any(isinstance(column, Runs) for column in columns):
+        return _joined(parts, name, count)
+    first = columns[0]
+    dense = isinstance(first, np.ndarray) and all(_alike(first, column) for column in columns)
+    if dense and not (into and _large(first)):
+        return _dense(parts, name, count)
+    values: list[Any] = [None] * count
+    for part, column in zip(parts, columns, strict=True):
+        for i, row in zip(part.at.tolist(), part.rows.tolist(), strict=True):
+            values[i] = _moved(column_value(column, row), name, i, into)
+    return values
+
+
+def _moved(value: Any, name: str, i: int, into: Into | None) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    place = into(name, i, value.shape, value.dtype) if into is not None else None
+    if place is None:
+        return value.copy()
+    place[...] = value
+    return place
+
+
+def _large(column: Any) -> bool:
+    return len(column) > 0 and column.nbytes >= LEAST_BYTES * len(column)
+
+
+def _alike(model: Any, column: Column) -> bool:
+    return (
+        isinstance(column, np.ndarray) and column.dtype == model.dtype and column.shape[1:] == model.shape[1:]
+    )
+
+
+def _dense(parts: Sequence[Part], name: str, count: int) -> npt.NDArray[Any]:
+    if len(parts) == 1:
+        column: Any = parts[0].chunk.columns[name]
+        run = _run(parts[0].rows)
+        whole: npt.NDArray[Any] = column[parts[0].rows] if run is None else column[run].copy()
+        return whole
+    model: Any = parts[0].chunk.columns[name]
+    made: npt.NDArray[Any] = np.empty((count, *model.shape[1:]), model.dtype)
+    for part in parts:
+        column = part.chunk.columns[name]
+        if len(part.at) == 1:
+            made[part.at[0]] = column[part.rows[0]]
+        else:
+            made[part.at] = column[part.rows]
+    return made
+
+
+def _run(rows: npt.NDArray[np.int64]) -> slice | None:
+    """The slice that these rows are, where they follow each other."""
+    first, count = int(rows[0]), len(rows)
+    if int(rows[-1]) - first != count - 1 or (np.diff(rows) != 1).any():
+        return None
+    return slice(first, first + count)
+
+
+def _joined(parts: Sequence[Part], name: str, count: int) -> Column:
+    """Runs of text or numbers, which are joined as a whole."""
+    if len(parts) == 1 and (run := _run(parts[0].rows)) is not None:
+        return own_column(parts[0].chunk.columns[name][run])
+    chunks = [Chunk({name: p.chunk.columns[name]}, p.chunk.ids, p.chunk.origin).take(p.rows) for p in parts]
+    joined = Chunk.concat(chunks)
+    if len(parts) > 1:
+        order = np.empty(count, np.int64)
+        order[np.concatenate([part.at for part in parts])] = np.arange(count)
+        joined = joined.take(order)
+    column = joined.columns[name]
+    return own_column(column) if isinstance(column, list) else column  # taking was a copy

@@ -1,0 +1,147 @@
+"""A block: some rows of one shelf, packed as the transport packs them, under a head that proves them.
+
+Layout: the head (magic, rows, length, checksum, tag of the shelf), the number of each row, then the packed chunk. A
+block begins on a 64-byte border, and so does the chunk in it. Whoever reads a row compares its number with the one it
+asked for: a place that was mistaken for another gives no row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from zlib_ng import zlib_ng
+
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.values.batch_buffers import side_by_side
+from millrace._src.core.values.chunk import Chunk, Column
+from millrace._src.data.engine.transport.chunk_codec import ALIGN, pack, unpack
+
+__all__ = [
+    "HEAD_BYTES",
+    "Block",
+    "Head",
+    "Numbers",
+    "head_at",
+    "head_of",
+    "lay_out",
+    "not_kept",
+    "open_block",
+    "tag_of",
+]
+
+Numbers = npt.NDArray[np.uint64]
+
+MAGIC = b"MRB1"
+_HEAD = struct.Struct("<4sIQIIQ")
+HEAD_BYTES = _HEAD.size
+CHECKED = 1
+
+
+class Head(NamedTuple):
+    """What stands at the beginning of a block."""
+
+    rows: int
+    length: int
+    checksum: int
+    flags: int
+    tag: int
+
+    @property
+    def body(self) -> int:
+        """Where the packed chunk begins."""
+        return _aligned(HEAD_BYTES + 8 * self.rows)
+
+
+class Block(NamedTuple):
+    """A block that was opened: the number of each row, and the rows as views of it."""
+
+    numbers: Numbers
+    chunk: Chunk
+
+
+def tag_of(key: str) -> int:
+    """A few bytes that tell the blocks of one shelf from those of another."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN
+
+
+def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
+    """The pieces of a block behind its head, to be written one after the other, and the length of the whole block.
+
+    A column of Python objects raises DataError: nothing is kept as a pickle.
+    """
+    packed = pack(chunk.with_columns({name: _whole(column) for name, column in chunk.columns.items()}))
+    rows = len(numbers)
+    start = _aligned(HEAD_BYTES + 8 * rows)
+    length = _aligned(start + packed.size)
+    first = numbers.tobytes() + bytes(start - HEAD_BYTES - 8 * rows)
+    pieces = [first, *packed.buffers()]
+    if length > start + packed.size:
+        pieces.append(bytes(length - start - packed.size))
+    return pieces, length
+
+
+def not_kept(error: DataError) -> str:
+    """Why a chunk that :func:`lay_out` refused is not kept."""
+    return f"column {error.context.get('column')!r} holds Python objects, and only arrays and text are kept"
+
+
+def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked: bool) -> bytes:
+    """The head of a block of these pieces: with their checksum where they go to a disk."""
+    checksum = _checksum(pieces) if checked else 0
+    return _HEAD.pack(MAGIC, rows, length, checksum, CHECKED if checked else 0, tag)
+
+
+def _whole(column: Column) -> Column:
+    """Rows that lie side by side in their batch as one array, which is opened for less than a list."""
+    whole = side_by_side(column) if isinstance(column, list) and column else None
+    return column if whole is None else whole
+
+
+def _checksum(pieces: Sequence[Any]) -> int:
+    value = 0
+    for piece in pieces:
+        value = zlib_ng.crc32(piece, value)
+    return value
+
+
+def head_at(data: Bytes8, offset: int) -> Head:
+    """The head of a block; FormatError where none begins there, or it would end outside."""
+    if offset < 0 or offset + HEAD_BYTES > data.size:
+        raise FormatError(f"no block begins at byte {offset} of {data.size}")
+    magic, rows, length, checksum, flags, tag = _HEAD.unpack_from(data.data, offset)
+    if magic != MAGIC:
+        raise FormatError(f"no block begins at byte {offset}")
+    head = Head(rows, length, checksum, flags, tag)
+    if not rows or length % ALIGN or head.body > length or offset + length > data.size:
+        raise FormatError(f"the block at byte {offset} says that it has {rows} rows in {length} bytes")
+    return head
+
+
+def numbers_at(data: Bytes8, offset: int, head: Head) -> Numbers:
+    start = offset + HEAD_BYTES
+    return data[start : start + 8 * head.rows].view(np.uint64)
+
+
+def open_block(data: Bytes8, offset: int, tag: int, *, check: bool = True) -> Block:
+    """The rows of a block as views; FormatError where it is not whole or belongs to another shelf."""
+    head = head_at(data, offset)
+    if head.tag != tag:
+        raise FormatError(f"the block at byte {offset} belongs to other rows")
+    if check and head.flags & CHECKED:
+        body = data[offset + HEAD_BYTES : offset + head.length]
+        if zlib_ng.crc32(body) != head.checksum:
+            raise FormatError(f"the block at byte {offset} is damaged: its checksum does not fit")
+    chunk, _ = unpack(data[offset + head.body : offset + head.length])
+    if len(chunk) != head.rows:
+        raise FormatError(f"the block at byte {offset} has {len(chunk)} rows where its head says {head.rows}")
+    return Block(numbers_at(data, offset, head).copy(), chunk)

@@ -1,0 +1,195 @@
+"""A shelf: the rows that leave one node of one pipeline, found by their numbers.
+
+What a number is, the node says: the row's number in its source, or its place in the sequence. Here it is only a number.
+Where slabs come from (a server, a folder) is the business of the classes below this one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.values.chunk import Chunk, Column
+
+from . import slot_table as places_of
+from .memory_blocks import Writer
+from .row_gather import Into, Part, gathered, own_column
+from .row_group import Block, Numbers, head_of, lay_out, not_kept, open_block, tag_of
+from .slot_table import MOST_ROWS_PER_BLOCK, ROW_BITS, Places, Table, place_of, slab_of
+
+__all__ = ["Shelf"]
+
+# Blocks that stay open: their heads were read and their checksums compared.
+MOST_OPEN = 4096
+
+
+class Shelf:
+    """One process's view of the rows under a key. Its methods may be called from several threads.
+
+    It belongs to the process that made it: a forked copy reads what it has mapped and keeps nothing.
+    """
+
+    def __init__(self, key: str, table: Table) -> None:
+        self.key, self.table = key, table
+        self._owner = os.getpid()
+        # why rows are not kept any more: no room, or values that are no arrays
+        self.refused: str | None = None
+        # bytes that this process has put on a disk
+        self.on_disk = 0
+        # seconds that a row took to make, as far as those who kept rows have said
+        self.cost: float | None = None
+        self._tag = tag_of(key)
+        self._open: dict[int, Block] = {}
+        self._turn = threading.Lock()
+        self._writing = threading.Lock()
+
+    # for the classes below --------------------------------------------------------------------------
+
+    def _slab(self, number: int) -> Bytes8:
+        """The bytes of a slab; FormatError or ResourceError where there is none of this number."""
+        raise NotImplementedError
+
+    def _writer(self, need: int) -> tuple[int, Writer] | None:
+        """A slab with room for so many bytes, that this process alone writes to; None where there is none to be had,
+        and ``refused`` says why.
+        """
+        raise NotImplementedError
+
+    def _written(self) -> None:
+        """What was asked of :meth:`_writer` has been written, or could not be."""
+
+    def _no_room(self, writer: Writer) -> None:
+        """The system refused the bytes of a block."""
+        self.refused = "there is no room left on the disk or in memory"
+
+    def note(self, **counts: float) -> None:
+        """Tell whoever counts what was done: hits, stored, seconds."""
+
+    def finish(self) -> None:
+        """The length of the sequence is known now."""
+
+    def close(self) -> None:
+        with self._turn:
+            self._open.clear()
+
+    # reading ----------------------------------------------------------------------------------------
+
+    def find(self, numbers: Numbers) -> Places:
+        return self.table.find(numbers)
+
+    def has(self, number: int) -> bool:
+        """Whether a row can be had at once."""
+        return bool(len(self.table.run(number, 1)))
+
+    def read(
+        self,
+        numbers: Numbers,
+        places: Places,
+        columns: tuple[str, ...] | None = None,
+        into: Into | None = None,
+    ) -> dict[str, Column] | None:
+        """The columns of these rows, in memory of their own; None where a row turned out not to be there."""
+        try:
+            parts = self._parts(numbers, places)
+        except FormatError:
+            self.table.forget(numbers)  # whatever lies there is not these rows: they are made again
+            return None
+        names = list(parts[0].chunk.columns) if columns is None else list(columns)
+        if any(name not in part.chunk.columns for part in parts for name in names):
+            return None
+        return gathered(parts, names, len(numbers), into)
+
+    def sequence(self, start: int, most: int) -> Chunk | None:
+        """Rows from number ``start`` on that lie in one block, as they were kept; None where that one is not."""
+        found = self.table.run(start, most)
+        if not len(found):
+            return None
+        step = np.flatnonzero(found != found[0] + np.arange(len(found), dtype=np.uint64))
+        count = int(step[0]) if len(step) else len(found)
+        numbers = np.arange(start, start + count, dtype=np.uint64)
+        try:
+            chunk, rows = self._rows(numbers, found[:count])
+        except FormatError:
+            self.table.forget(numbers)
+            return None
+        first = int(rows[0])
+        part = chunk.slice(first, first + count)
+        return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
+
+    def _block(self, place: int) -> Block:
+        where = place >> ROW_BITS
+        block = self._open.get(where)
+        if block is None:
+            at = np.array([place], np.uint64)
+            slab, offset = int(slab_of(at)[0]), int(places_of.offset_of(at)[0])
+            block = open_block(self._slab(slab), offset, self._tag)
+            with self._turn:
+                while len(self._open) >= MOST_OPEN:
+                    del self._open[next(iter(self._open))]
+                self._open[where] = block
+        return block
+
+    def _rows(self, numbers: Numbers, places: Places) -> tuple[Chunk, npt.NDArray[np.int64]]:
+        """The chunk of one block and which of its rows these are."""
+        block, rows = self._block(int(places[0])), places_of.row_of(places)
+        if int(rows.max()) >= len(block.numbers) or (block.numbers[rows] != numbers).any():
+            raise FormatError("a place holds another row")
+        return block.chunk, rows
+
+    def _parts(self, numbers: Numbers, places: Places) -> list[Part]:
+        """The rows block by block."""
+        blocks = places >> np.uint64(ROW_BITS)
+        order = np.argsort(blocks, kind="stable")
+        blocks, numbers, places = blocks[order], numbers[order], places[order]
+        cuts = np.flatnonzero(blocks[1:] != blocks[:-1]) + 1
+        starts = [0, *cuts.tolist(), len(order)]
+        return [
+            Part(order[start:stop], *self._rows(numbers[start:stop], places[start:stop]))
+            for start, stop in itertools.pairwise(starts)
+        ]
+
+    # writing ----------------------------------------------------------------------------------------
+
+    def put(self, chunk: Chunk, numbers: Numbers) -> int:
+        """Keep these rows; gives how many of them were stored. Rows that somebody else kept meanwhile are not."""
+        if not self.table.lacks(numbers):
+            new = (self.table.find(numbers) == places_of.NOWHERE) & (numbers < self.table.capacity)
+            chunk, numbers = chunk.take(new), numbers[new]
+        if not len(numbers) or self.refused is not None or self._owner != os.getpid():
+            return 0
+        if (numbers[1:] <= numbers[:-1]).any():  # out of order: perhaps a row that was drawn twice
+            once, firsts = np.unique(numbers, return_index=True)
+            if len(once) < len(numbers):
+                chunk, numbers = chunk.take(firsts), once
+        if len(numbers) > MOST_ROWS_PER_BLOCK:
+            half = len(numbers) // 2
+            kept = self.put(chunk.slice(0, half), numbers[:half])
+            return kept + self.put(chunk.slice(half, len(numbers)), numbers[half:])
+        try:
+            pieces, length = lay_out(chunk, numbers)
+        except DataError as error:
+            self.refused = not_kept(error)
+            return 0
+        with self._writing:
+            try:
+                found = self._writer(length)
+                if found is None:
+                    return 0
+                slab, writer = found
+                head = head_of(pieces, len(numbers), length, self._tag, checked=writer.checked)
+                at = writer.append([head, *pieces], length, len(numbers))
+                if at is None:
+                    self._no_room(writer)
+                    return 0
+            finally:
+                self._written()
+        self.on_disk += length if writer.checked else 0
+        first = int(place_of(slab, at))
+        self.table.put(numbers, np.arange(first, first + len(numbers), dtype=np.uint64))
+        return len(numbers)

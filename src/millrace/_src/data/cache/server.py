@@ -1,0 +1,345 @@
+"""The server: one thread that answers small questions. Rows never pass through it.
+
+Clients map the tables and slabs that it hands out, and read and write there by themselves. What it answers is counted
+in microseconds: which shelf, which slab, whose turn it is to write. A client's connection is its lease: when it ends,
+however the client ended, what it held is given back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import os
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.core.errors import CacheError, MillraceError
+from millrace._src.core.log import get_logger
+
+from .protocol import VERSION, Packet, boot_id, peer_of, receive, refusal, said_of, send, start_time
+from .session_manager import Rooms, ShelfRoom
+
+__all__ = ["Server"]
+
+log = get_logger(__name__)
+
+MOST_CLIENTS = 4096
+MOST_KEY = 200
+MOST_ROWS = 1 << 36
+# So often the server looks whether clients whose connection a child process keeps open are still there.
+SWEEP_SECONDS = 5.0
+
+# a reply, and a descriptor to go with it
+Reply = tuple[Packet, int | None]
+
+
+@dataclasses.dataclass
+class Client:
+    """One connection: who is at its other end, and the shelves it has open."""
+
+    number: int
+    sock: socket.socket
+    pid: int
+    started: int | None
+    greeted: bool = False
+    shelves: dict[int, ShelfRoom] = dataclasses.field(default_factory=dict)
+
+    @property
+    def alive(self) -> bool:
+        return start_time(self.pid) == self.started
+
+
+class Server:
+    """Answers on a listening socket until it is told to stop."""
+
+    def __init__(self, listener: socket.socket, rooms: Rooms, about: dict[str, Any] | None = None) -> None:
+        self.rooms, self.about = rooms, dict(about or {})
+        self._listener = listener
+        self._selector = selectors.DefaultSelector()
+        self._wake, self._woken = socket.socketpair()
+        self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._clients: dict[int, Client] = {}
+        self._numbers = iter(range(1, 1 << 62))
+        self._stopping = False
+        self._swept = time.monotonic()
+        self._began = time.time()
+        listener.setblocking(False)
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+
+    def stop(self) -> None:
+        """End :meth:`serve`, from any thread or a signal handler."""
+        self._stopping = True
+        with contextlib.suppress(OSError):
+            self._wake.send(b"x")
+
+    def serve(self) -> None:
+        try:
+            while not self._stopping:
+                for key, _ in self._selector.select(SWEEP_SECONDS):
+                    if key.fileobj is self._listener:
+                        self._accept()
+                    elif isinstance(key.data, Client):
+                        self._answer(key.data)
+                if time.monotonic() - self._swept > SWEEP_SECONDS:
+                    self._sweep()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        for client in list(self._clients.values()):
+            self._hang_up(client)
+        for sock in (self._listener, self._wake, self._woken, self._spare):
+            sock.close()
+        self._selector.close()
+        self.rooms.close()
+
+    def abandon(self) -> None:
+        """In a forked copy: close what was inherited, and answer nobody."""
+        for sock in (self._listener, self._wake, self._woken, self._spare):
+            sock.close()
+        for client in self._clients.values():
+            client.sock.close()
+        os.close(self._selector.fileno())  # not close(): what it watches is watched in the parent too
+        self.rooms.close()
+
+    # connections ------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._turn_away()
+            return
+        pid, uid = peer_of(sock)
+        if uid != os.getuid() or len(self._clients) >= MOST_CLIENTS:
+            with contextlib.suppress(OSError):
+                why = "this server belongs to another user" if uid != os.getuid() else "too many connections"
+                send(sock, {"error": why})
+            sock.close()
+            return
+        sock.setblocking(False)
+        client = Client(next(self._numbers), sock, pid, start_time(pid))
+        self._clients[client.number] = client
+        self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def _turn_away(self) -> None:
+        """No descriptor is left for one more client: the spare one serves to hang up on it."""
+        self._spare.close()
+        with contextlib.suppress(OSError):
+            self._listener.accept()[0].close()
+        with contextlib.suppress(OSError):
+            self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def _hang_up(self, client: Client) -> None:
+        self._clients.pop(client.number, None)
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(client.sock)
+        client.sock.close()
+        self.rooms.leave(client.number)
+
+    def _sweep(self) -> None:
+        """A process that died may have left its connection to a child; its leases end all the same."""
+        self._swept = time.monotonic()
+        for client in list(self._clients.values()):
+            if not client.alive:
+                self._hang_up(client)
+
+    def _answer(self, client: Client) -> None:
+        fd = None
+        try:
+            try:
+                packet, fd = receive(client.sock)
+            except BlockingIOError:
+                return
+            except (
+                OSError
+            ):  # whether a question was lost is not known: an answer would be taken for that to another
+                self._hang_up(client)
+                return
+            if packet is None:
+                self._hang_up(client)
+                return
+            reply, out = self._reply(client, packet)
+        except MillraceError as error:
+            reply, out = said_of(error), None
+        except OSError as error:
+            reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
+        except Exception as error:  # whatever one client asks for, the others are served
+            reply, out = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, None
+        finally:
+            if fd is not None:
+                os.close(fd)
+        if reply.get("silent"):
+            return
+        try:
+            send(client.sock, reply, out)
+        except (OSError, MillraceError):  # it is gone, does not read its answers, or asked for more than fits
+            self._hang_up(client)
+            return
+        if reply.get("bye"):
+            self._hang_up(client)
+
+    # requests ---------------------------------------------------------------------------------------
+
+    def _reply(self, client: Client, packet: Packet) -> Reply:
+        verb = packet.get("do")
+        if not client.greeted:
+            return self._hello(client, packet)
+        answer = _VERBS.get(verb) if isinstance(verb, str) else None
+        if answer is None:
+            raise CacheError(f"a server of version {VERSION} does not know the request {verb!r}")
+        return answer(self, client, packet)
+
+    def _hello(self, client: Client, packet: Packet) -> Reply:
+        theirs = packet.get("version")
+        if packet.get("do") != "hello" or theirs != VERSION:
+            return {"error": refusal(theirs), "kind": "version", "version": VERSION, "bye": True}, None
+        if packet.get("boot") not in ("", boot_id()):
+            return {
+                "error": "the client runs on another machine; a cache serves one machine",
+                "bye": True,
+            }, None
+        client.greeted = True
+        return {"version": VERSION, "client": client.number}, None
+
+    def _open(self, client: Client, packet: Packet) -> Reply:
+        key, rows, limit = packet["key"], packet["rows"], packet["limit"]
+        if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY:
+            raise CacheError("a key must be a short text")
+        if not isinstance(rows, int) or not 0 <= rows <= MOST_ROWS:
+            raise CacheError(f"a shelf of {rows} rows is too large")
+        if limit is not None and (not isinstance(limit, int) or limit < 0):
+            raise CacheError(f"a limit of {limit} bytes is none")
+        shelf = self.rooms.open(packet["session"], key, rows, limit, bool(packet["spilling"]), client.number)
+        number = next((n for n, held in client.shelves.items() if held is shelf), len(client.shelves))
+        client.shelves[number] = shelf
+        cost = shelf.seconds / shelf.made if shelf.made else None
+        return {"shelf": number, "rows": shelf.capacity, "cost": cost}, shelf.table
+
+    def _held(self, client: Client, packet: Packet) -> ShelfRoom:
+        shelf = client.shelves.get(packet["shelf"])
+        session = None if shelf is None else self.rooms.sessions.get(shelf.session)
+        if shelf is None or session is None or session.shelves.get(shelf.key) is not shelf:
+            raise CacheError("the session was destroyed")
+        return shelf
+
+    def _lease(self, client: Client, packet: Packet) -> Reply:
+        shelf, need = self._held(client, packet), packet["need"]
+        if not isinstance(need, int) or need <= 0:
+            raise CacheError(f"a block of {need} bytes is none")
+        done = packet.get("done")
+        if (
+            isinstance(done, int)
+            and 0 <= done < len(shelf.slabs)
+            and shelf.slabs[done].writer == client.number
+        ):
+            shelf.slabs[done].writer = None
+            if shelf.slabs[done].size - shelf.slabs[done].progress[0] >= need:
+                raise CacheError(f"slab {done} has room for {need} bytes")
+        slab = self.rooms.lease(shelf, need, client.number)
+        return {"slab": shelf.slabs.index(slab), "size": slab.size, "kind": slab.kind}, slab.fd
+
+    def _slab(self, client: Client, packet: Packet) -> Reply:
+        shelf, number = self._held(client, packet), packet["slab"]
+        if not isinstance(number, int) or not 0 <= number < len(shelf.slabs):
+            raise CacheError(f"there is no slab {number}", "slab")
+        slab = shelf.slabs[number]
+        return {"size": slab.size, "kind": slab.kind}, slab.fd
+
+    def _note(self, client: Client, packet: Packet) -> Reply:
+        shelf = client.shelves.get(packet["shelf"])
+        if shelf is not None:
+            shelf.hits += int(packet.get("hits", 0))
+            shelf.made += int(packet.get("made", 0))
+            shelf.seconds += float(packet.get("seconds", 0.0))
+            shelf.used = time.monotonic()
+        return {"silent": True}, None
+
+    def _close(self, client: Client, packet: Packet) -> Reply:
+        """The client reads this shelf no more, and goes on writing to none of its slabs."""
+        shelf = client.shelves.get(packet["shelf"])
+        if shelf is not None:
+            shelf.clients.discard(client.number)
+            for slab in shelf.slabs:
+                if slab.writer == client.number:
+                    slab.writer = None
+        return {"silent": True}, None
+
+    def _stat(self, client: Client, packet: Packet) -> Reply:
+        """Rows and bytes of the shelves of a session under these keys."""
+        shelves = self.rooms.session(packet["session"]).shelves
+        found = [shelves[key] for key in packet["keys"] if key in shelves]
+        sums = {"memory": [0, 0], "disk": [0, 0]}
+        for shelf in found:
+            for kind, (rows, size) in shelf.counts().items():
+                sums[kind][0] += rows
+                sums[kind][1] += size
+        return {**sums, "hits": sum(shelf.hits for shelf in found)}, None
+
+    # administration ---------------------------------------------------------------------------------
+
+    def _generate(self, client: Client, packet: Packet) -> Reply:
+        return {"session": self.rooms.generate()}, None
+
+    def _destroy(self, client: Client, packet: Packet) -> Reply:
+        self.rooms.destroy(packet["session"])
+        return {}, None
+
+    def _sessions(self, client: Client, packet: Packet) -> Reply:
+        """Some sessions with their shelves; ``after`` asks for those that did not fit."""
+        numbers = [n for n in self.rooms.sessions if n > packet.get("after", -1)]
+        listed: list[Any] = []
+        room = 100  # shelves that fit into one packet with certainty
+        for number in sorted(numbers):
+            shelves = list(self.rooms.sessions[number].shelves.values())
+            if listed and room < len(shelves) + 1:
+                break
+            room -= len(shelves) + 1
+            listed.append([number, [_shown(shelf) for shelf in shelves[:100]]])
+        return {"sessions": listed, "more": len(listed) < len(numbers)}, None
+
+    def _info(self, client: Client, packet: Packet) -> Reply:
+        rooms = self.rooms
+        said = {
+            **self.about,
+            "pid": os.getpid(),
+            "version": VERSION,
+            "memory": rooms.memory,
+            "memory_used": rooms.memory_used,
+            "disk_used": rooms.disk_used,
+            "spill": rooms.spill,
+            "started": self._began,
+            "sessions": len(rooms.sessions),
+            "clients": len(self._clients) - 1,
+        }
+        return said, None
+
+    def _stop(self, client: Client, packet: Packet) -> Reply:
+        self._stopping = True
+        return {"bye": True}, None
+
+
+def _shown(shelf: ShelfRoom) -> list[Any]:
+    counts = shelf.counts()
+    return [shelf.key[:32], *counts["memory"], *counts["disk"], shelf.hits, len(shelf.clients)]
+
+
+_VERBS: dict[str, Callable[[Server, Client, Packet], Reply]] = {
+    "open": Server._open,
+    "lease": Server._lease,
+    "slab": Server._slab,
+    "note": Server._note,
+    "close": Server._close,
+    "stat": Server._stat,
+    "generate": Server._generate,
+    "destroy": Server._destroy,
+    "sessions": Server._sessions,
+    "info": Server._info,
+    "stop": Server._stop,
+}

@@ -1,0 +1,267 @@
+"""Starting, stopping and asking servers: what the commands call."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from millrace._src.core.errors import CacheError
+from millrace._src.core.machine.cgroup import memory_limit
+from millrace._src.data.engine.transport.spill import spill_folder
+
+from .authenticated_connection import read_key
+from .client import Connection
+from .dataset_cache import DEFAULT_HOST, DEFAULT_PORT, local_host, server_address
+from .protocol import boot_id, start_time
+from .server_paths import Home, Lock, home_of, stale_parts
+
+__all__ = [
+    "NO_SERVER",
+    "CacheInfo",
+    "ServerInfo",
+    "SessionInfo",
+    "destroy",
+    "generate",
+    "info",
+    "sessions",
+    "stale",
+    "start",
+    "stop",
+]
+
+# Kinds of errors that say: there is none. One that just dies may still have taken the call.
+NO_SERVER = ("unreachable", "gone")
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+# Whoever sits at a terminal waits no longer for an answer.
+PATIENCE = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerInfo:
+    """A running server. Sizes are bytes; ``started`` is seconds since 1970."""
+
+    pid: int
+    hostname: str
+    port: int
+    version: str
+    workers: int
+    spill: str | None
+    log_level: int
+    memory_limit: int
+    memory_used: int
+    spill_used: int
+    started: float
+    sessions: int
+    clients: int
+    log: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CacheInfo:
+    """The rows under one key of a session."""
+
+    key: str
+    rows_in_memory: int
+    memory_bytes: int
+    rows_on_disk: int
+    disk_bytes: int
+    hits: int
+    clients: int
+
+    @property
+    def average_bytes(self) -> int:
+        rows = self.rows_in_memory + self.rows_on_disk
+        return (self.memory_bytes + self.disk_bytes) // rows if rows else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class SessionInfo:
+    session: int
+    caches: tuple[CacheInfo, ...]
+
+
+def start(
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    workers: int | None = None,
+    spill: str | None = None,
+    memory_ratio: float = 0.8,
+    log_level: int = 1,
+    key_file: str | None = None,
+) -> ServerInfo:
+    """Start a server in the background and wait until it answers. What a dead one left at this port is removed.
+
+    With ``key_file`` it also answers other machines that have the same key, on this port of the interface ``host``.
+    """
+    if key_file is not None:
+        read_key(key_file)
+    elif not local_host(host):
+        raise CacheError(
+            f"a cache server serves its own machine, and {host} would open it to others: leave -h out, or give a key",
+            "host",
+        )
+    home = home_of(port, make=True)
+    folder = spill or spill_folder()
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise CacheError(
+            f"the folder {folder} for rows that do not fit into memory cannot be written to", "spill"
+        )
+    lock = Lock(home)
+    try:
+        if not lock.take():
+            raise _running(port)
+    finally:
+        lock.close()
+    command = [sys.executable, "-m", "millrace._src.data.cache.server_main", str(home.folder), str(port)]
+    command += [str(int(memory_limit() * memory_ratio)), os.path.abspath(folder)]
+    command += [str(workers or 0), str(log_level), host, os.path.abspath(key_file) if key_file else ""]
+    log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True
+        )
+    finally:
+        os.close(log)
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(CacheError, OSError):
+            found = info(DEFAULT_HOST, port)
+            if found.pid == process.pid:
+                process.returncode = 0  # it outlives this process: nobody waits for it
+                return found
+        time.sleep(0.02)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+        raise CacheError(f"the cache server did not answer within {START_SECONDS:.0f} s; see {home.log}")
+    if process.returncode == ALREADY:
+        raise _running(port)
+    said = home.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise CacheError(f"the cache server ended at once: {said[-1] if said else f'see {home.log}'}")
+
+
+# The exit status of a server that finds another one at its port.
+ALREADY = 17
+
+
+def _running(port: int) -> CacheError:
+    return CacheError(f"a cache server is running at port {port} already", "running")
+
+
+def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
+    """Stop a server, and remove whatever is left at its port; False where none was running."""
+    if not local_host(host):
+        server_address(host, port)  # says why not
+    home = home_of(port)
+    if not home.folder.is_dir():
+        return False
+    lock = Lock(home)
+    try:
+        running = not lock.take()
+        if running:
+            _end(home, lock)
+        home.clean()
+        with contextlib.suppress(FileNotFoundError):
+            home.log.unlink()
+        return running
+    finally:
+        lock.close(remove=True)
+        with contextlib.suppress(OSError):
+            home.folder.rmdir()  # where no other server has its files there
+
+
+def _end(home: Home, lock: Lock) -> None:
+    """Ask the server to end; where it does not answer, end it. The lock tells when it is gone."""
+    said = home.said()
+    with contextlib.suppress(CacheError, OSError):
+        connection = Connection(str(home.socket), PATIENCE)
+        with contextlib.closing(connection):
+            connection.ask(do="stop")
+    deadline = time.monotonic() + STOP_SECONDS
+    killed = False
+    while not lock.take():
+        if time.monotonic() > deadline:
+            pid = said.get("pid")
+            known = (
+                isinstance(pid, int)
+                and said.get("boot") == boot_id()
+                and start_time(pid) == said.get("started")
+            )
+            if killed or not known:
+                raise CacheError(f"the cache server at port {home.port} does not end; its process is {pid}")
+            os.kill(int(pid or 0), signal.SIGKILL)
+            killed, deadline = True, time.monotonic() + STOP_SECONDS
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def _asking(host: str, port: int) -> Iterator[Connection]:
+    try:
+        connection = Connection(server_address(host, port), PATIENCE)
+    except OSError as error:
+        raise CacheError(
+            f"no cache server is running at port {port} ({error.strerror}): start one with 'dataset-cache --start'",
+            "unreachable",
+        ) from error
+    with contextlib.closing(connection):
+        yield connection
+
+
+def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
+    """What the server at this port says of itself."""
+    with _asking(host, port) as server:
+        said = server.ask(do="info")
+    return ServerInfo(
+        pid=said["pid"],
+        hostname=said.get("hostname", host),
+        port=port,
+        version=str(said.get("release", "")),
+        workers=int(said.get("workers", 1)),
+        spill=said.get("spill"),
+        log_level=int(said.get("log_level", 1)),
+        memory_limit=said["memory"],
+        memory_used=said["memory_used"],
+        spill_used=said["disk_used"],
+        started=said["started"],
+        sessions=said["sessions"],
+        clients=said["clients"],
+        log=str(home_of(port).log),
+    )
+
+
+def generate(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> int:
+    """A new session of the server at this port."""
+    with _asking(host, port) as server:
+        return int(server.ask(do="generate")["session"])
+
+
+def destroy(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, session: int = 0) -> None:
+    """End a session: its rows are given up."""
+    with _asking(host, port) as server:
+        server.ask(do="destroy", session=session)
+
+
+def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[SessionInfo]:
+    """All sessions of the server at this port, with what they hold."""
+    made: list[SessionInfo] = []
+    with _asking(host, port) as server:
+        after, more = -1, True
+        while more:
+            said = server.ask(do="sessions", after=after)
+            for number, shelves in said["sessions"]:
+                made.append(SessionInfo(number, tuple(CacheInfo(*shelf) for shelf in shelves)))
+                after = number
+            more = bool(said["more"])
+    return made
+
+
+def stale() -> list[str]:
+    """What dead servers of this user left behind."""
+    return [str(path) for path in stale_parts()]

@@ -1,0 +1,84 @@
+"""The program of a server: ``python -m millrace._src.data.cache.server_main``, started by ``admin.start``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.errors import CacheError, MillraceError
+
+from .authenticated_connection import read_key
+from .gateway import Gateway
+from .server import Server
+from .server_admin import ALREADY
+from .server_paths import Home, Lock
+from .session_manager import Rooms
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> int:
+    folder, port, memory, spill, workers, log_level, host, key_file = arguments
+    home = Home(Path(folder), int(port))
+    lock = Lock(home)
+    if not lock.take():
+        return ALREADY
+    try:
+        home.clean()
+        about = {
+            "hostname": host,
+            "workers": int(workers) or 1,
+            "log_level": int(log_level),
+            "release": importlib.metadata.version("millrace"),
+        }
+        _serve(home, Rooms(int(memory), spill), about, key_file)
+        if not home.log.stat().st_size:  # it ended as it should, with nothing to say
+            home.log.unlink()
+    except (MillraceError, OSError) as error:
+        sys.stderr.write(f"{error}\n")  # the log's last line, which whoever starts the server shows
+        return 1
+    finally:
+        home.clean()
+        lock.close(remove=True)
+    return 0
+
+
+def _serve(home: Home, rooms: Rooms, about: dict[str, Any], key_file: str) -> None:
+    _many_descriptors()
+    os.umask(0o077)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        listener.bind(str(home.socket))
+    except OSError as error:
+        raise CacheError(f"{home.socket} cannot be made: {error}; a shorter XDG_RUNTIME_DIR helps") from error
+    listener.listen(128)
+    server = Server(listener, rooms, about)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
+    home.describe()
+    if key_file:
+        _open_door(about["hostname"], home, key_file)
+    server.serve()
+
+
+def _open_door(host: str, home: Home, key_file: str) -> None:
+    try:
+        Gateway(host, home.port, read_key(key_file), str(home.socket))
+    except OSError as error:
+        raise CacheError(f"port {home.port} of {host} cannot be opened: {error.strerror}") from error
+
+
+def _many_descriptors() -> None:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

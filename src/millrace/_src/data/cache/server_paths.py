@@ -1,0 +1,122 @@
+"""Where a server is found: a folder of the user's own, a socket and two small files for each port.
+
+The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` beside the other temporary files; only its
+owner may enter it. A server holds a lock on its ``.lock`` file for as long as it lives. The kernel drops the lock with
+the process, however that ends: whoever can take it has found what a dead server left, and nothing of a live one can be
+taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.errors import CacheError
+from millrace._src.core.io import runtime_directory as private_folder
+
+from .protocol import boot_id, start_time
+
+__all__ = ["Home", "Lock", "home_of", "runtime_folder", "stale_parts"]
+
+
+def runtime_folder(*, make: bool = False) -> Path:
+    """The folder of this user's servers; one that belongs to somebody else is refused."""
+    return private_folder.runtime_folder(make=make, error=CacheError)
+
+
+class Home:
+    """The files of the server at one port."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder, self.port = folder, port
+        self.socket = folder / f"cache-{port}.sock"
+        self.lock = folder / f"cache-{port}.lock"
+        self.info = folder / f"cache-{port}.json"
+        self.log = folder / f"cache-{port}.log"
+
+    def describe(self, **more: Any) -> None:
+        """Write down which process serves here."""
+        said = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **more}
+        beside = self.info.with_suffix(".new")
+        beside.write_text(json.dumps(said), encoding="utf-8")
+        beside.replace(self.info)
+
+    def said(self) -> dict[str, Any]:
+        """What the server wrote down; empty where there is none."""
+        try:
+            found = json.loads(self.info.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def parts(self) -> list[Path]:
+        """What there is of a server, but for its lock."""
+        return [path for path in (self.socket, self.info, self.info.with_suffix(".new")) if path.exists()]
+
+    def clean(self) -> list[Path]:
+        """Remove what a dead server left; its lock is held by the caller."""
+        found = self.parts()
+        for path in found:
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+        return found
+
+
+class Lock:
+    """The right to serve at a port, or to clean up there."""
+
+    def __init__(self, home: Home) -> None:
+        self._path = home.lock
+        self._fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+    def take(self) -> bool:
+        """False where a live process has it."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        # the file may have been removed, and made anew, between opening and locking
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(self._path).st_ino == os.fstat(self._fd).st_ino:
+                return True
+        self.close()
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return self.take()
+
+    def close(self, *, remove: bool = False) -> None:
+        if self._fd >= 0:
+            if remove:
+                with contextlib.suppress(FileNotFoundError):
+                    self._path.unlink()
+            os.close(self._fd)
+            self._fd = -1
+
+
+def home_of(port: int, *, make: bool = False) -> Home:
+    return Home(runtime_folder(make=make), port)
+
+
+def stale_parts() -> list[Path]:
+    """What dead servers of this user left behind; the next start at their port, or a stop, removes it."""
+    found: list[Path] = []
+    try:
+        folder = runtime_folder()
+        names = sorted(folder.glob("cache-*.lock")) if folder.is_dir() else []
+    except (CacheError, OSError):
+        return found
+    for name in names:
+        port = name.stem.partition("-")[2]
+        if not port.isdigit():
+            continue
+        home = Home(folder, int(port))
+        lock = Lock(home)
+        try:
+            if lock.take():
+                found += [*home.parts(), name]
+        finally:
+            lock.close()
+    return found

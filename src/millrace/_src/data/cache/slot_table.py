@@ -1,0 +1,132 @@
+"""The table of a shelf: for each row number the place where the row lies, or 0.
+
+It is shared memory that every client maps: a row is looked up without asking the server. A place is one number of
+eight bytes, stored after the row's block is whole, so that a reader sees all of a row or nothing of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.machine import shared_memory as memory
+
+from .row_group import Numbers
+
+__all__ = [
+    "MOST_ROWS_PER_BLOCK",
+    "NOWHERE",
+    "ROW_BITS",
+    "Places",
+    "Table",
+    "create_table",
+    "place_of",
+    "slab_of",
+]
+
+Places = npt.NDArray[np.uint64]
+
+NOWHERE = np.uint64(0)
+# 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
+ROW_BITS = 18
+_SLAB, _OFFSET = np.uint64(48), np.uint64(ROW_BITS)
+_OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << ROW_BITS) - 1)
+MOST_SLABS = (1 << 16) - 2
+MOST_ROWS_PER_BLOCK = 1 << ROW_BITS
+MOST_SLAB_BYTES = 1 << 36
+
+_WORDS = 8  # of the head: magic, rows, length of the sequence + 1
+_MAGIC = 0x3154_524D  # "MRT1"
+
+
+def place_of(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
+    """The place of rows of one block."""
+    base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << ROW_BITS))
+    return np.asarray(base + np.asarray(row, np.uint64))
+
+
+def slab_of(places: Places) -> npt.NDArray[np.int64]:
+    return (places >> _SLAB).astype(np.int64) - 1
+
+
+def offset_of(places: Places) -> npt.NDArray[np.int64]:
+    return ((places >> _OFFSET) & _OFFSET_MASK).astype(np.int64) << 6
+
+
+def row_of(places: Places) -> npt.NDArray[np.int64]:
+    return (places & _ROW_MASK).astype(np.int64)
+
+
+def create_table(rows: int) -> int:
+    """A descriptor of an empty table; pages that nobody writes to cost nothing."""
+    fd = memory.create(8 * (_WORDS + rows), "millrace-cache-table")
+    os.pwrite(fd, np.array([_MAGIC, rows], np.uint64).tobytes(), 0)
+    return fd
+
+
+class Table:
+    """A table as mapped here.
+
+    >>> table = Table(create_table(4))
+    >>> table.put(np.array([2], np.uint64), place_of(0, 64))
+    >>> (table.find(np.array([1, 2], np.uint64)) != 0).tolist()
+    [False, True]
+    >>> table.total is None
+    True
+    """
+
+    def __init__(self, fd: int) -> None:
+        try:
+            size = memory.read_size(fd)
+            words = memory.map_fd(fd, size).view(np.uint64)
+        finally:
+            os.close(fd)
+        if len(words) < _WORDS or words[0] != _MAGIC or words[1] != len(words) - _WORDS:
+            raise FormatError("this is not a table of rows")
+        self._head, self._places = words[:_WORDS], words[_WORDS:]
+
+    @property
+    def capacity(self) -> int:
+        return len(self._places)
+
+    @property
+    def total(self) -> int | None:
+        """How many rows the whole sequence has, once somebody has come to its end."""
+        said = int(self._head[2])
+        return said - 1 if 0 < said <= self.capacity + 1 else None
+
+    @total.setter
+    def total(self, rows: int) -> None:
+        if 0 <= rows <= self.capacity:
+            self._head[2] = rows + 1
+
+    def find(self, numbers: Numbers) -> Places:
+        """The place of each row; 0 where it is not kept."""
+        if len(numbers) and int(numbers.max()) >= self.capacity:
+            found = np.zeros(len(numbers), np.uint64)
+            inside = numbers < self.capacity
+            found[inside] = self._places[numbers[inside]]
+            return found
+        return self._places[numbers]
+
+    def lacks(self, numbers: Numbers) -> bool:
+        """Whether all these rows have a number here, and none is kept."""
+        try:
+            return not self._places[numbers].any()
+        except IndexError:
+            return False
+
+    def put(self, numbers: Numbers, places: Places) -> None:
+        self._places[numbers] = places
+
+    def forget(self, numbers: Numbers) -> None:
+        self._places[numbers] = NOWHERE
+
+    def run(self, start: int, most: int) -> Places:
+        """The places of up to ``most`` rows from ``start`` on, up to the first that is not kept."""
+        found = self._places[start : start + most]
+        missing = np.flatnonzero(found == NOWHERE)
+        return found[: missing[0]].copy() if len(missing) else found.copy()

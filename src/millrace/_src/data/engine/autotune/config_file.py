@@ -1,0 +1,197 @@
+"""The file that autotune writes: MindSpore's remark, summary and tree, and the numbers by plan.
+
+The name is ``PREFIX_RANK.json``. The tree is the pipeline as JSON with its tuned workers, which ``deserialize`` reads;
+the numbers lie beside it under the fingerprint of the plan they belong to, so that a training and its evaluation share
+a file and neither takes the other's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.tuned import Tuning
+from millrace._src.data.plan.bind import Plan
+from millrace._src.data.plan.fingerprint.plan_fingerprint import Fingerprint
+from millrace._src.data.plan.node import Node
+from millrace._src.data.plan.serialize import to_json
+
+from .knobs import Knobs
+
+__all__ = ["Saved"]
+
+log = get_logger(__name__)
+
+KEY, VERSION = "millrace", 1
+# A file keeps the numbers of so many plans, the latest, and is refused beyond so many bytes.
+MOST_PLANS = 32
+MOST_BYTES = 16 << 20
+# Who this process is among others, as launchers say it.
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK_ID", "MS_NODE_ID")
+
+UNCHANGED = "The pipeline was not the bottleneck, or nothing made it faster: no number was changed."
+
+
+def _rank() -> str:
+    return next((os.environ[name] for name in RANKS if os.environ.get(name, "").isdigit()), "0")
+
+
+class Saved:
+    """The numbers of one plan in one file."""
+
+    def __init__(self, prefix: str, plan: Plan, fingerprint: Fingerprint) -> None:
+        self.path = f"{prefix}_{_rank()}.json"
+        self.plan, self.fingerprint = plan, fingerprint
+
+    # reading ---------------------------------------------------------------------------------------
+
+    def load(self, knobs: Knobs) -> dict[str, int]:
+        """Values by knob that an earlier run of this plan has found; empty where there are none, with a word why."""
+        plans = self._plans()
+        entry = plans.get(self.fingerprint.text) or plans.get(self.fingerprint.of_0_2_0().text)
+        if entry is None:
+            if plans:
+                log.warning("%s", self._not_ours(plans))
+            return {}
+        found: dict[str, int] = {}
+        limits = {knob.name: knob for knob in knobs.knobs}
+        for number in entry["numbers"]:
+            knob = limits.get(number["knob"])
+            if knob is not None and number["of"] == knobs.owner(knob):
+                found[knob.name] = min(knob.most, max(knob.least, number["value"]))
+        log.info("autotune begins with %d numbers of %s", len(found), self.path)
+        return found
+
+    def _not_ours(self, plans: dict[str, Any]) -> str:
+        latest = list(plans.values())[-1]
+        differs = self.fingerprint.differences(latest["marks"])
+        return (
+            f"autotune: {self.path} holds numbers for another pipeline ({differs}); they are not used, and those of "
+            "this one are added. Name another file for each pipeline to keep them apart."
+        )
+
+    def _plans(self) -> dict[str, Any]:
+        """The entries of the file; a file that cannot be understood has none."""
+        return _plans_of(self._read())
+
+    def _read(self) -> Any:
+        file = Path(self.path)
+        try:
+            if not file.exists():
+                return None
+            if file.stat().st_size > MOST_BYTES:
+                raise ValueError(f"it holds more than {MOST_BYTES} bytes")
+            return json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning(
+                "autotune: %s cannot be read and is not used; it will be written anew: %s", self.path, error
+            )
+            return None
+
+    # writing ---------------------------------------------------------------------------------------
+
+    def save(self, knobs: Knobs, values: dict[str, int], record: Tuning) -> bool:
+        """Write the numbers, and keep those of other plans; False, with a word, where that cannot be done."""
+        numbers = [
+            {"knob": knob.name, "of": knobs.owner(knob), "value": values[knob.name]}
+            for knob in knobs.knobs
+            if not knobs.follows(knob, values[knob.name])
+        ]
+        entry = {
+            "marks": self.fingerprint.marks(),
+            "cores": available_cores(),
+            "rows_per_second": [record.first_rate, record.rate],
+            "numbers": numbers,
+        }
+        plans = self._plans()
+        plans.pop(self.fingerprint.text, None)
+        plans.pop(self.fingerprint.of_0_2_0().text, None)
+        kept = dict(list(plans.items())[-(MOST_PLANS - 1) :])
+        tree, lines = self._tree(knobs, values)
+        made = {
+            "remark": f"Written by autotune. {_remark(record)}",
+            "summary": lines,
+            "tree": tree,
+            KEY: {"version": VERSION, "plans": {**kept, self.fingerprint.text: entry}},
+        }
+        try:
+            _write(self.path, json.dumps(made, indent=4))
+        except OSError as error:
+            log.warning("autotune: its numbers could not be written to %s: %s", self.path, error)
+            return False
+        return True
+
+    def _tree(self, knobs: Knobs, values: dict[str, int]) -> tuple[dict[str, Any], list[str]]:
+        """The user's tree with the tuned numbers at each op, and a line for each."""
+        numbers = knobs.by_op(values)
+        lines: list[str] = []
+        tree = to_json(self.plan.logical)
+        _fill(self.plan.logical, tree, numbers, lines)
+        return tree, lines
+
+
+def _fill(
+    node: Node, made: dict[str, Any], numbers: dict[int, tuple[int | None, int]], lines: list[str]
+) -> None:
+    for child, inside in zip(node.inputs, made["children"], strict=True):
+        _fill(child, inside, numbers, lines)
+    workers, ahead = numbers.get(node.op, (None, None))
+    if workers is not None and "num_parallel_workers" in made:
+        made["num_parallel_workers"] = workers
+    if ahead is not None and "connector_queue_size" in made:
+        made["connector_queue_size"] = ahead
+    queue = made.get("connector_queue_size", "NA")
+    name = f"{node.label}(ID:{node.op})"
+    lines.append(f"{name:20}(num_parallel_workers: {workers or 'NA'}, prefetch_size: {queue})")
+
+
+def _remark(record: Tuning) -> str:
+    changed = [f"{s.stage}: {s.knob} {s.before} -> {s.now}" for s in record.changed]
+    if not changed:
+        return UNCHANGED
+    return f"{record.first_rate:.4g} -> {record.rate:.4g} rows/s; " + "; ".join(changed)
+
+
+def _plans_of(loaded: Any) -> dict[str, Any]:
+    """Entries that have the shape of ours; all others are as if they were not there."""
+    ours = loaded.get(KEY) if isinstance(loaded, dict) else None
+    plans = ours.get("plans") if isinstance(ours, dict) and ours.get("version") == VERSION else None
+    return {str(k): v for k, v in plans.items() if _is_entry(v)} if isinstance(plans, dict) else {}
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    marks, numbers = entry.get("marks"), entry.get("numbers")
+    return (
+        isinstance(marks, list)
+        and all(isinstance(mark, str) for mark in marks)
+        and isinstance(numbers, list)
+        and all(
+            isinstance(n, dict)
+            and isinstance(n.get("knob"), str)
+            and isinstance(n.get("of"), str)
+            and type(n.get("value")) is int
+            for n in numbers
+        )
+    )
+
+
+def _write(path: str, text: str) -> None:
+    """All of it or nothing: another process may read it at any time."""
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix=".json.tmp")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

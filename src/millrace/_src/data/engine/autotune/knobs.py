@@ -1,0 +1,185 @@
+"""The numbers of a run that may be changed, each with its limits and the stage that takes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.tuned import Setting
+from millrace._src.data.engine.executors.base import Executor
+from millrace._src.data.engine.stages.prefetch import Pump
+from millrace._src.data.engine.stages.segment import SegmentStage, Wish
+
+from .measurement import Part
+from .search import AHEAD, CHUNK, WORKERS, Knob
+
+__all__ = ["Knobs"]
+
+# The most workers where there are fewer cores: threads wait for disks, processes cost memory and time to start.
+MOST_THREADS, MOST_PROCESSES = 16, 8
+# Chunks may become so many times as large as placement would make them; bytes bound them in any case.
+LARGER = 8
+MOST_AHEAD = 128
+
+
+@dataclasses.dataclass
+class _Counted:
+    """Counters of a segment at one moment."""
+
+    busy: float
+    cpu: float
+    serial: float
+    refused: int
+    chunks: int
+    nbytes: int
+
+
+class Knobs:
+    """Knobs by name, their values now, and how to change them. The parts of the search are the segments here."""
+
+    def __init__(self, segments: Sequence[SegmentStage], pumps: Sequence[Pump]) -> None:
+        self.segments = [stage for stage in segments if stage.executor.traits.background]
+        self.knobs: list[Knob] = []
+        self.values: dict[str, int] = {}
+        self.settings: dict[str, Setting] = {}
+        self._change: dict[str, Callable[[int], None]] = {}
+        # chunks as the engine sizes them by itself, and numbers that came from a file
+        self._chunks: dict[int, int] = {}
+        self._given: set[str] = set()
+        for number, stage in enumerate(self.segments):
+            self._segment(number, stage)
+        for number, pump in enumerate(pumps):
+            name, where = pump.stats.name, pump.stats.where
+            self.offer(f"{number}/queue", name, where, pump.depth, 1, MOST_AHEAD, pump.deepen)
+        self._before = [self._counted(stage) for stage in self.segments]
+
+    def offer(
+        self,
+        key: str,
+        stage: str,
+        where: str,
+        value: int,
+        least: int,
+        most: int,
+        change: Callable[[int], None],
+    ) -> None:
+        """Something between stages, or behind them, that holds what is ready."""
+        self._add(Knob(key, AHEAD, -1, least, max(most, value)), stage, where, value)
+        self._change[key] = change
+
+    def _segment(self, number: int, stage: SegmentStage) -> None:
+        """Numbers begin as placement chose them; what a user fixed stays as it is."""
+        executor, stats, spot = stage.executor, stage.stats, stage.node.place
+        assert spot is not None
+        resizes = type(executor).resize is not Executor.resize
+        if resizes and not any(op.in_turn for op in stage.node.ops):
+            cap = MOST_THREADS if executor.traits.shares_gil else MOST_PROCESSES
+            most = max(available_cores(), cap, executor.slots)
+            self._add(
+                Knob(f"{number}/workers", WORKERS, number, 1, most), stats.name, stats.where, executor.slots
+            )
+        self._add(
+            Knob(f"{number}/ahead", AHEAD, number, 1, MOST_AHEAD), stats.name, stats.where, stage.window
+        )
+        if stage.chunk_rows:
+            knob = Knob(f"{number}/chunk", CHUNK, number, spot.unit, max(spot.unit, LARGER * spot.rows))
+            self._add(knob, stats.name, stats.where, stage.chunk_rows)
+
+    def _add(self, knob: Knob, stage: str, where: str, value: int) -> None:
+        self.knobs.append(knob)
+        self.values[knob.name] = value
+        self.settings[knob.name] = Setting(stage, where, knob.kind, value, value)
+
+    def look_again(self) -> None:
+        """The run has found its pace: workers that rest do not count, and chunks have the size that suits them."""
+        for number, stage in enumerate(self.segments):
+            workers, chunk = f"{number}/workers", f"{number}/chunk"
+            if workers in self.values and workers not in self._given:
+                self.values[workers] = stage.stats.working
+            if chunk in self.values and chunk not in self._given:
+                self.values[chunk] = self._chunks[number] = stage.chunk_rows
+                self.settings[chunk].before = self.settings[chunk].now = stage.chunk_rows
+
+    def begin_with(self, values: dict[str, int]) -> None:
+        """These numbers are known to be good."""
+        self._given = set(values)
+        self.apply({**self.values, **values})
+
+    def owner(self, knob: Knob) -> str:
+        """What a number belongs to, in words that a later run with other numbers has, too."""
+        if knob.part < 0:
+            return knob.kind
+        stage = self.segments[knob.part]
+        return f"{stage.node.label} on {stage.executor.kind}"
+
+    def follows(self, knob: Knob, value: int) -> bool:
+        """Whether this number is not a decision: the engine goes on adapting it."""
+        return knob.kind == CHUNK and self._chunks.get(knob.part) == value
+
+    def by_op(self, values: dict[str, int]) -> dict[int, tuple[int | None, int]]:
+        """For each op of the user's: its workers, where they can be changed, and what may be ahead of it."""
+        made: dict[int, tuple[int | None, int]] = {}
+        for number, stage in enumerate(self.segments):
+            numbers = values.get(f"{number}/workers"), values[f"{number}/ahead"]
+            made |= {op.op: numbers for op in stage.node.ops}
+        return made
+
+    def apply(self, values: dict[str, int]) -> None:
+        """Let these be in force, from the next chunk on."""
+        changed = {name for name, value in values.items() if value != self.values.get(name)}
+        self.values = dict(values)
+        for name, value in values.items():
+            self.settings[name].now = value
+            if name in changed and name in self._change:
+                self._change[name](value)
+        for number, stage in enumerate(self.segments):
+            chunk = values.get(f"{number}/chunk", 0)
+            if f"{number}/chunk" not in self._given and chunk == self._chunks.get(number, chunk):
+                chunk = 0
+            workers = values.get(f"{number}/workers", stage.stats.working)
+            stage.retune(Wish(workers, values[f"{number}/ahead"], chunk))
+
+    @property
+    def starting(self) -> bool:
+        """Whether a stage has workers that are not up yet."""
+        return any(stage.executor.fresh for stage in self.segments)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a stage has not taken its numbers over yet."""
+        return any(stage.asked for stage in self.segments)
+
+    # what was seen ---------------------------------------------------------------------------------
+
+    def mark(self) -> None:
+        """Count from here."""
+        self._before = [self._counted(stage) for stage in self.segments]
+
+    def parts(self, steps: int) -> tuple[Part, ...]:
+        """The segments since the mark, over so many steps."""
+        made = []
+        for stage, before in zip(self.segments, self._before, strict=True):
+            now = self._counted(stage)
+            chunks = max(1, now.chunks - before.chunks)
+            made.append(
+                Part(
+                    workers=stage.stats.working,
+                    busy=(now.busy - before.busy) / steps,
+                    cpu=(now.cpu - before.cpu) / steps,
+                    serial=(now.serial - before.serial) / steps,
+                    turns=stage.stats.shares_gil and any(op.python for op in stage.stats.ops),
+                    refused=(now.refused - before.refused) / chunks,
+                    chunks=chunks / steps,
+                    chunk_bytes=(now.nbytes - before.nbytes) / chunks,
+                    window=stage.window,
+                )
+            )
+        return tuple(made)
+
+    @staticmethod
+    def _counted(stage: SegmentStage) -> _Counted:
+        stats = stage.stats
+        first = stats.ops[0]
+        serial = first.busy if first.serial and stats.shares_gil else 0.0
+        return _Counted(stats.busy, stats.cpu, serial, stats.refused, stats.chunks, stats.bytes)

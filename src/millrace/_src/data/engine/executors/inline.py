@@ -1,0 +1,33 @@
+"""Run at once in the calling thread: for debugging, tiny jobs and as the reference for the others."""
+
+from __future__ import annotations
+
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk
+
+from .base import Executor, Runner, Task
+
+__all__ = ["InlineExecutor", "make"]
+
+
+class InlineExecutor(Executor):
+    kind = "inline"
+    slots = 1
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    def submit(self, chunk: Chunk) -> Task:
+        task = Task(chunk)
+        task.run(self.runner)
+        return task
+
+    def stacks(self) -> str:
+        return "inline: the calling thread itself"
+
+    def close(self) -> None:
+        self.runner.close()
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    return InlineExecutor(runner)

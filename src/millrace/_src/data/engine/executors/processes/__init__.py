@@ -1,0 +1,71 @@
+"""Worker processes for Python-bound user code: started once, kept for the executor's life.
+
+Per worker there is a thread in this process (``lane.py``) that takes chunks from one shared queue, sends them
+through shared memory (``engine/transport``) and delivers the answers. The workers come from a fork server, a
+fresh interpreter each, or a plain fork (``launch.py``) and never import the user's ``__main__``.
+
+Contract. *Close*: the workers are asked, then terminated, then killed, each within a bounded time; afterwards
+no process, thread, descriptor or memory is left, and every task has an outcome; arrays already delivered stay
+valid. *A worker dies*: another takes its place and the chunk runs again; a chunk that ends two workers fails
+with WorkerDied, and so does everything when workers keep dying. *This process dies*, however: so do they.
+*It is dropped without close*: as if closed. *This process forks*: the copy in the child is inert.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from typing import Any, Literal
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.settings import Settings
+from millrace._src.data.engine.executors.base import Executor, Runner
+from millrace._src.data.engine.executors.worker_pool.executor import CrewExecutor, close_all
+
+from .launcher import Launcher, WorkerProcess, limits
+
+__all__ = ["ProcessExecutor", "make"]
+
+log = get_logger(__name__)
+
+
+class ProcessExecutor(CrewExecutor):
+    """Runs a segment in ``workers`` processes; ``grace`` seconds are given to a busy worker at close."""
+
+    kind = "processes"
+
+    def __init__(
+        self,
+        runner: Runner,
+        workers: int,
+        *,
+        start_method: Literal["forkserver", "spawn", "fork"] | str = "forkserver",
+        name: str = "millrace",
+        grace: float = 1.0,
+        adopt: Callable[[Any], None] | None = None,
+    ) -> None:
+        try:
+            launcher = Launcher(runner, start_method, adopt)
+        except OSError as error:
+            raise limits(workers, 0, error) from error
+        super().__init__(runner, launcher, workers, name, grace)
+
+    def pids(self) -> list[int]:
+        """The worker processes that run now."""
+        workers = (lane.worker for lane in list(self._crew.lanes))
+        return [worker.pid for worker in workers if isinstance(worker, WorkerProcess)]
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    made = ProcessExecutor(
+        runner,
+        workers,
+        start_method=settings.multiprocessing_start_method,
+        name=name,
+        adopt=None if settings.lender is None else settings.lender.adopt,
+    )
+    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots)
+    return made
+
+
+atexit.register(close_all)  # after the fork server's own, so it runs before it

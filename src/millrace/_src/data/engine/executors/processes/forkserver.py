@@ -1,0 +1,258 @@
+"""A small process that does nothing but fork workers, and the parent's hold on it.
+
+It is started once per parent process, without the parent's ``__main__`` and with what every worker needs
+already imported, and stays single-threaded, so a fork from it is quick and safe. It ends when the parent
+does: the socket between them closes, and it kills its workers first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, NoReturn
+
+from millrace._src.core.errors import ResourceError
+
+__all__ = ["ForkServer", "current", "interpreter", "serve"]
+
+# Libraries that start threads when loaded would make the server unsafe to fork.
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_ANSWER = 60.0  # seconds to wait for an answer; it comes within milliseconds once the server is up
+
+
+def interpreter(entry: str, *arguments: object) -> list[str]:
+    """The command line of a fresh interpreter that calls ``entry`` of this package with our import path."""
+    if not sys.executable:
+        raise ResourceError("no Python interpreter to start workers with (sys.executable is empty)")
+    module, _, function = entry.rpartition(".")
+    # The path first: not even a module of the standard library may come from the current folder instead.
+    code = (
+        f"import sys; sys.path[:] = {[str(entry) for entry in sys.path]!r}; "
+        f"from millrace._src.data.engine.executors.processes.{module} import {function}; {function}(*{arguments!r})"
+    )
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *flags, "-c", code]
+
+
+class ForkServer:
+    """The parent's end of one server process. Questions and answers, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.alive = True
+        self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = subprocess.Popen(
+                interpreter("forkserver.serve", theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **ONE_THREAD},
+            )
+        except BaseException:
+            self.sock.close()
+            raise
+        finally:
+            theirs.close()
+        self.pid = self._process.pid
+
+    def fork(self, name: str, number: int, fds: list[int]) -> int:
+        """The pid of a new worker that was given these descriptors. OSError when the system refuses."""
+        answer = self._ask({"op": "fork", "name": name, "number": number}, fds)
+        if "errno" in answer:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]))
+        return int(answer["pid"])
+
+    def reap(self, pid: int, patience: float) -> int | None:
+        """The exit code (negative: the signal) of a worker that is ending; None when it cannot be told."""
+        try:
+            return self._ask({"op": "reap", "pid": pid, "patience": patience}, [])["code"]  # type: ignore[no-any-return]
+        except ConnectionError:
+            return None
+
+    def _ask(self, question: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        with self._lock:
+            if not self.alive:
+                raise ConnectionResetError("the fork server has ended")
+            try:
+                socket.send_fds(self.sock, [json.dumps(question).encode()], fds)
+                waiter = select.poll()
+                waiter.register(self.sock, select.POLLIN)
+                data = self.sock.recv(4096) if waiter.poll(_ANSWER * 1000) else b""
+            except OSError as error:
+                if error.errno == errno.ETOOMANYREFS:
+                    raise
+                data = b""
+            if not data:
+                self._end()
+                raise ConnectionResetError("the fork server has ended")
+            answer: dict[str, Any] = json.loads(data)
+            return answer
+
+    def _end(self) -> None:
+        """Its workers end with it, by the kernel's hand."""
+        self.alive = False
+        self.sock.close()
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        with self._lock:
+            if self.alive:
+                self._end()
+
+    def forget(self) -> None:
+        """In a forked child of the parent: drop what was inherited and touch nothing else."""
+        self.alive = False
+        self.sock.close()
+        self._process.returncode = 0  # not our child: no warning that it still runs
+
+
+_lock = threading.Lock()
+_server: ForkServer | None = None
+_exiting = False
+
+
+def current() -> ForkServer:
+    """The server of this process, started if there is none (or no longer one)."""
+    global _server
+    with _lock:
+        if _exiting:
+            raise ResourceError("the interpreter is ending: no more worker processes")
+        if _server is None or not _server.alive:
+            _server = ForkServer()
+        return _server
+
+
+def helper() -> tuple[int, int] | None:
+    """Pid and descriptor of the running server, for tests that look for what is left behind."""
+    server = _server
+    return (server.pid, server.sock.fileno()) if server is not None and server.alive else None
+
+
+def stop() -> None:
+    """End the server if there is one; the next worker starts another."""
+    global _server
+    with _lock:
+        server, _server = _server, None
+    if server is not None:
+        server.stop()
+
+
+def _at_exit() -> None:
+    global _exiting
+    _exiting = True
+    stop()
+
+
+def _after_fork() -> None:
+    global _lock, _server
+    _lock = threading.Lock()
+    server, _server = _server, None
+    if server is not None:
+        server.forget()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# --------------------------------------------------------------------------------------------------
+# inside the server process
+
+
+def serve(control: int) -> NoReturn:
+    """Answer the parent until it is gone."""
+    from . import worker
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Blocked, not ignored: a child's end is then waited for without missing it and without polling.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    worker.prctl(15, b"millrace-forks")
+    gc.collect()
+    gc.freeze()  # the collector then writes to no page that is shared with the workers
+    sock = socket.socket(fileno=control)
+    workers: set[int] = set()
+    while True:
+        try:
+            data, fds, flags, _ = socket.recv_fds(sock, 4096, 8, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError:
+            break
+        if not data:
+            break
+        question = json.loads(data)
+        if question["op"] == "fork":
+            answer = _fork(sock, question, fds, flags, workers)
+        else:
+            answer = {"code": _reap(question["pid"], question["patience"], workers)}
+        for fd in fds:
+            os.close(fd)
+        try:
+            sock.send(json.dumps(answer).encode())
+        except OSError:
+            break
+    for pid in workers:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(0)
+
+
+def _fork(
+    control: socket.socket, question: dict[str, Any], fds: list[int], flags: int, workers: set[int]
+) -> dict[str, Any]:
+    if flags & socket.MSG_CTRUNC or len(fds) != 5:
+        return {"errno": errno.EMFILE}
+    server = os.getpid()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return {"errno": error.errno or errno.EAGAIN}
+    if not pid:
+        _become(control, question["name"], question["number"], fds, server)
+    workers.add(pid)
+    return {"pid": pid}
+
+
+def _become(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
+    """In the child: the parent's own standard streams, then a worker's life."""
+    from . import worker
+
+    try:
+        control.close()
+        sock, stacks, kit, out, err = fds
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.close(out)
+        os.close(err)
+        worker.begin(socket.socket(fileno=sock), stacks, kit, name, number, how="forkserver", die_with=server)
+    finally:
+        os._exit(1)
+
+
+def _reap(pid: int, patience: float, workers: set[int]) -> int | None:
+    if pid not in workers:
+        return None
+    deadline = time.monotonic() + patience
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            workers.discard(pid)
+            return os.waitstatus_to_exitcode(status)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        signal.sigtimedwait([signal.SIGCHLD], left)

@@ -1,0 +1,348 @@
+"""Three ways to start a worker process, and the parent's hold on one, however it was started."""
+
+from __future__ import annotations
+
+import functools
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError, ResourceError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool.pool import Answer
+from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
+from millrace._src.data.engine.executors.worker_pool.serialization import ByReference, ByValue, flat_loads
+from millrace._src.data.engine.transport.channel import Channel, pair
+from millrace._src.data.engine.transport.chunk_codec import Objects, pack, unpack
+
+from . import forkserver, worker
+
+__all__ = ["METHODS", "Launcher", "WorkerProcess", "limits"]
+
+METHODS = ("forkserver", "spawn", "fork")
+
+# After the line is cut or a kill is sent the end takes no time, unless the disk holds the process.
+PATIENCE = 2.0
+
+Reap = Callable[[float], "int | None"]
+_all: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+
+
+class WorkerProcess:
+    """A started worker: its line, its pid, and how to learn its end."""
+
+    def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: Objects) -> None:
+        self.pid, self.objects = pid, objects
+        self.place = f"process {pid}"
+        self.channel = Channel(sock)
+        self._stacks = stacks
+        self._reap = reap
+        self._lock = threading.Lock()
+        self._gone = False
+        _all.add(self)
+
+    def ready(self, timeout: float) -> bool:
+        """At once: a chunk waits in its socket while it starts."""
+        return True
+
+    def copy(self, chunk: Chunk) -> Any:
+        return self.channel.copy(pack(chunk, b"", self.objects))
+
+    def post(self, copied: Any) -> None:
+        self.channel.post(worker.CHUNK, copied)
+
+    def receive(self, timeout: float) -> Answer | None:
+        message = self.channel.receive(timeout)
+        if message is None:
+            return None
+        kind, data = message
+        del message
+        if kind == worker.UNLOADABLE:
+            return Answer(None, unpack_error(data, self.objects), unloadable=True)
+        try:
+            if kind == worker.RESULT:
+                chunk, extra = unpack(data, self.objects)
+                return Answer((chunk, flat_loads(self.objects, extra)))
+            return Answer(None, unpack_error(data, self.objects))
+        except Exception as error:
+            return Answer(None, error)
+
+    def hang_up(self) -> None:
+        self.channel.hang_up()
+
+    def terminate(self) -> None:
+        self.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+
+    def cut(self) -> None:
+        self.channel.cut()
+
+    def signal(self, number: int) -> None:
+        """Send a signal, unless the process has been waited for: its number may belong to another by then."""
+        with self._lock:
+            if not self._gone:
+                try:
+                    os.kill(self.pid, number)
+                except ProcessLookupError:
+                    pass
+
+    def ended(self) -> bool:
+        """True for a process that is dead but still holds its line open through some child of its own."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                return file.read().rpartition(b") ")[2][:1] in (b"Z", b"X")
+        except OSError:
+            return True
+
+    def finish(self) -> int | None:
+        """Make sure of the end, let everything go, and return the exit code (negative: the signal)."""
+        self.signal(signal.SIGKILL)  # it is of no use without its line; a status that is set stays as it is
+        with self._lock:
+            self._gone = True
+        code = self._reap(PATIENCE)
+        self.channel.close()
+        self._close_stacks()
+        return code
+
+    def bury(self) -> tuple[bool, str]:
+        code = self.finish()
+        return code is not None, how_it_ended(code)
+
+    def stack(self, patience: float = 1.0) -> str:
+        """What the worker's threads do now, written by a signal handler that needs nobody's consent."""
+        self._read_stacks(0.0)  # what an earlier, late answer left
+        self.signal(worker.STACKS)
+        text = self._read_stacks(patience)
+        return text or "  (no answer: starting, stopped, or deep in the kernel)\n"
+
+    def _read_stacks(self, patience: float) -> str:
+        if self._stacks < 0:
+            return ""
+        waiter = select.poll()
+        waiter.register(self._stacks, select.POLLIN)
+        parts = []
+        while waiter.poll(patience * 1000):
+            part = os.read(self._stacks, 1 << 16)
+            if not part:
+                break
+            parts.append(part)
+            patience = 0.05  # the rest follows at once; there is no end mark
+        return b"".join(parts).decode(errors="replace")
+
+    def _close_stacks(self) -> None:
+        fd, self._stacks = self._stacks, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def forget(self) -> None:
+        """In a forked child of the parent: close what was inherited, harm nobody."""
+        self._gone = True
+        self.channel.sock.close()
+        self._close_stacks()
+
+
+def _after_fork() -> None:
+    for process in list(_all):
+        process.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Launcher:
+    """Starts workers for one runner. Safe to use from several threads."""
+
+    workers = "worker processes"
+    strikes = 2
+
+    def __init__(self, runner: Runner, method: str, adopt: Callable[[Any], None] | None = None) -> None:
+        if method not in METHODS:
+            raise ArgumentValueError(f"start method {method!r} is not one of {', '.join(METHODS)}")
+        self.method = method
+        self._runner = runner
+        self._adopt = adopt
+        self._kit = -1
+        if method == "forkserver":
+            forkserver.current()  # comes up while the runner is pickled
+        if method != "fork":
+            self._kit = kit.make_kit(runner)
+
+    def retired(self, number: int) -> None:
+        """Nothing is kept for a worker that has ended."""
+
+    def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
+        return limits(wanted, started, error)
+
+    def start(self, name: str, number: int) -> WorkerProcess:
+        """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
+        ours, theirs = pair()
+        try:
+            read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        except BaseException:
+            ours.close()
+            theirs.close()
+            raise
+        try:
+            start = {"forkserver": self._from_server, "spawn": self._spawn, "fork": self._fork}[self.method]
+            pid, reap = start(name, number, ours, theirs, read, write)
+        except BaseException:
+            ours.close()
+            os.close(read)
+            raise
+        finally:
+            theirs.close()
+            os.close(write)
+        made = WorkerProcess(pid, ours, read, reap, ByReference() if self.method == "fork" else ByValue())
+        made.channel.leases.adopt = self._adopt
+        return made
+
+    def _from_server(
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
+    ) -> tuple[int, Reap]:
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            fds = [theirs.fileno(), write, self._kit, *(fd if _is_open(fd) else null for fd in (1, 2))]
+            for attempt in (0, 1):
+                server = forkserver.current()
+                try:
+                    pid = server.fork(name, number, fds)
+                    return pid, functools.partial(server.reap, pid)
+                except ConnectionError:  # it was killed; a new one is started
+                    if attempt:
+                        raise
+        finally:
+            os.close(null)
+        raise AssertionError("unreachable")
+
+    def _spawn(
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
+    ) -> tuple[int, Reap]:
+        fds = [theirs.fileno(), write, self._kit]
+        process = subprocess.Popen(
+            forkserver.interpreter("worker.spawned", *fds, name, number),
+            pass_fds=fds,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **forkserver.ONE_THREAD},
+        )
+
+        def reap(patience: float) -> int | None:
+            try:
+                return process.wait(patience)
+            except subprocess.TimeoutExpired:
+                process.returncode = -signal.SIGKILL  # given up; no warning when the object goes
+                return None
+
+        return process.pid, reap
+
+    def _fork(
+        self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
+    ) -> tuple[int, Reap]:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()  # or the child would print it again
+            except Exception:
+                pass
+        with budget.parked_threads(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    ours.close()
+                    os.close(read)
+                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                    worker.begin(theirs, write, self._runner, name, number, how="fork")
+                finally:
+                    os._exit(1)
+        return pid, functools.partial(_wait, pid)
+
+    def close(self) -> None:
+        fd, self._kit = self._kit, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _wait(pid: int, patience: float) -> int | None:
+    """Wait for a child of this process. Somebody else's handler may have taken its status: then None."""
+    deadline, pause = time.monotonic() + patience, 0.0005
+    while True:
+        try:
+            done, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def limits(wanted: int, started: int, error: BaseException) -> ResourceError:
+    """What to say when the system starts no more processes: the numbers, and what to do."""
+
+    def shown(which: int) -> str:
+        both = resource.getrlimit(which)
+        soft, hard = ("unlimited" if limit == resource.RLIM_INFINITY else str(limit) for limit in both)
+        return f"{soft} (hard {hard})"
+
+    try:
+        held: Any = len(os.listdir("/proc/self/fd"))
+    except OSError:
+        held = "an unknown number of"
+    return ResourceError(
+        f"cannot start worker processes: wanted {wanted}, started {started}: {error}. "
+        f"Limit on processes (ulimit -u) {shown(resource.RLIMIT_NPROC)}, on open files (ulimit -n) "
+        f"{shown(resource.RLIMIT_NOFILE)}, of which this process holds {held}. "
+        "Lower num_parallel_workers, raise the limit, or use python_multiprocessing=False."
+    )
+
+
+_HINTS = {
+    signal.SIGKILL: "often the out-of-memory killer: use fewer workers, smaller batches or max_rowsize",
+    signal.SIGSEGV: "a crash in native code",
+    signal.SIGABRT: "native code gave up",
+    signal.SIGBUS: "a mapped file shrank, or the memory for it ran out",
+    signal.SIGILL: "native code built for another processor",
+    signal.SIGFPE: "an arithmetic fault in native code",
+}
+
+
+def how_it_ended(code: int | None) -> str:
+    """An exit code in words.
+
+    >>> how_it_ended(3)
+    'exited with status 3 (does user code call sys.exit or os._exit?)'
+    """
+    if code is None:
+        return "vanished"
+    if code >= 0:
+        return f"exited with status {code} (does user code call sys.exit or os._exit?)"
+    try:
+        number = signal.Signals(-code)
+    except ValueError:
+        return f"was killed by signal {-code}"
+    hint = _HINTS.get(number)
+    return f"was killed by {number.name}" + (f" ({hint})" if hint else "")

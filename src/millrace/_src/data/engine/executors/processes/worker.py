@@ -1,0 +1,184 @@
+"""What runs inside a worker process: load the runner once, then answer chunk after chunk until the line ends.
+
+The user's ``__main__`` is never imported here; what the runner needs of it came by value.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import io
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from typing import Any, NoReturn
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.log import keep_warnings
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.worker_devices import entered
+from millrace._src.core.random.rng import unlike_others
+from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool.remote_traceback import pack_error
+from millrace._src.data.engine.executors.worker_pool.serialization import ByReference, Home, flat_dumps
+from millrace._src.data.engine.transport.channel import Channel, Raw
+from millrace._src.data.engine.transport.chunk_codec import Objects, Packed, pack, unpack
+
+__all__ = ["CHUNK", "ERROR", "RESULT", "STACKS", "UNLOADABLE", "begin", "spawned"]
+
+# Kinds of messages: a chunk to the worker; a result, an error, or "the runner does not load" from it.
+CHUNK, RESULT, ERROR, UNLOADABLE = range(4)
+
+# Ignored unless handled, so that asking a worker that is still starting does not end it.
+STACKS = signal.SIGURG
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+
+
+def begin(
+    sock: socket.socket,
+    stacks: int,
+    source: int | Runner,
+    name: str,
+    number: int,
+    *,
+    how: str,
+    die_with: int | None = None,
+) -> NoReturn:
+    """Live as a worker and end. ``source`` is a kit's descriptor, or the runner itself after a plain fork."""
+    status = 1
+    try:
+        _settle(sock, stacks, name, die_with)
+        _live(Channel(sock), source, number, how)
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # the reader of a pipe may be gone
+                pass
+        # Not sys.exit: what the parent registered to run at exit is not ours, and threads must not hold us.
+        os._exit(status)
+
+
+def spawned(sock: int, stacks: int, kit_fd: int, name: str, number: int) -> NoReturn:
+    """The entry of a fresh interpreter."""
+    begin(socket.socket(fileno=sock), stacks, kit_fd, name, number, how="spawn")
+
+
+def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -> None:
+    """Signals, streams and random state as a worker needs them, whatever it was forked from."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent coordinates
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    faulthandler.enable(file=2)  # a crash in native code then shows the user's lines
+    faulthandler.register(STACKS, file=stacks, all_threads=True, chain=False)
+    prctl(_PR_SET_NAME, name[:15].encode())
+    if die_with is None:
+        threading.Thread(target=_end_with_parent, args=(sock,), name="millrace-lifeline", daemon=True).start()
+    else:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != die_with:
+            os._exit(1)
+    # A process that user code forks here must not keep the line open after we are gone.
+    os.register_at_fork(after_in_child=sock.close)
+    for fd, stream in ((1, "stdout"), (2, "stderr")):
+        raw = io.FileIO(fd, "w", closefd=False)
+        writer: Any = raw if fd == 2 else io.BufferedWriter(raw)
+        old = getattr(sys, f"__{stream}__", None)
+        encoding = getattr(old, "encoding", None) or "utf-8"
+        text = io.TextIOWrapper(
+            writer, encoding, errors="backslashreplace", line_buffering=True, write_through=fd == 2
+        )
+        setattr(sys, stream, text)
+    unlike_others()
+
+
+def prctl(option: int, value: int | bytes) -> None:
+    """Ask the kernel; where it does not know the option nothing is lost but comfort."""
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _end_with_parent(sock: socket.socket) -> None:
+    """Wait for the parent's end to vanish, even while user code runs for ever in the main thread."""
+    waiter = select.poll()
+    # No events are asked for, so only the hang-up of a closed socket is reported: not data, and not a parent
+    # that has merely stopped sending because it closes in order.
+    waiter.register(sock, 0)
+    waiter.poll()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _live(channel: Channel, source: int | Runner, number: int, how: str) -> None:
+    objects: Objects
+    keep_warnings()
+    try:
+        entered(how)
+        if isinstance(source, int):
+            objects = Home()
+            kit.enter_world(kit.read_world(source))
+            budget.cap_this_process()
+            runner = kit.load_runner(source)
+            os.close(source)
+        else:
+            objects, runner = ByReference(), source
+            budget.cap_this_process()
+        runner.begin(number)
+    except BaseException as error:
+        channel.send(UNLOADABLE, Raw(pack_error(_unloadable(error), Home())))
+        # A chunk may be on its way: ending with it unread would cut the line before the parent has our answer.
+        while channel.receive() is not None:
+            pass
+        return
+    try:
+        while _answer(channel, runner, objects):
+            pass
+    finally:
+        runner.close()
+
+
+def _unloadable(error: BaseException) -> PlanError:
+    hint = ""
+    if isinstance(error, ImportError):
+        hint = (
+            f" The module {error.name!r} cannot be imported in a worker process: put its folder on sys.path "
+            "or PYTHONPATH, or call cloudpickle.register_pickle_by_value(module)."
+        )
+    failed = PlanError(f"a worker process cannot load the pipeline: {type(error).__name__}: {error}.{hint}")
+    failed.__cause__ = error
+    return failed
+
+
+def _answer(channel: Channel, runner: Runner, objects: Objects) -> bool:
+    """One chunk; False when there are no more. Its memory is let go before the answer leaves, so that the
+    answer can say so.
+    """
+    message = channel.receive()
+    if message is None:
+        return False
+    data = [message[1]]
+    del message
+    try:
+        copied, kind = channel.copy(_work(runner, objects, data)), RESULT
+    except BaseException as error:
+        copied, kind = channel.copy(Raw(pack_error(error, objects))), ERROR
+    try:
+        channel.post(kind, copied)
+    except ConnectionError:
+        return False
+    return True
+
+
+def _work(runner: Runner, objects: Objects, data: list[Bytes8]) -> Packed:
+    chunk, _ = unpack(data.pop(), objects)
+    result, report = runner(chunk)
+    return pack(result, flat_dumps(objects, report), objects)

@@ -1,0 +1,146 @@
+"""What runs on a node of the cluster: load the runner once, then answer chunk after chunk.
+
+Chunks and results are in our own encoding (``engine/transport/pieces``), errors and reports as bytes; Ray carries them
+and does not look inside.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import time
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError, PlanError
+from millrace._src.core.log import keep_warnings
+from millrace._src.core.machine.ray_cluster import look_for
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.optional import require
+from millrace._src.core.random.rng import unlike_others
+from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool.remote_traceback import pack_error
+from millrace._src.data.engine.executors.worker_pool.serialization import Home, flat_dumps
+from millrace._src.data.engine.transport.chunk_codec import pack
+from millrace._src.data.engine.transport.scatter_gather import pieces_of, unpack_pieces
+
+__all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "cannot_see", "stack_of"]
+
+RESULT, ERROR = range(2)
+
+# Runs of bytes and where each begins.
+Message = tuple[list[int], list[Bytes8]]
+
+# Arrays inside the runner up to this size are each worker's own, as a buffer that a user's function fills must be.
+# Larger ones are data: all workers of a node look at one copy, which cannot be written to.
+OWN = 64 << 20
+
+
+class MillraceWorker:
+    """One worker. Ray makes it an actor, so its methods run one after the other."""
+
+    def __init__(self) -> None:
+        self.runner: Runner | None = None
+        self.objects = Home()
+
+    def begin(
+        self, world: dict[str, Any], parts: list[Bytes8], paths: list[str], number: int
+    ) -> dict[str, Any]:
+        """Load the runner. Says where this is, and why it cannot work, if so."""
+        said = whereabouts()
+        try:
+            faulthandler.enable(file=2)
+            keep_warnings()
+            unlike_others()
+            kit.visit_world(world)
+            budget.cap_this_process()
+            missing = look_for(paths, None)
+            if missing:
+                raise cannot_see(missing[0], said["node"])
+            self.runner = kit.unfold([part if part.nbytes > OWN else part.copy() for part in parts])
+            self.runner.begin(number)
+        except BaseException as error:
+            return said | {"error": pack_error(_unloadable(error, said["node"]), self.objects)}
+        return said | {"error": None}
+
+    def work(self, message: Message) -> tuple[int, list[int], list[Bytes8]]:
+        """The result of a chunk, or the error, in pieces that Ray copies into its store, each once."""
+        try:
+            return RESULT, *self._work(*message)
+        except BaseException as error:
+            return ERROR, [0], [np.frombuffer(pack_error(error, self.objects), np.uint8)]
+
+    def _work(self, starts: list[int], runs: list[Bytes8]) -> Message:
+        assert self.runner is not None
+        if not self.runner.keeps_input:
+            # the store keeps the original: if this worker is lost, another one must find the same rows
+            runs = [run.copy() for run in runs]
+        chunk, _ = unpack_pieces(starts, runs, self.objects)
+        result, report = self.runner(chunk)
+        return pieces_of(pack(result, flat_dumps(self.objects, report), self.objects))
+
+    def close(self) -> None:
+        runner, self.runner = self.runner, None
+        if runner is not None:
+            runner.close()
+
+
+def whereabouts() -> dict[str, Any]:
+    """The node in words, its id, and where this process writes its stacks when asked to."""
+    ray = require("ray", extra="ray", purpose="a worker of a Ray cluster")
+    node = ray.get_runtime_context().get_node_id()
+    stacks = os.memfd_create("millrace-stacks")
+    faulthandler.register(signal.SIGURG, file=stacks, all_threads=True, chain=False)
+    return {
+        "node": f"{ray.util.get_node_ip_address()} ({node[:8]})",
+        "node_id": node,
+        "pid": os.getpid(),
+        "stacks": stacks,
+    }
+
+
+def stack_of(pid: int, stacks: int) -> str:
+    """On the worker's own node: what its threads do now."""
+    path = f"/proc/{pid}/fd/{stacks}"
+    before = os.path.getsize(path)
+    os.kill(pid, signal.SIGURG)
+    seen = before
+    for _ in range(200):
+        time.sleep(0.01)
+        now = os.path.getsize(path)
+        if now == seen > before:
+            break
+        seen = now
+    with open(path, "rb") as file:
+        file.seek(before)
+        return file.read().decode(errors="replace")
+
+
+def cannot_see(path: str, node: str) -> DataError:
+    return DataError(
+        f"node {node} of the Ray cluster cannot open {path}: sources are opened on the nodes. Put the files where "
+        "every node finds them under this name (a shared folder, object storage), or stay on this machine with "
+        "run_on('processes')",
+        file=path,
+        node=node,
+    )
+
+
+def _unloadable(error: BaseException, node: str) -> BaseException:
+    if isinstance(error, DataError):
+        return error
+    hint = ""
+    if isinstance(error, ImportError):
+        hint = (
+            f" The module {error.name!r} cannot be imported on node {node}: install it there, give ray.init a "
+            "runtime_env that brings it, or call cloudpickle.register_pickle_by_value(module)."
+        )
+    failed = PlanError(
+        f"a Ray worker on node {node} cannot load the pipeline: {type(error).__name__}: {error}.{hint}"
+    )
+    failed.__cause__ = error
+    return failed

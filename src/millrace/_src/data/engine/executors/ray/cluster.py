@@ -1,0 +1,96 @@
+"""The Ray cluster as pipelines use it: how much of its store and of its CPUs this process has asked for."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+from typing import Any
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine import ray_cluster
+from millrace._src.core.machine.ray_cluster import Cluster
+from millrace._src.data.engine.executors.worker_pool.executor import close_all
+
+from .actor import cannot_see
+from .object_store import Store
+
+__all__ = ["Instance", "hold"]
+
+log = get_logger(__name__)
+
+_STORE_SHARE = 2
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> Any:
+    ray = ray_cluster.library("the executor 'ray'")
+    atexit.register(close_all)  # after Ray's own, so it runs before it
+    return ray
+
+
+class Instance:
+    """A cluster in use; ``claimed`` CPUs are asked for by workers of this process."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster, self.ray, self.address = cluster, cluster.ray, cluster.address
+        self.claimed = 0.0
+        self.store = Store(self._store_bytes() // _STORE_SHARE)
+
+    def _store_bytes(self) -> int:
+        here = self.ray.get_runtime_context().get_node_id()
+        for node in self.ray.nodes():
+            if node["NodeID"] == here:
+                return int(node["Resources"].get("object_store_memory", 0))
+        return 0
+
+    def node_lives(self, node_id: str) -> bool:
+        return self.cluster.node_lives(node_id)
+
+    def on_node(self, function: Any, node_id: str, **options: Any) -> Any:
+        return self.cluster.on_node(function, node_id, **options)
+
+    def claim(self, workers: int, cpus: float, must: bool = True) -> list[float]:
+        """The CPUs that each worker asks for: as many workers as there is room for on the cluster, beside those that
+        this process has there already. If one ``must`` work, it may have to ask for none.
+        """
+        with _lock:
+            total = self.cluster.cpus()
+            room = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
+            if room < 1 and not must:
+                raise ResourceError(
+                    f"the Ray cluster has {total:g} CPUs, and this process has asked for all of them"
+                )
+            asked = [cpus] * min(workers, room) if room > 0 else [0.0]
+            self.claimed += sum(asked)
+        if len(asked) < workers:
+            log.info("%d Ray workers instead of %d: the cluster has %g CPUs", len(asked), workers, total)
+        return asked
+
+    def give_back(self, cpus: float) -> None:
+        with _lock:
+            self.claimed -= cpus
+
+    def check(self, paths: list[str]) -> None:
+        """Every node can open these; the first that cannot is named."""
+        found = self.cluster.unseen(paths)
+        if found is not None:
+            raise cannot_see(*found)
+
+    def release(self) -> None:
+        self.cluster.release()
+
+
+_lock = threading.RLock()
+_current: Instance | None = None
+
+
+def hold(address: str | None, object_store_memory: int | None) -> Instance:
+    """The cluster at this address, held until `release`."""
+    global _current
+    cluster = ray_cluster.hold(library(), address, object_store_memory)
+    with _lock:
+        if _current is None or _current.cluster is not cluster:
+            _current = Instance(cluster)
+        return _current

@@ -1,0 +1,240 @@
+"""The parent's hold on actors: how they are started, asked, and known to be lost."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.log import get_logger
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool.pool import Answer
+from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
+from millrace._src.data.engine.executors.worker_pool.serialization import ByValue, flat_loads
+from millrace._src.data.engine.transport.chunk_codec import pack
+from millrace._src.data.engine.transport.scatter_gather import pieces_of, unpack_pieces
+
+from .actor import RESULT, Message, MillraceWorker, stack_of
+from .cluster import Instance
+
+__all__ = ["RayLauncher", "RayWorker"]
+
+log = get_logger(__name__)
+
+# So long a worker waits for a CPU that somebody else has before one is started that asks for none.
+PATIENCE = 20.0
+
+
+class RayLauncher:
+    """Starts actors for one runner. The runner lies once in the object store, for all of them."""
+
+    workers = "Ray workers"
+    strikes = 3
+
+    def __init__(self, runner: Runner, instance: Instance, workers: int, cpus: float) -> None:
+        self.instance = instance
+        self._cpus = cpus
+        # CPUs that each worker asks for
+        self._claims: dict[int, float] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._up = 0
+        try:
+            parts = [np.frombuffer(part, np.uint8) for part in kit.parts_of(runner)]
+            self._paths = runner.paths()
+            instance.check(self._paths)
+            self._world = kit.world_now() | {"environ": {}}
+            self._kit = instance.ray.put(parts)
+            self._make = instance.ray.remote(MillraceWorker)
+            self._claims = dict(enumerate(instance.claim(workers, cpus)))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def slots(self) -> int:
+        return len(self._claims)
+
+    def start(self, name: str, number: int) -> RayWorker:
+        ray = self.instance.ray
+        if not ray.is_initialized():
+            raise ResourceError("ray.shutdown() was called while a pipeline ran on Ray")
+        if number not in self._claims:  # one more than there were at first
+            self._claims[number] = self.instance.claim(1, self._cpus, must=False)[0]
+        actor = self._make.options(
+            num_cpus=self._claims[number],
+            scheduling_strategy="SPREAD",
+            max_restarts=0,
+            max_task_retries=0,
+        ).remote()
+        said = actor.begin.remote(self._world, self._kit, self._paths, number)
+        return RayWorker(self, actor, said, number)
+
+    def retired(self, number: int) -> None:
+        with self._lock:
+            if not self._closed:
+                self.instance.give_back(self._claims.pop(number, 0.0))
+
+    def came_up(self) -> None:
+        with self._lock:
+            self._up += 1
+
+    def borrows(self, number: int) -> bool:
+        """Nobody works yet, and this worker waits for a CPU that others have: it may work without asking for one."""
+        with self._lock:
+            if self._up or number != 0 or not self._claims[number]:
+                return False
+            self.instance.give_back(self._claims[number])
+            self._claims[number] = 0.0
+        log.warning(
+            "no CPU of the Ray cluster at %s came free in %g s: one worker goes on without asking for one",
+            self.instance.address,
+            PATIENCE,
+        )
+        return True
+
+    def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
+        return ResourceError(f"cannot start Ray workers: wanted {wanted}, started {started}: {error}")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._kit = None
+            self.instance.give_back(sum(self._claims.values()))
+        self.instance.release()
+
+
+class RayWorker:
+    """One actor, perhaps still waiting for its node."""
+
+    def __init__(self, launcher: RayLauncher, actor: Any, said: Any, number: int) -> None:
+        self._launcher, self._instance, self._ray = launcher, launcher.instance, launcher.instance.ray
+        self._actor, self._said, self._number = actor, said, number
+        self._flying: deque[Any] = deque()
+        self._facts: dict[str, Any] = {}
+        self._objects = ByValue()
+        self._waited = 0.0
+        self._bye: Any = None
+        self._end: str | None = None
+        self._cut = False
+        self.place = "waiting for a CPU of the cluster"
+
+    def ready(self, timeout: float) -> bool:
+        try:
+            self._facts = self._get(self._said, timeout)
+        except TimeoutError:
+            self._waited += timeout
+            if self._waited >= PATIENCE and self._launcher.borrows(self._number):
+                self._end = "waited for a CPU"
+            return False
+        if not self._facts:
+            return False
+        self.place = f"process {self._facts['pid']} on node {self._facts['node']}"
+        self._launcher.came_up()
+        return True
+
+    def _get(self, ref: Any, timeout: float) -> Any:
+        """What the actor answered; None when it is lost, and then how is kept."""
+        errors = self._ray.exceptions
+        if not self._ray.is_initialized():
+            self._end = self._end or "ended with ray.shutdown()"
+            return None
+        try:
+            return self._ray.get(ref, timeout=timeout)
+        except errors.GetTimeoutError:
+            raise TimeoutError from None
+        except errors.RayTaskError as error:  # our own code on the node, or what Ray does around it
+            raise ValueError(f"a Ray worker on {self.place} failed: {error}") from error
+        except errors.RayError as error:
+            self._end = self._end or self._how(error)
+            return None
+
+    def _how(self, error: BaseException) -> str:
+        node = self._facts.get("node")
+        if node is None:
+            return f"was lost before it had a node ({_first_line(error)})"
+        if not self._instance.node_lives(self._facts["node_id"]):
+            return f"was lost with its node {node}"
+        return f"died on node {node} ({_first_line(error)})"
+
+    def copy(self, chunk: Chunk) -> Message:
+        return pieces_of(pack(chunk, b"", self._objects))
+
+    def post(self, copied: Message) -> None:
+        try:
+            self._flying.append(self._actor.work.remote(copied))
+        except self._ray.exceptions.RayError as error:
+            self._end = self._end or self._how(error)
+            raise BrokenPipeError(str(error)) from error
+
+    def receive(self, timeout: float) -> Answer | None:
+        if self._facts.get("error") is not None:
+            return Answer(None, unpack_error(self._facts.pop("error"), self._objects), unloadable=True)
+        if self._end is not None or self._cut:
+            return None
+        if not self._flying:
+            if self._bye is not None:
+                self._get(self._bye, timeout)
+            return None
+        message = self._get(self._flying[0], timeout)
+        if message is None:
+            return None
+        self._flying.popleft()
+        kind, starts, runs = message
+        del message
+        try:
+            if kind == RESULT:
+                runs = [self._instance.store.own(run) for run in runs]
+                chunk, extra = unpack_pieces(starts, runs, self._objects)
+                return Answer((chunk, flat_loads(self._objects, extra)))
+            return Answer(None, unpack_error(runs[0], self._objects))
+        except Exception as error:
+            return Answer(None, error)
+
+    def ended(self) -> bool:
+        return self._end is not None or self._cut
+
+    def hang_up(self) -> None:
+        if self._bye is None and self._end is None and self._facts and self._ray.is_initialized():
+            self._bye = self._actor.close.remote()
+        elif not self._facts:
+            self.kill()
+
+    def terminate(self) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        if self._ray.is_initialized():
+            self._ray.kill(self._actor, no_restart=True)
+
+    def cut(self) -> None:
+        self._cut = True
+
+    def bury(self) -> tuple[bool, str]:
+        self.kill()
+        self._flying.clear()
+        return self._end is not None, self._end or "vanished"
+
+    def stack(self) -> str:
+        if not self._facts:
+            return "  (it has not begun)\n"
+        look = self._instance.on_node(stack_of, self._facts["node_id"], name="millrace: where a worker is")
+        try:
+            text: str = self._ray.get(look.remote(self._facts["pid"], self._facts["stacks"]), timeout=10)
+        except self._ray.exceptions.RayError as error:
+            return f"  (no answer: {_first_line(error)})\n"
+        return text or "  (no answer: starting, stopped, or deep in the kernel)\n"
+
+
+def _first_line(error: BaseException) -> str:
+    """What Ray says, in one line: its first one says little, a later one says why."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    why = next((line for line in lines if line.startswith("The actor died") or "exit" in line.lower()), None)
+    return (why or (lines[0] if lines else type(error).__name__))[:200]

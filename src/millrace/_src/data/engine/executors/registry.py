@@ -1,0 +1,21 @@
+"""Executors by name: each is the module of that name in this folder, with a function ``make``.
+
+Which names there are, and what each promises, stands in ``core/executors.py``.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from millrace._src.core.settings import Settings
+
+from .base import Executor, Runner
+
+__all__ = ["make_executor"]
+
+
+def make_executor(kind: str, runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    """An executor of this kind; PlanError where it cannot run this work."""
+    module = importlib.import_module(f"{__package__}.{kind}")
+    made: Executor = module.make(runner, workers, name, settings)
+    return made

@@ -1,0 +1,180 @@
+"""A fixed set of threads with one shared queue. Threads come first: whatever releases the GIL runs here."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import traceback
+from queue import SimpleQueue
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine.shutdown import joined
+
+from .base import Executor, Runner, Task
+
+__all__ = ["ThreadExecutor", "make"]
+
+log = get_logger(__name__)
+
+
+class ThreadExecutor(Executor):
+    kind = "threads"
+
+    def __init__(self, runner: Runner, workers: int, name: str = "millrace") -> None:
+        self.runner = runner
+        self.slots = workers
+        self.name = name
+        self._queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._gate = _Gate(workers)
+        self._closed = False
+        self._threads: list[threading.Thread] = []
+
+    def submit(self, chunk: Chunk) -> Task:
+        # one for the first chunk, all that may work for the second: nobody waits for a thread that is not needed yet
+        self._start(self._wanted if self._threads else 1)
+        task = Task(chunk)
+        self._queue.put(task)
+        return task
+
+    @property
+    def _wanted(self) -> int:
+        return self.slots if self.asked else min(self.slots, self._gate.open)
+
+    def _start(self, wanted: int) -> None:
+        if wanted <= len(self._threads) or self._closed:
+            return
+        try:
+            for i in range(len(self._threads), wanted):
+                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
+                thread = threading.Thread(
+                    target=_work,
+                    args=(self._queue, self.runner, self._gate, i),
+                    name=f"{self.name}-{i}",
+                    daemon=True,
+                )
+                self._gate.come()
+                try:
+                    thread.start()
+                except BaseException:
+                    self._gate.leave()
+                    raise
+                self._threads.append(thread)
+        except RuntimeError as error:
+            if not self._threads:
+                raise budget.thread_limit_error(wanted=self.slots, started=0) from error
+            budget.warn_fewer_threads(wanted=self.slots, started=len(self._threads))
+            self.slots = len(self._threads)
+
+    def use(self, workers: int) -> None:
+        """Let only so many workers take tasks; the others rest. Results do not depend on it."""
+        self._gate.open_for(workers)
+        if self._threads:  # what is under way may wait for somebody to take what comes after it
+            self._start(self._wanted)
+
+    def resize(self, workers: int) -> int:
+        """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
+        self.slots = workers
+        self._gate.open_for(workers)
+        return workers
+
+    def stacks(self) -> str:
+        frames = sys._current_frames()
+        parts = []
+        for thread in self._threads:
+            frame = frames.get(thread.ident or -1)
+            if frame is not None:
+                parts.append(f"{thread.name}:\n" + "".join(traceback.format_stack(frame)))
+        return "\n".join(parts)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._gate.open_for(len(self._threads))
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            joined(thread)
+        self._threads.clear()
+        if self._gate.all_gone():
+            self.runner.close()
+
+
+def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+    return ThreadExecutor(runner, workers, name=name)
+
+
+class _Gate:
+    """Workers numbered below ``open`` work, the rest wait here; and who of them is left at the end."""
+
+    def __init__(self, workers: int) -> None:
+        self.open = workers
+        self.changed = threading.Condition()
+        self.working = 0
+        # nobody waits for the workers any more: the last one to go closes the runner
+        self.alone = False
+
+    def all_gone(self) -> bool:
+        """Whether all workers have ended; if not, the last one closes the runner."""
+        with self.changed:
+            self.alone = self.working > 0
+            return not self.alone
+
+    def come(self) -> None:
+        with self.changed:
+            self.working += 1
+
+    def leave(self) -> bool:
+        """A worker ends; True when it has to close the runner."""
+        with self.changed:
+            self.working -= 1
+            return self.alone and not self.working
+
+    def open_for(self, workers: int) -> None:
+        with self.changed:
+            self.open = workers
+            self.changed.notify_all()
+
+    def wait(self, number: int) -> None:
+        with self.changed:
+            while number >= self.open:
+                self.changed.wait()
+
+
+def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
+    """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
+
+    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
+    """
+    try:
+        if tasks == 0:
+            stack.enter_context(budget.capped_libraries())
+        elif tasks == 2:
+            budget.cap_loaded()
+        else:
+            budget.cap_again()
+    except Exception as error:
+        log.warning("the threads of libraries inside workers could not be limited: %s", error)
+
+
+def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
+    try:
+        with contextlib.ExitStack() as stack:
+            tasks = 0
+            while True:
+                if number >= gate.open:
+                    gate.wait(number)
+                task = queue.get()
+                if task is None:
+                    return
+                _cap(stack, tasks)
+                tasks += 1
+                task.run(runner)
+                del task  # hold no result while waiting for the next
+    finally:
+        if gate.leave():
+            runner.close()

@@ -1,0 +1,113 @@
+"""An executor whose workers live outside this process: each has a thread here (``lane.py``), all share a queue."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.log import get_logger
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.base import Executor, Runner, Task
+from millrace._src.data.engine.shutdown import left
+
+from .pool import Crew, Launcher, warn_fewer
+from .supervisor import Lane
+
+__all__ = ["CrewExecutor", "close_all"]
+
+log = get_logger(__name__)
+
+
+class CrewExecutor(Executor):
+    """Takes the launcher over: it is closed with the executor, and also when no worker can be started."""
+
+    def __init__(self, runner: Runner, launcher: Launcher, workers: int, name: str, grace: float) -> None:
+        self._grace = grace
+        self._crew = crew = Crew(runner, launcher, name, workers)
+        self._end = weakref.finalize(self, _abandon, crew, grace)
+        self._end.atexit = False
+        _live.add(crew)
+        refused: BaseException | None = None
+        try:
+            for _ in range(workers):
+                _add_lane(crew)
+        except (OSError, RuntimeError) as error:  # "can't start new thread" is a RuntimeError
+            refused = error
+        except BaseException:  # Ctrl-C while starting
+            self.close()
+            raise
+        self.slots = len(crew.lanes)
+        if refused is not None:
+            said = refused if isinstance(refused, ResourceError) else None
+            if not self.slots:
+                self.close()
+                raise said or launcher.refused(workers, 0, refused) from refused
+            crew.wanted = self.slots
+            warn_fewer(launcher.refused(workers, self.slots, refused), self.slots)
+
+    @property
+    def fresh(self) -> int:  # type: ignore[override]
+        return sum(lane.fresh for lane in list(self._crew.lanes))
+
+    def submit(self, chunk: Chunk) -> Task:
+        if os.getpid() != self._crew.pid:
+            raise RuntimeError("this executor's workers belong to the process that forked this one")
+        task = Task(chunk)
+        self._crew.submit(task)
+        return task
+
+    def resize(self, workers: int) -> int:
+        """More are started at once; those that are too many end when they have done what they have in hand."""
+        crew = self._crew
+        have = crew.staying
+        try:
+            for _ in range(workers - have):
+                _add_lane(crew)
+        except (OSError, RuntimeError) as error:  # as many as there can be
+            log.warning("%s goes on with %d %s: %s", crew.name, crew.staying, crew.launcher.workers, error)
+        crew.dismiss(have - workers)
+        self.slots = crew.wanted = max(1, crew.staying)
+        return self.slots
+
+    def stacks(self) -> str:
+        """The Python stack of every thread of every worker, also of one that is stuck."""
+        return "\n".join(filter(None, (lane.stack() for lane in list(self._crew.lanes))))
+
+    def close(self) -> None:
+        self._end.detach()
+        self._crew.close(min(self._grace, left()))
+
+
+def _add_lane(crew: Crew) -> None:
+    """One more worker; raises what the system says when it gives none."""
+    number = crew.next_number()
+    lane = Lane(crew, f"{crew.name}-{number}", number)
+    with crew.lock:
+        crew.lanes.append(lane)
+    try:
+        lane.start()
+    except BaseException:
+        with crew.lock:
+            crew.lanes.remove(lane)
+        raise
+
+
+def _abandon(crew: Crew, grace: float) -> None:
+    """The executor was dropped: a thread closes it, for a garbage collection must not wait."""
+    if os.getpid() != crew.pid or crew.closed:
+        return
+    try:
+        threading.Thread(target=crew.close, args=(grace,), name=f"{crew.name}-closing", daemon=True).start()
+    except RuntimeError:  # no more threads, or the interpreter is ending
+        crew.close(grace)
+
+
+_live: weakref.WeakSet[Crew] = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """At interpreter exit, while threads still run; what is missed ends with its line to this process."""
+    for crew in list(_live):
+        crew.close(grace=0.5)

@@ -1,0 +1,343 @@
+"""The globals of the user's own modules, as they are now, for workers that import those modules afresh.
+
+A script changes its config module (``config.size = 64``, an argparse namespace, a class attribute) and then
+iterates. A forked process would see that; an interpreter of its own sees the file on disk. So the parent writes
+down the data that the user's modules hold, and a worker that imports one of them puts into it what differs.
+Nothing is imported for this: a module that a worker never needs stays out.
+
+What is carried: values that pickle. Functions and classes come with the import, unless a module was given one of
+another's. A value above ``MOST`` bytes stays behind, and that is said. Of modules that neither the pipeline nor the
+sources it leads to name, a worker may still import one by a name made up at run time: what plain pickle takes of
+them goes along, in silence; lambdas and what lives in ``__main__`` does not, for it takes seconds in a large program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import cloudpickle
+
+from millrace._src.core.log import get_logger, warn_once
+from millrace._src.core.user_code import is_installed
+
+from .imported_modules import Reach
+
+__all__ = ["collect", "finish", "install"]
+
+log = get_logger(__name__)
+
+# Bytes of one value, and of all together, that travel to every worker.
+MOST, MOST_IN_ALL = 8 << 20, 64 << 20
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
+
+
+@dataclasses.dataclass
+class _Held:
+    """What one module holds: plain values as they are, others by their number in the table of pickles."""
+
+    file: str
+    search: list[str] | None
+    atoms: dict[str, Any]
+    objects: dict[str, int]
+
+
+@dataclasses.dataclass
+class _World:
+    modules: dict[str, _Held]
+    # pickles; True: it names functions or classes of the user's, so that loading it imports their modules
+    table: list[tuple[bytes, bool]]
+
+
+# a value, and how many bytes it may take -> see `_dumps`
+_Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
+
+
+# --- in the parent ----------------------------------------------------------------------------------------
+
+
+def collect(pipeline: bytes) -> bytes:
+    """The globals of every module of the user's that is loaded here, for the pickled pipeline; ``install`` takes it."""
+    loaded = dict(sys.modules)
+    files = {name: file for name, module in loaded.items() if (file := _users_file(name, module))}
+    reach = Reach(files)
+    carried = _Carried(_World({}, []))
+    waiting = reach.named_in(pipeline)
+    while waiting:
+        name = waiting.pop()
+        named = carried.take(name, loaded[name], files[name], _dumps, _say_too_large)
+        waiting |= (named & files.keys() | reach.named_by(name)) - carried.world.modules.keys()
+    for name in files.keys() - carried.world.modules.keys():
+        carried.take(name, loaded[name], files[name], _dumps_plainly, lambda what, most: None)
+    return pickle.dumps(carried.world, protocol=5)
+
+
+class _Carried:
+    """What goes along so far: an object that several modules hold goes once, and no more than ``MOST_IN_ALL`` bytes."""
+
+    def __init__(self, world: _World) -> None:
+        self.world = world
+        self._numbers: dict[int, int] = {}
+        self._left = MOST_IN_ALL
+
+    def take(
+        self,
+        name: str,
+        module: types.ModuleType,
+        file: str,
+        dumps: _Dumps,
+        too_large: Callable[[str, int], None],
+    ) -> set[str]:
+        """Write a module down; the modules of others that its values name."""
+        search = vars(module).get("__path__")  # not getattr: a module may answer to any name
+        held = _Held(file, None if search is None else [str(entry) for entry in search], {}, {})
+        named: set[str] = set()
+        for key, value in _data_of(module):
+            if type(value).__module__ == "itertools":
+                continue  # Python 3.14 pickles none of them, and those before it give notice of that
+            if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
+                held.atoms[key] = value
+                continue
+            number = self._numbers.get(id(value))
+            if number is None:
+                number = self._numbers[id(value)] = self._add(value, f"{name}.{key}", dumps, too_large, named)
+            if number >= 0:
+                held.objects[key] = number
+        self.world.modules[name] = held
+        return named
+
+    def _add(
+        self, value: Any, what: str, dumps: _Dumps, too_large: Callable[[str, int], None], named: set[str]
+    ) -> int:
+        most = min(MOST, self._left)
+        try:
+            data, names_code, modules = dumps(value, most)
+        except _TooLarge:
+            too_large(what, most)
+            return -1
+        except Exception as error:  # whatever a user's object says when it is pickled
+            log.debug("%s is not carried to worker processes: %s: %s", what, type(error).__name__, error)
+            return -1
+        named |= modules
+        self._left -= len(data)
+        self.world.table.append((data, names_code))
+        return len(self.world.table) - 1
+
+
+def _data_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """Dotted names and values: the module's globals, then the attributes of the classes it defines."""
+    for key, value in list(vars(module).items()):
+        if key.startswith("__") or isinstance(value, types.ModuleType):
+            continue
+        if isinstance(value, _CODE):
+            if getattr(value, "__module__", None) != module.__name__:
+                yield key, value
+            elif isinstance(value, type) and value.__qualname__ == key:
+                yield from _attributes(value)
+        else:
+            yield key, value
+
+
+def _attributes(kind: type) -> Iterator[tuple[str, Any]]:
+    if hasattr(kind, "__members__"):
+        return  # an enumeration's members are what its class says
+    for key, value in list(vars(kind).items()):
+        if key.startswith(("__", "_abc_")):
+            continue
+        if isinstance(value, type):
+            if value.__qualname__ == f"{kind.__qualname__}.{key}":
+                yield from _attributes(value)
+        elif not isinstance(value, _CODE) and not hasattr(type(value), "__get__"):
+            yield f"{kind.__qualname__}.{key}", value
+
+
+def _say_too_large(what: str, most: int) -> None:
+    warn_once(
+        f"left-behind-{what}",
+        f"{what} takes more than {most} bytes and is not carried to worker processes: they have it as importing "
+        "the module makes it. Hold it in your dataset object instead, if it was changed since (said once)",
+    )
+
+
+def _dumps(value: Any, most: int = MOST) -> tuple[bytes, bool, set[str]]:
+    """The pickle, whether loading it imports modules of the user's, and the modules that it names."""
+    out = _Bounded(most)
+    pickler = _Plain(out, protocol=5)
+    pickler.dump(value)
+    return out.getvalue(), pickler.names_code, pickler.modules
+
+
+def _dumps_plainly(value: Any, most: int) -> tuple[bytes, bool, set[str]]:
+    out = _Bounded(most)
+    pickle.Pickler(out, protocol=5).dump(value)
+    return out.getvalue(), True, set()
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _Bounded(io.BytesIO):
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + memoryview(data).nbytes > self._most:
+            raise _TooLarge
+        return super().write(data)
+
+
+class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
+    """Notes whether functions or classes of the user's are held as values, not only as the types of values."""
+
+    def __init__(self, file: Any, protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self.names_code = False
+        self.modules: set[str] = set()
+        self._types: set[type] = set()
+
+    def reducer_override(self, obj: Any) -> Any:
+        code = isinstance(obj, _CODE)
+        if not code:
+            self._types.add(type(obj))
+        name = getattr(obj if code else type(obj), "__module__", None)
+        if isinstance(name, str):
+            self.modules.add(name)
+            if code and not self.names_code and not (isinstance(obj, type) and obj in self._types):
+                self.names_code = _users_file(name, sys.modules.get(name)) is not None
+        return super().reducer_override(obj)
+
+
+def _users_file(name: str, module: Any) -> str | None:
+    """The file of a module that the user wrote; None for Python's, for installed ones, ours and ``__main__``."""
+    # Ray knows the script by a second name
+    if name in ("__main__", "__mp_main__") or not isinstance(module, types.ModuleType):
+        return None
+    file = vars(module).get("__file__")
+    if not isinstance(file, str):
+        return None
+    return None if is_installed(file) else os.path.abspath(file)
+
+
+# --- in a worker ------------------------------------------------------------------------------------------
+
+
+def install(data: Any) -> None:
+    """From now on a module of the user's that is imported here gets the parent's values."""
+    finder = _Finder(pickle.loads(data))
+    sys.meta_path.insert(0, finder)
+    for name in list(sys.modules):
+        if name in finder.world.modules:
+            finder.fill(sys.modules[name])
+
+
+def finish() -> None:
+    """The pipeline is loaded: give the modules that it brought what could not be loaded while they came."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder):
+            finder.fill_later()
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds what the other finders find, or the file that the parent had, and fills the module once it has run."""
+
+    def __init__(self, world: _World) -> None:
+        self.world = world
+        self._loaded: dict[int, Any] = {}
+        self._later: list[tuple[types.ModuleType, str, int]] = []
+        self._over = False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        held = self.world.modules.get(fullname)
+        if held is None:
+            return None
+        spec = None
+        for finder in sys.meta_path:
+            if finder is not self and spec is None and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(fullname, path, target)
+        if spec is None:  # given by its path, or from a folder that has left sys.path
+            spec = importlib.util.spec_from_file_location(
+                fullname, held.file, submodule_search_locations=held.search
+            )
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Filling(spec.loader, self)
+        return spec
+
+    def fill(self, module: types.ModuleType) -> None:
+        held = self.world.modules[module.__name__]
+        for key, value in held.atoms.items():
+            owner, name = _owner(module, key)
+            if owner is not None and (name not in vars(owner) or not _same_atom(vars(owner)[name], value)):
+                setattr(owner, name, value)
+        for key, number in held.objects.items():
+            if self.world.table[number][1] and not self._over:
+                self._later.append((module, key, number))
+            else:
+                self._put(module, key, number)
+
+    def fill_later(self) -> None:
+        later, self._later, self._over = self._later, [], True
+        for module, key, number in later:
+            self._put(module, key, number)
+
+    def _put(self, module: types.ModuleType, key: str, number: int) -> None:
+        owner, name = _owner(module, key)
+        if owner is None:
+            return
+        try:
+            if number not in self._loaded:
+                pickled = self.world.table[number][0]
+                if name in vars(owner) and _dumps(vars(owner)[name])[0] == pickled:
+                    return  # as the import made it
+                self._loaded[number] = pickle.loads(pickled)
+            setattr(owner, name, self._loaded[number])
+        except Exception as error:
+            log.debug("%s.%s stays as imported: %s: %s", module.__name__, key, type(error).__name__, error)
+
+
+def _same_atom(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and bool(one == two)
+
+
+def _owner(module: types.ModuleType, key: str) -> tuple[Any, str]:
+    """The module, or the class in it, whose attribute the dotted name is; None when there is none here."""
+    *path, name = key.split(".")
+    owner: Any = module
+    for part in path:
+        owner = vars(owner).get(part)
+        if not isinstance(owner, type):
+            return None, name
+    return owner, name
+
+
+class _Filling(importlib.abc.Loader):
+    """A loader that fills the module after it has run; in all else the loader that was found."""
+
+    def __init__(self, loader: Any, finder: _Finder) -> None:
+        self._loader, self._finder = loader, finder
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        made: types.ModuleType | None = self._loader.create_module(spec)
+        return made
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        # the module keeps its true loader: whoever asks it for source or data files must find it
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._finder.fill(module)

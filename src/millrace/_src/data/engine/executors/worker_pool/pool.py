@@ -1,0 +1,267 @@
+"""The state that the lanes of one executor share: the queue, the closed flag, the count of losses.
+
+It is apart from the executor so that the lanes' threads do not keep a dropped executor alive. What a worker is, a
+process of this machine or an actor of a cluster, is the launcher's affair.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from millrace._src.core.errors import ResourceError, WorkerDied
+from millrace._src.core.log import get_logger
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.executors.base import Runner, Task
+
+if TYPE_CHECKING:
+    from .supervisor import Lane
+
+__all__ = ["Answer", "Crew", "Job", "Launcher", "Worker", "rows_of", "warn_fewer"]
+
+log = get_logger(__name__)
+
+# Losses without one success between them, per worker, after which the fault is not a passing one.
+LOSSES = 3
+
+
+class Answer(NamedTuple):
+    """What a worker made of a chunk; ``unloadable``: it cannot work at all, nor can another."""
+
+    result: tuple[Chunk, Any] | None
+    error: BaseException | None = None
+    unloadable: bool = False
+
+
+class Worker(Protocol):
+    """The parent's hold on one worker. Answers come in the order of the chunks that were posted."""
+
+    # where it is, in words
+    place: str
+
+    def ready(self, timeout: float) -> bool:
+        """Whether it can be given chunks; False when it cannot after so many seconds, or has ended."""
+
+    def copy(self, chunk: Chunk) -> Any:
+        """What is to be posted. Raises what is the chunk's own fault."""
+
+    def post(self, copied: Any) -> None:
+        """Send it on its way. OSError when the worker is gone."""
+
+    def receive(self, timeout: float) -> Answer | None:
+        """The next answer; None when there will be none. TimeoutError when it did not come in time; ResourceError or
+        ValueError when it came and cannot be taken.
+        """
+
+    def ended(self) -> bool: ...
+
+    def hang_up(self) -> None:
+        """Nothing more is posted: it ends when it has answered all."""
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def cut(self) -> None:
+        """Wake a thread that waits in ``receive``, whatever the worker does."""
+
+    def bury(self) -> tuple[bool, str]:
+        """Make sure of the end: whether it is known how it came, and in words that follow 'it'."""
+
+    def stack(self) -> str: ...
+
+
+class Launcher(Protocol):
+    """Starts workers for one runner."""
+
+    # several of them, in words; and how many may end with a chunk in hand before the chunk is to blame
+    workers: str
+    strikes: int
+
+    def start(self, name: str, number: int) -> Worker:
+        """OSError or ResourceError when there is none to be had."""
+
+    def retired(self, number: int) -> None:
+        """The worker of this number has ended, and no other takes its place."""
+
+    def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
+        """What to say when fewer could be started than were wanted."""
+
+    def close(self) -> None: ...
+
+
+class Job:
+    """A task on its way, and the ends of the workers that had it in hand."""
+
+    __slots__ = ("deaths", "task")
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.deaths: list[str] = []
+
+
+class Crew:
+    """Everything here may be called from any thread."""
+
+    def __init__(self, runner: Runner, launcher: Launcher, name: str, wanted: int) -> None:
+        self.runner, self.launcher, self.name, self.wanted = runner, launcher, name, wanted
+        self.lock = threading.RLock()
+        self.queue: SimpleQueue[Job | None] = SimpleQueue()
+        self.lanes: list[Lane] = []
+        self.closed = False
+        self.failure: BaseException | None = None
+        self.pid = os.getpid()
+        self._losses = 0
+        # lanes that were started in all
+        self._started = 0
+        # of lanes that are too many: those that have not come upon it yet, and those that are about to end
+        self._surplus = 0
+        self._leaving: set[Lane] = set()
+
+    @property
+    def staying(self) -> int:
+        """Lanes that go on taking jobs."""
+        with self.lock:
+            return len(self.lanes) - len(self._leaving) - self._surplus
+
+    def next_number(self) -> int:
+        with self.lock:
+            self._started += 1
+            return self._started - 1
+
+    def dismiss(self, count: int) -> None:
+        """Let so many lanes end: those that come upon it when they ask for their next job."""
+        with self.lock:
+            if count <= 0 or self.closed:
+                return
+            self._surplus += count
+            for _ in range(count):
+                self.queue.put(None)
+
+    def may_leave(self, lane: Lane) -> bool:
+        """A lane came upon the sign to end. The last one stays, whatever became of the others: it has their jobs."""
+        with self.lock:
+            if self.closed or self.failure is not None:
+                return True
+            self._surplus = max(0, self._surplus - 1)
+            if len(self.lanes) - len(self._leaving) <= 1:
+                return False
+            self._leaving.add(lane)
+            return True
+
+    def submit(self, task: Task) -> None:
+        self.put(Job(task))
+
+    def put(self, job: Job) -> None:
+        """Queue a job, new or rescued from a dead worker; refuse it if nobody will ever take it."""
+        with self.lock:
+            if not self.closed and self.failure is None:
+                self.queue.put(job)
+                return
+        self.refuse(job)
+
+    def refuse(self, job: Job) -> None:
+        error = self.failure or WorkerDied(f"{self.name} was closed before this chunk was done")
+        job.task.finish(None, error)
+
+    def somebody_waits(self) -> bool:
+        return any(lane.waiting for lane in self.lanes)
+
+    def succeeded(self) -> None:
+        self._losses = 0
+
+    def lost(self, death: str) -> None:
+        """A worker has died. Too many in a row, and the whole executor fails instead of trying for ever."""
+        with self.lock:
+            self._losses += 1
+            if self._losses > LOSSES * self.wanted:
+                who = f"{self.name} ({self.runner.describe()})"
+                what = f"{self._losses} {self.launcher.workers} of {who} died in a row; the last one {death}"
+                self.fail(WorkerDied(what))
+
+    def fail(self, error: BaseException) -> None:
+        """Nothing can run any more: every task, queued or to come, gets this error."""
+        with self.lock:
+            if self.failure is None:
+                self.failure = error
+        self.drain()
+
+    def drain(self) -> None:
+        sentinels = 0
+        while True:
+            try:
+                job = self.queue.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                sentinels += 1
+            else:
+                self.refuse(job)
+        for _ in range(sentinels):
+            self.queue.put(None)
+
+    def lane_ends(self, lane: Lane, error: BaseException | None) -> None:
+        """A lane has no worker and gets none. The others go on; without others all fails."""
+        with self.lock:
+            if lane in self.lanes:
+                self.lanes.remove(lane)
+                self.launcher.retired(lane.number)
+            self._leaving.discard(lane)
+            left = len(self.lanes)
+            if error is None or self.closed:
+                return
+        if not left:
+            self.fail(self.launcher.refused(self.wanted, 0, error))
+        else:
+            log.warning("%s goes on with %d %s: %s", self.name, left, self.launcher.workers, error)
+
+    def close(self, grace: float) -> None:
+        """Ask, then terminate, then kill; each step is bounded, and so is the whole."""
+        if os.getpid() != self.pid:
+            return  # a forked copy: threads and workers belong to the parent
+        with self.lock:
+            first, self.closed = not self.closed, True
+            lanes = list(self.lanes)
+        if first:
+            self.drain()
+            for _ in lanes:
+                self.queue.put(None)
+        for step, seconds in (("ask", grace), ("terminate", 0.5), ("kill", 3.0), ("cut", 3.0)):
+            for lane in lanes:
+                getattr(lane, step)()
+            if _all_ended(lanes, seconds):
+                break
+        self.drain()
+        if first:
+            self.launcher.close()
+            self.runner.close()
+
+
+def _all_ended(lanes: Sequence[Lane], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    for lane in lanes:
+        if lane.thread is not threading.current_thread():
+            lane.thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(lane.thread.is_alive() for lane in lanes)
+
+
+def rows_of(chunk: Chunk | None) -> str:
+    """The rows of a chunk by their place in the source: ``rows 0-63``, or the first few."""
+    if chunk is None or not len(chunk):
+        return "no rows"
+    origin = [int(i) for i in chunk.origin]
+    if len(origin) == 1:
+        return f"row {origin[0]}"
+    if origin == list(range(origin[0], origin[0] + len(origin))):
+        return f"rows {origin[0]}-{origin[-1]}"
+    shown = ", ".join(map(str, origin[:8]))
+    return f"rows {shown}" + (f" and {len(origin) - 8} more" if len(origin) > 8 else "")
+
+
+def warn_fewer(said: ResourceError, started: int) -> None:
+    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=5)

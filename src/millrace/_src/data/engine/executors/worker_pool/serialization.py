@@ -1,0 +1,112 @@
+"""Python objects between a process and its own workers: cloudpickle, with large buffers out of the stream.
+
+Only for the unnamed socket pair to a worker that this process started itself: loading a pickle runs what it
+says. The parent sends by value whatever lives in ``__main__``, for a worker never imports the user's script.
+On the way back a class that came from the parent is sent as a reference to the parent's own: rebuilt by value
+it would overwrite the methods of the original.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import cloudpickle
+from cloudpickle import cloudpickle as _inside
+
+from millrace._src.data.engine.transport.chunk_codec import Objects
+
+__all__ = ["ByReference", "ByValue", "Home", "flat_dumps", "flat_loads"]
+
+
+class ByValue:
+    """The parent's side: everything that a fresh interpreter could not import goes along in full."""
+
+    def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
+        buffers: list[pickle.PickleBuffer] = []
+        data = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        return data, _flat(buffers)
+
+    def loads(self, data: Any, buffers: Sequence[Any] = ()) -> Any:
+        return pickle.loads(data, buffers=buffers)
+
+
+class ByReference(ByValue):
+    """Both sides of a forked worker: it has the parent's modules, ``__main__`` included."""
+
+    def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
+        buffers: list[pickle.PickleBuffer] = []
+        try:
+            data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return super().dumps(value)  # lambdas, classes inside functions
+        return data, _flat(buffers)
+
+
+class Home(ByValue):
+    """The side of a worker with its own ``__main__``."""
+
+    def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
+        buffers: list[pickle.PickleBuffer] = []
+        out = io.BytesIO()
+        _HomePickler(out, protocol=5, buffer_callback=buffers.append).dump(value)
+        return out.getvalue(), _flat(buffers)
+
+
+# cloudpickle numbers each class it sends by value; the receiver keeps the number. The tables are private, so
+# without them the worker falls back to the class's name, and then to sending it by value.
+_number_of: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_CLASS", {})
+_class_of: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_ID", {})
+_born_here: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+class _HomePickler(cloudpickle.Pickler):  # type: ignore[misc]
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type) and obj not in _born_here:
+            number = _number_of.get(obj)
+            if number is not None:
+                return original_class, (number, obj.__module__, obj.__qualname__)
+            _born_here.add(obj)  # if it goes by value now, it gets a number that the parent did not give
+        return super().reducer_override(obj)
+
+
+def original_class(number: str, module: str, name: str) -> type:
+    """The parent's own class for one that came back from a worker."""
+    found: Any = _class_of.get(number)
+    if found is None:
+        found = sys.modules[module]
+        for part in name.split("."):
+            found = getattr(found, part)
+    if not isinstance(found, type):
+        raise pickle.UnpicklingError(f"{module}.{name} is not a class here")
+    return found
+
+
+def flat_dumps(objects: Objects, value: Any) -> bytes:
+    """Pickle and buffers as one run of bytes, for small things: reports and errors. None is no bytes."""
+    if value is None:
+        return b""
+    data, buffers = objects.dumps(value)
+    parts = [memoryview(data), *buffers]
+    sizes = b"".join(part.nbytes.to_bytes(8, "little") for part in parts)
+    return b"".join([len(parts).to_bytes(4, "little"), sizes, *parts])
+
+
+def flat_loads(objects: Objects, data: bytes) -> Any:
+    if not data:
+        return None
+    count = int.from_bytes(data[:4], "little")
+    at, parts = 4 + 8 * count, []
+    for i in range(count):
+        size = int.from_bytes(data[4 + 8 * i : 12 + 8 * i], "little")
+        parts.append(bytearray(data[at : at + size]))
+        at += size
+    return objects.loads(parts[0], parts[1:])
+
+
+def _flat(buffers: list[pickle.PickleBuffer]) -> list[memoryview]:
+    return [buffer.raw() for buffer in buffers]

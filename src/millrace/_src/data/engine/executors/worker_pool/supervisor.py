@@ -1,0 +1,250 @@
+"""One thread of the parent and the worker it serves: send, wait, deliver; and start another when it dies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from queue import Empty
+
+from millrace._src.core.errors import ResourceError, WorkerDied
+
+from .pool import Answer, Crew, Job, Worker, rows_of
+
+__all__ = ["Lane"]
+
+# A second chunk lies ready in the worker's socket while it works on the first, unless another worker is idle. With very
+# long chunks one may be soon, so it is done while chunks take less than this many seconds: more than the 40 ms they
+# should take, or a worker would wait for each of them.
+DEPTH = 2
+QUICK = 0.1
+# How often a wait looks whether the worker is dead without its line being cut.
+LOOK = 5.0
+
+
+class Lane:
+    """``waiting`` is True while the thread has nothing to do."""
+
+    def __init__(self, crew: Crew, name: str, number: int) -> None:
+        self.crew, self.name, self.number = crew, name, number
+        self.waiting = False
+        # it has brought a result
+        self.worked = False
+        self.worker: Worker | None = crew.launcher.start(name, number)
+        self._up = False
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._flying: deque[Job] = deque()
+        self._seconds = QUICK  # of the last chunks, smoothed
+        self._sentinel = False
+
+    def start(self) -> None:
+        """Raises RuntimeError when the system gives no thread."""
+        try:
+            self.thread.start()
+        except BaseException:
+            worker, self.worker = self.worker, None
+            if worker is not None:
+                worker.bury()
+            raise
+
+    # ---- what other threads may call -----------------------------------------------------------------
+
+    def ask(self) -> None:
+        """The worker finishes what it has and ends."""
+        with self.crew.lock:
+            if self.worker is not None:
+                self.worker.hang_up()
+
+    def terminate(self) -> None:
+        with self.crew.lock:
+            if self.worker is not None:
+                self.worker.terminate()
+
+    def kill(self) -> None:
+        with self.crew.lock:
+            if self.worker is not None:
+                self.worker.kill()
+
+    def cut(self) -> None:
+        with self.crew.lock:
+            if self.worker is not None:
+                self.worker.cut()
+
+    @property
+    def fresh(self) -> bool:
+        """Its worker has work and has not brought a result yet, ever: it is still starting."""
+        return not self.worked and not (self.waiting and self.crew.queue.empty())
+
+    def stack(self) -> str:
+        """Where the worker is; the lock keeps its descriptors from being closed meanwhile."""
+        with self.crew.lock:
+            if self.worker is None:
+                return ""
+            try:
+                task = self._flying[0].task if self._flying else None
+            except IndexError:
+                task = None
+            doing = "waiting for work" if task is None else f"working on {rows_of(task.chunk)}"
+            return f"{self.name} ({self.worker.place}), {doing}:\n{self.worker.stack()}"
+
+    # ---- the thread ----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        error: BaseException | None = None
+        try:
+            while self._comes_up() and (self._fill() or self._flying):
+                if self._flying:
+                    self._deliver()
+        except (OSError, ResourceError) as refused:  # no new worker can be started
+            error = refused
+        except BaseException as bug:  # never leave a task without an outcome
+            self.crew.fail(bug)
+        finally:
+            for job in self._flying:
+                self.crew.put(job)
+            self._flying.clear()
+            self._retire()
+            self.crew.lane_ends(self, error)
+
+    def _comes_up(self) -> bool:
+        """Wait until the worker can work: it takes no chunk before. False when nobody waits for it any more."""
+        while not self._up:
+            if self.worker is None or self.crew.closed or self.crew.failure is not None:
+                return False
+            self._up = self.worker.ready(LOOK)
+            if not self._up and self.worker.ended():
+                self._replace(head_ran=False)
+        return True
+
+    def _fill(self) -> bool:
+        """Give the worker what it may have; False when the executor is closing and nothing is left to do."""
+        while self._up and len(self._flying) < DEPTH and not self._sentinel:
+            if not self._flying:
+                self.waiting = True
+                job = self.crew.queue.get()
+                self.waiting = False
+            elif self._seconds > QUICK or self.crew.somebody_waits():
+                break
+            else:
+                try:
+                    job = self.crew.queue.get_nowait()
+                except Empty:
+                    break
+            if job is None:
+                self._sentinel = self.crew.may_leave(self)
+            elif self.crew.closed or self.crew.failure is not None:
+                self.crew.refuse(job)
+            elif job.task.cancelled:
+                job.task.finish(None)
+            else:
+                self._send(job)
+            del job  # hold no result while waiting for the next
+        return not self._sentinel
+
+    def _send(self, job: Job) -> None:
+        assert self.worker is not None
+        assert job.task.chunk is not None
+        try:
+            copied = self.worker.copy(job.task.chunk)
+        except Exception as error:  # the chunk's own fault, or no memory: the worker is not concerned
+            job.task.finish(None, error)
+            return
+        self._flying.append(job)
+        try:
+            self.worker.post(copied)
+        except OSError:
+            self._replace(head_ran=len(self._flying) > 1)
+
+    def _deliver(self) -> None:
+        """Wait for the answer to the oldest chunk and hand it over."""
+        assert self.worker is not None
+        began = time.perf_counter()
+        try:
+            answer = self._receive(self.worker)
+        except (ResourceError, ValueError) as error:  # its memory cannot be mapped here: start afresh
+            self._flying.popleft().task.finish(None, error)
+            self._replace(head_ran=False)
+            return
+        if answer is None:
+            self._replace(head_ran=True)
+            return
+        self._seconds += 0.25 * (time.perf_counter() - began - self._seconds)
+        if answer.unloadable:
+            assert answer.error is not None
+            self.crew.fail(answer.error)
+            self._replace(head_ran=False)
+            return
+        task = self._flying.popleft().task
+        self.crew.succeeded()
+        self.worked = True
+        task.finish(answer.result, answer.error)
+
+    def _receive(self, worker: Worker) -> Answer | None:
+        while True:
+            try:
+                return worker.receive(LOOK)
+            except TimeoutError:
+                if worker.ended():
+                    return None
+
+    def _replace(self, *, head_ran: bool) -> None:
+        """The worker is dead. Its chunks go back to the queue, the one it had in hand marked, and another
+        worker takes its place. Raises when none can be started.
+        """
+        assert self.worker is not None
+        crew = self.crew
+        with crew.lock:
+            worker, self.worker = self.worker, None
+        self._up = False
+        known, death = worker.bury()
+        jobs = list(self._flying)
+        self._flying.clear()
+        if jobs and head_ran and known and not crew.closed:
+            head = jobs[0]
+            head.deaths.append(death)
+            if len(head.deaths) >= crew.launcher.strikes:
+                head.task.finish(None, self._verdict(head))
+                jobs.pop(0)
+        for job in jobs:
+            crew.put(job)
+        if crew.closed:
+            self._sentinel = True
+            return
+        crew.lost(death)
+        if crew.failure is not None:
+            self._sentinel = True  # all else is refused by whoever is left, or by put itself
+            return
+        fresh = crew.launcher.start(self.name, self.number)
+        with crew.lock:
+            self.worker = fresh
+            if self._closing():  # it was asked before we had it
+                fresh.hang_up()
+
+    def _closing(self) -> bool:
+        return self.crew.closed  # another thread may have closed since the last look
+
+    def _verdict(self, job: Job) -> WorkerDied:
+        ends = job.deaths[0] if len(set(job.deaths)) == 1 else " and ".join(job.deaths)
+        rows = rows_of(job.task.chunk)
+        ids = [] if job.task.chunk is None else [int(i) for i in job.task.chunk.ids[:8]]
+        return WorkerDied(
+            f"{len(job.deaths)} {self.crew.launcher.workers} running {self.crew.runner.describe()} on the same {rows} "
+            f"(ids {', '.join(map(str, ids))}{' ...' if len(ids) == 8 else ''}) each {ends}"
+        )
+
+    def _retire(self) -> None:
+        """Let the worker end in its own time; whoever closes the executor sees that this does not last."""
+        worker = self.worker
+        if worker is None:
+            return
+        worker.hang_up()
+        if self.crew.failure is not None and not self.crew.closed:
+            worker.terminate()  # nobody may come to close
+        try:
+            while self._receive(worker) is not None:
+                pass
+        except (ResourceError, ValueError, OSError):
+            pass
+        with self.crew.lock:
+            self.worker = None
+        worker.bury()

@@ -1,0 +1,150 @@
+"""All a worker needs to begin, in one sealed memory file: the runner, and the world it expects.
+
+The runner is pickled once, for all workers. Its large buffers lie beside the pickle in the same memory, which
+every worker maps copy-on-write: a gigabyte of samples inside a user's dataset exists once, not once a worker.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from millrace._src.core import log_settings
+from millrace._src.core.errors import PlanError, ResourceError
+from millrace._src.core.machine import shared_memory as slab
+from millrace._src.data.engine.executors.base import Runner
+
+from . import module_state as modules
+from .pickle_errors import cannot_pickle
+from .serialization import ByValue
+
+__all__ = [
+    "enter_world", "load_runner", "make_kit", "parts_of", "prelude", "read_world", "unfold", "visit_world", "world_now",
+]  # fmt: skip
+
+_ALIGN = 4096  # buffers begin on a page of their own, so that writing to one copies nothing of another
+_HEAD = struct.Struct("<8sQ")
+_MAGIC = b"MRKIT001"
+
+# Modules a worker imports before the runner is loaded. Whatever changes names for a whole process, as
+# the stand-in for MindSpore does, adds itself here when the user imports it.
+prelude: list[str] = []
+
+
+def make_kit(runner: Runner) -> int:
+    """A descriptor of the finished kit. Raises PlanError when the runner cannot be pickled."""
+    parts = parts_of(runner)
+    sizes = [memoryview(part).nbytes for part in parts]
+    head: dict[str, Any] = {"world": world_now(), "parts": []}
+    # The header's own length moves the parts; offsets count from the first page after it.
+    end = 0
+    for size in sizes:
+        head["parts"].append([end, size])
+        end = -(-(end + size) // _ALIGN) * _ALIGN
+    text = json.dumps(head).encode()
+    base = -(-(_HEAD.size + len(text)) // _ALIGN) * _ALIGN
+    fd = slab.create(base + end, "millrace-kit")
+    try:
+        _write(fd, 0, _HEAD.pack(_MAGIC, len(text)) + text)
+        for part, (offset, _) in zip(parts, head["parts"]):
+            _write(fd, base + offset, part)
+        slab.seal(fd, write=True)
+    except OSError as error:
+        os.close(fd)
+        raise ResourceError(
+            f"no room for the {base + end} bytes that workers share ({error.strerror}); the dataset object "
+            "holds large arrays: read them lazily, or run with python_multiprocessing=False"
+        ) from error
+    return fd
+
+
+def parts_of(runner: Runner) -> list[Any]:
+    """The pickled runner, the globals of the user's modules, and the runner's large buffers as they lie here."""
+    try:
+        data, buffers = ByValue().dumps(runner)
+    except Exception as error:
+        raise cannot_pickle(runner, error, runner.describe()) from error
+    return [data, modules.collect(data), *buffers]
+
+
+def unfold(parts: Sequence[Any]) -> Runner:
+    """The runner again; its large arrays are views of the parts."""
+    modules.install(parts[1])
+    runner: Runner = ByValue().loads(parts[0], parts[2:])
+    modules.finish()
+    return runner
+
+
+def world_now() -> dict[str, Any]:
+    """What a worker may want to know of this process."""
+    return {
+        "environ": dict(os.environ),
+        "path": sys.path,
+        "argv": getattr(sys, "argv", []),
+        "cwd": _here(),
+        "prelude": prelude,
+        "log": log_settings.carried(),
+    }
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None  # the folder was deleted
+
+
+def _write(fd: int, offset: int, part: Any) -> None:
+    view = memoryview(part).cast("B")
+    while view.nbytes:
+        done = os.pwrite(fd, view[: 1 << 30], offset)
+        view, offset = view[done:], offset + done
+
+
+def _open(fd: int) -> tuple[Any, slab.Bytes8, int]:
+    data = slab.map_fd(fd, slab.read_size(fd), private=True)
+    magic, length = _HEAD.unpack_from(data.data)
+    if magic != _MAGIC:
+        raise PlanError("the worker was given something that is not a kit")
+    head = json.loads(bytes(data[_HEAD.size : _HEAD.size + length]))
+    return head, data, -(-(_HEAD.size + length) // _ALIGN) * _ALIGN
+
+
+def read_world(fd: int) -> dict[str, Any]:
+    world: dict[str, Any] = _open(fd)[0]["world"]
+    return world
+
+
+def enter_world(world: dict[str, Any]) -> None:
+    """Take on the parent's environment, folder, import path and log as they are now."""
+    os.environ.clear()
+    os.environ.update(world["environ"])
+    sys.path.clear()
+    visit_world(world)
+
+
+def visit_world(world: dict[str, Any]) -> None:
+    """The same in a process that has an environment of its own, perhaps on another machine: it keeps that, and what it
+    can import comes first.
+    """
+    if world["cwd"] is not None:
+        try:
+            os.chdir(world["cwd"])
+        except OSError:
+            pass
+    known = set(sys.path)
+    sys.path += [entry for entry in world["path"] if entry not in known]
+    sys.argv[:] = world["argv"]
+    log_settings.enter(world["log"])
+    for name in world["prelude"]:
+        importlib.import_module(name)
+
+
+def load_runner(fd: int) -> Runner:
+    head, data, base = _open(fd)
+    return unfold([data[base + offset : base + offset + size] for offset, size in head["parts"]])

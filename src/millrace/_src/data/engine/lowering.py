@@ -1,0 +1,174 @@
+"""lower: from plan nodes to stages. One function per kind of node; nothing here runs a row."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.executor_traits import BESIDE, DIRECT, traits_of
+from millrace._src.core.log import warn_once
+from millrace._src.core.random.rng import mix
+from millrace._src.core.settings import Settings
+from millrace._src.core.statistics import OpStats, RunStats, StageStats
+from millrace._src.data.engine.failed_rows import Ledger
+from millrace._src.data.plan.bind import Plan, bind, optimise
+from millrace._src.data.plan.explain import describe
+from millrace._src.data.plan.node import Node
+from millrace._src.data.plan.nodes import order_ops as ops
+from millrace._src.data.plan.nodes import physical
+
+from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
+from .executors.base import Executor
+from .executors.registry import make_executor
+from .segment.runner import SegmentRunner
+from .stages.base import Stage, State
+from .stages.indices import BatchIndexStage, IndexStage
+from .stages.prefetch import Pump
+from .stages.row_error_handler import Mender, Policy
+from .stages.row_provenance import file_of
+from .stages.segment import SegmentStage
+from .stages.stage_registry import Making, make_stage
+from .thread_limits import Bytes
+
+__all__ = ["Lowering"]
+
+
+@dataclasses.dataclass
+class Lowering:
+    """Everything stages share while they are built."""
+
+    plan: Plan
+    budget: Bytes
+    stats: RunStats
+    ledger: Ledger
+    wait: Callable[..., None]
+    # what was made that holds chunks ready: numbers of these may be tuned
+    segments: list[SegmentStage] = dataclasses.field(default_factory=list)
+    pumps: list[Pump] = dataclasses.field(default_factory=list)
+
+    def root(self, epochs: int | None) -> Stage:
+        stage = self.build(self.plan.root, epochs)
+        return stage if isinstance(stage, SegmentStage) else self._pumped(stage)
+
+    @property
+    def _inline(self) -> bool:
+        settings = self.plan.settings
+        return settings.debug_mode or not traits_of(settings.executor or BESIDE).background
+
+    def _pumped(self, stage: Stage) -> Stage:
+        """Barriers run ahead in a thread of their own; in-line runs stay in the caller's."""
+        if self._inline or isinstance(stage, SegmentStage):
+            return stage
+        depth = max(2, self.plan.settings.prefetch_size)
+        pump = Pump(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        self.pumps.append(pump)
+        return pump
+
+    def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
+        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.where, **more))
+
+    def build(self, node: Node, epochs: int | None) -> Stage:
+        if isinstance(node, physical.Segment):
+            return self._segment(node, epochs)
+        below = node.passes_below(epochs)
+        ups: list[Stage] = []
+        first = len(self.stats.stages)
+        with _closing(ups):
+            for child in node.inputs:
+                ups.append(self.build(child, below))
+            made = self.stats.stages[first:]
+            plan, stats = self.plan, self._stats(node)
+            return make_stage(
+                Making(
+                    node=node,
+                    ups=ups,
+                    stats=stats,
+                    epochs=epochs,
+                    seed=plan.seed,
+                    settings=plan.settings,
+                    budget=self.budget,
+                    mender=lambda start: self._mender(node, start),
+                    below=made,
+                    inner=self._inner,
+                )
+            )
+
+    def _mender(self, node: Node, start: State) -> Mender:
+        settings = self.plan.settings
+        policy = Policy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
+        return Mender(policy, describe(node), file_of(node), start)
+
+    def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
+        up: Stage
+        first, spot = node.ops[0], node.place
+        if isinstance(first, ops.Read) and not first.addressable:
+            up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
+        elif isinstance(first, ops.Read):
+            # how large rows are, or become on their way, the first one tells: chunks grow from there
+            rows = spot.rows if spot.fixed else spot.unit
+            indices = StageStats("indices", "indices")
+            up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
+        else:
+            up = self._pumped(self.build(node.inputs[0], epochs))
+        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.window)
+        stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
+        batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
+        stats.batches = batch is not None
+        if batch is not None and isinstance(batch.batch_size, int):
+            stats.batch_size = batch.batch_size
+        stats.fixed_executor = self.plan.settings.executor is not None
+        stats.fixed_rows = spot.rows if spot.fixed else None
+        with _closing([up]):
+            executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
+        executor.asked = any(op.asked is not None for op in stats.ops)
+        stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
+        made = SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
+        self.segments.append(made)
+        return made
+
+    def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
+        name = f"millrace-{node.ops[-1].label.lower()}"
+        try:
+            return make_executor(node.place.executor, runner, node.place.workers, name, self.plan.settings)
+        except PlanError as error:
+            if traits_of(node.place.executor).same_process:
+                raise
+            warn_once(
+                f"threads-instead-{node.where}",
+                f"{error}\nRunning on {BESIDE} instead; the rows are the same.",
+            )
+        return make_executor(BESIDE, runner, node.place.workers, name, self.plan.settings)
+
+    def _inner(self, node: Node, op: int) -> Stage:
+        """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
+        settings = self.plan.settings.replace(executor=DIRECT)
+        plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
+        inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
+        return inner.build(plan.root, 1)
+
+
+@contextlib.contextmanager
+def _closing(made: list[Stage]) -> Iterator[None]:
+    """What was made is closed when the stage above cannot be: its workers have started already."""
+    try:
+        yield
+    except BaseException:
+        for stage in made:
+            stage.close()
+        raise
+
+
+def _op_stats(op: Node, settings: Settings) -> OpStats:
+    serial = op.in_turn or (isinstance(op, ops.Read) and op.source.readers == 1)
+    return OpStats(
+        describe(op),
+        op.where,
+        kind=type(op).__name__,
+        python=op.user_code,
+        serial=serial,
+        asked=settings.num_parallel_workers if op.workers is None else op.workers,
+        processes=op.processes,
+    )

@@ -1,0 +1,303 @@
+"""A run of a plan, from first pull to close.
+
+The contract, and anything else is a bug:
+
+- *Exhausted*: at the end of the last epoch the run closes before StopIteration is raised; an endless run closes with
+  its iterator. After that no worker, thread, open file or shared block of it exists.
+- *Failed*: an error surfaces at the consumer when its row's turn comes, after all rows before it. Then the run
+  closes; a later ``next()`` says that it is closed and why.
+- *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left to the end of the
+  interpreter closes its run. Closing is idempotent, safe from any thread, and takes less than a second: first every
+  wait of the engine ends (``interrupt``), then what is under way gets ``ending.GRACE`` seconds to finish. A user's
+  function that takes longer is killed with its worker process. In a thread it cannot be: that thread, a daemon, is
+  left to finish it, then closes what it held, its source included, and ends; its result is dropped, and no other row
+  is begun.
+- *Elsewhere*: a thread that waits for a row while another closes gets an error that says so. A user's function that
+  closes the run it works for goes on to its end; what is above it on the stack closes after it.
+- *Forked*: a child of fork inherits no run: closing there does nothing to the parent's workers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from millrace._src.core.errors import CursorError, MillraceError, PlanError
+from millrace._src.core.log import get_logger
+from millrace._src.core.statistics import RunStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.failed_rows import Ledger
+from millrace._src.data.plan.bind import Plan
+from millrace._src.data.plan.node import walk
+from millrace._src.data.plan.nodes.order_ops import Read
+
+from .cursor import Cursor, check_like
+from .lowering import Lowering
+from .shutdown import left, within
+from .stages.base import END, Interrupted, Signal, Stage
+from .thread_limits import Bytes
+
+if TYPE_CHECKING:
+    from .autotune.tuner import Tuner
+
+__all__ = ["Run"]
+
+log = get_logger(__name__)
+
+_live: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+class Run:
+    """Pulls rows out of the root stage and knows the position after each."""
+
+    def __init__(self, plan: Plan, epochs: int | None, state: Any = None) -> None:
+        self.plan = plan
+        self.pid = os.getpid()
+        # taken before the first row: what objects gather while rows run is no part of what they are
+        self.fingerprint = plan.fingerprint()
+        cursor = None if state is None else Cursor.from_json(state)
+        if cursor is not None:
+            cursor.check(self.fingerprint)  # before anything is started
+        self.stats = RunStats()
+        self.ledger = Ledger()
+        self.budget = Bytes.of(plan.settings)
+        self.padding = _padding(plan)
+        self.closed = False
+        self.why_closed: BaseException | str | None = None
+        self.epoch, self.step = 0, 0
+        self._chunk: Chunk | None = None
+        self._at = 0
+        self._closing = threading.RLock()
+        # held while rows are pulled, and by whom; whoever has it may close the stages
+        self._inside = threading.Lock()
+        self._puller: int | None = None
+        self._released = False
+        lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
+        self.root: Stage = lowering.root(epochs)
+        self.tuner = self._tuner(lowering)
+        self._before: Any = self.root.state()
+        self._skip = 0
+        if cursor is not None:
+            self._restore(cursor)
+        _live.add(self)
+
+    def _tuner(self, lowering: Lowering) -> Tuner | None:
+        """Who finds the numbers of this run while it goes on, where that is wished and there are any."""
+        settings = self.plan.settings
+        if not settings.enable_autotune or not any(s.executor.traits.background for s in lowering.segments):
+            return None
+        # loaded by those who wish it: no import waits for it
+        from .autotune.config_file import Saved
+        from .autotune.tuner import Tuner
+
+        prefix = settings.autotune_filepath_prefix
+        try:
+            saved = None if prefix is None else Saved(prefix, self.plan, self.fingerprint)
+            segments, pumps = lowering.segments, lowering.pumps
+            return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
+        except BaseException:
+            self.root.close()  # its workers may have started
+            raise
+
+    # rows ----------------------------------------------------------------------------------------
+
+    def next_row(self) -> dict[str, Any] | Signal:
+        """The next row, END at the end of each epoch, DONE after the last."""
+        if self._chunk is None:
+            began = self._enter()
+            signal: Signal | None = END
+            try:
+                signal = self._pull_alone(began)
+            except BaseException as error:
+                if isinstance(error, Interrupted):
+                    raise PlanError(self._closed_text()) from None
+                self.close(error)
+                raise
+            finally:
+                self.stats.leave(fresh=signal is None)
+                if self.closed:
+                    self._release()
+            if signal is not None:
+                return signal
+        chunk = self._chunk
+        if chunk is None:  # closed from another thread just now
+            raise PlanError(self._closed_text())
+        row = chunk.row(self._at)
+        self._at += 1
+        self.step += 1
+        self.stats.delivered += 1
+        if self._at == len(chunk):
+            self._chunk = None
+        return row
+
+    def _enter(self) -> float:
+        if self.closed:
+            raise PlanError(self._closed_text())
+        began = self.stats.enter()
+        if self.tuner is not None:
+            self.tuner.look()
+        return began
+
+    def _pull_alone(self, began: float) -> Signal | None:
+        with self._inside:
+            self._puller = threading.get_ident()
+            try:
+                return self._pull(began)
+            finally:
+                self._puller = None
+
+    def _pull(self, began: float) -> Signal | None:
+        while True:
+            before = self.root.state()
+            got = self.root.pull()
+            if isinstance(got, Signal):
+                self._before, self._at = self.root.state(), 0
+                if got is END:
+                    self.epoch, self.step = self.epoch + 1, 0
+                    self.stats.epochs += 1
+                return got
+            if self._skip >= len(got):  # delivered before the state was saved
+                self._skip -= len(got)
+                continue
+            self._chunk, self._before, self._at, self._skip = got, before, self._skip, 0
+            break
+        now = time.perf_counter()
+        self.stats.consumer_wait += now - began
+        if self.stats.first_batch is None:
+            self.stats.first(now)
+        return None
+
+    def _closed_text(self) -> str:
+        if isinstance(self.why_closed, BaseException):
+            return f"this iterator is closed: it failed with {type(self.why_closed).__name__} before"
+        return "Iterator does not have a running pipeline: it was stopped or has given all its epochs"
+
+    # position ------------------------------------------------------------------------------------
+
+    def cursor(self) -> Cursor:
+        if self._chunk is not None:
+            stages = {"root": self._before, "skip": self._at}
+        else:
+            stages = {"root": self.root.state(), "skip": self._skip}
+        plan = self.fingerprint
+        return Cursor(
+            plan.text, plan.marks(), self.plan.seed, self.epoch, self.step, stages, self.stats.delivered
+        )
+
+    def _restore(self, cursor: Cursor) -> None:
+        saved = cursor.stages["root"]
+        try:
+            check_like(self._before, saved)
+            self.root.restore(saved)
+        except MillraceError:
+            self.root.close()  # its workers may have started
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            self.root.close()
+            raise CursorError(
+                f"this state is damaged, it is not what iterator.state() returned: {type(error).__name__}: {error}"
+            ) from error
+        self._skip = cursor.stages["skip"]
+        self.epoch, self.step = cursor.epoch, cursor.step
+
+    def next_epoch(self) -> None:
+        """Leave out what is left of this epoch."""
+        if self.closed:
+            raise PlanError(self._closed_text())
+        self._chunk, self._skip = None, 0
+        self.root.skip_rest()
+        self.epoch, self.step, self._before = self.epoch + 1, 0, self.root.state()
+
+    def skip(self, epochs: int, steps: int) -> None:
+        """Begin at a later step: whole epochs are left out unread, single steps too where a row's place tells its
+        number; else they are made and dropped.
+        """
+        for _ in range(epochs):
+            self.root.skip_rest()
+        self._skip = steps - self.root.skip(steps)
+        self.epoch, self.step, self._before = epochs, steps, self.root.state()
+
+    # waiting -------------------------------------------------------------------------------------
+
+    def _wait(self, what: Any, stage: Stage) -> None:
+        """Wait for a task or a queue; when nothing moves for too long, say where every worker stands."""
+        settings = self.plan.settings
+        patience = settings.multiprocessing_timeout_interval if settings.enable_watchdog else None
+        deadline = None if patience is None else time.monotonic() + patience
+        while not what.wait(1.0):
+            if self.closed:
+                raise PlanError(self._closed_text())
+            if deadline is not None and time.monotonic() > deadline and patience is not None:
+                log.warning("%s", self._stall_text(stage, patience))
+                deadline = time.monotonic() + patience
+            if isinstance(what, threading.Condition):
+                return  # the caller looks at its queue again
+
+    def _stall_text(self, stage: Stage, patience: float) -> str:
+        stacks = getattr(getattr(stage, "executor", None), "stacks", lambda: "")()
+        return (
+            f"nothing came out of {stage.stats.name} for {patience} seconds. Its workers stand here:\n{stacks}\n"
+            "If this is expected, raise config.set_multiprocessing_timeout_interval(seconds)."
+        )
+
+    # the end -------------------------------------------------------------------------------------
+
+    def close(self, why: BaseException | str | None = None) -> None:
+        """Stop everything, as the contract above says."""
+        if os.getpid() != self.pid:
+            return
+        with self._closing:
+            if self.closed:
+                return
+            self.closed, self.why_closed = True, why
+            self._chunk = None
+            self.stats.end()
+            if self.tuner is not None:
+                self.tuner.finish()
+            _live.discard(self)
+            with within():
+                self.root.interrupt()
+                self._release()
+
+    def _release(self) -> None:
+        """Close the stages, unless a thread is inside them that does not come out in time: then it does it itself."""
+        if self._puller == threading.get_ident() or not self._inside.acquire(timeout=left()):
+            return
+        try:
+            if not self._released:
+                self._released = True
+                self.root.close()
+        finally:
+            self._inside.release()
+
+
+def _padding(plan: Plan) -> int:
+    """Rows of this shard that another one has too, so that all make the same number of steps; never silent."""
+    total = 0
+    for node in walk(plan.logical):
+        if (
+            isinstance(node, Read)
+            and hasattr(node.sampler, "own_padding")
+            and node.sampler.get_child() is None
+        ):
+            rows = node.sampler.own_padding(node.source.size() or 0)
+            if rows > 0:
+                log.info(
+                    "%s: %d rows of this shard are padding, given twice so that all shards are equal",
+                    node.label,
+                    rows,
+                )
+            total += max(0, rows)
+    return total
+
+
+def _close_all() -> None:
+    for run in list(_live):
+        run.close("the interpreter is ending")
+
+
+atexit.register(_close_all)

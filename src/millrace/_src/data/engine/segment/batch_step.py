@@ -1,0 +1,176 @@
+"""batch: rows stacked into one array per column, written once, straight into the batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.random.rng import Draws, mix, rng_place, with_rng
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk, Column
+from millrace._src.data.engine.batch_info import BatchInfo
+from millrace._src.data.plan.nodes.order_ops import HIDDEN_PREFIX, Batch, replaced_columns
+from millrace._src.data.transforms.base import name_of
+
+from .collate import collate_column, dict_of_lists, pad_columns, unstacked
+from .failures import Failures, data_error
+from .step_registry import Step, step_for
+
+__all__ = ["BatchStep", "epoch_of", "locate"]
+
+
+def epoch_of(epoch: int, passes: int) -> int:
+    """The epoch the user iterates: passes of a repeat above the batch do not count, unless it is without end."""
+    return epoch // passes
+
+
+def locate(error: DataError, rows: Chunk, op: str) -> None:
+    """Say where it happened: a batch knows the offset of a row, its chunk the row itself."""
+    error.context.setdefault("op", op)
+    offset = error.context.pop("offset", None)
+    if offset is not None:
+        error.context.setdefault("row", int(rows.origin[offset]))
+    elif error.context.get("row", -1) < 0:
+        # the batch as a whole: its first row leads to the file
+        error.context["row"] = int(rows.origin[0])
+        error.context["batch"] = f"of the {len(rows)} rows from this one on"
+
+
+class Whole(NamedTuple):
+    """The value of a column for the whole batch, as the user's function gave it: nothing is left to stack."""
+
+    value: dict[Any, Any]
+
+
+class BatchStep:
+    """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
+
+    def __init__(self, op: Batch, aligned: bool, seed: int, lender: Lender | None = None) -> None:
+        self.op, self.aligned, self.seed, self.lender = op, aligned and not op.whole, seed, lender
+        self.asks = op.per_batch_map is not None and rng_place(op.per_batch_map) is not None
+        self.name = f"batch({op.shown_size}) at {op.where}"
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        n = len(chunk)
+        size, number = n, chunk.start
+        if self.aligned and isinstance(self.op.batch_size, int):
+            size, number = self.op.batch_size, chunk.start // self.op.batch_size
+        elif failures.error is not None:
+            return chunk.slice(0, 0)  # the one batch lacks a row
+        epoch = epoch_of(chunk.epoch, self.op.passes)
+        made: list[dict[str, Any]] = []
+        kept: list[int] = []
+        bad: list[int] = []
+        for k, start in enumerate(range(0, n, size)):
+            rows = chunk if size >= n else chunk.slice(start, min(start + size, n))
+            if failures.error is not None and len(rows) < size:
+                break  # a row of this batch failed
+            try:
+                made.append(self._one(rows, BatchInfo(number + k, epoch)))
+                kept.append(start)
+            except DataError as error:
+                if failures.batch(rows, error, self.name):
+                    bad.append(k)
+                    continue
+                if not made:
+                    raise
+                failures.error = error  # the batches before it are good
+                break
+        if not made:
+            return failures.filled(chunk.slice(0, 0), bad)
+        columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
+        batches = Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
+        return failures.filled(batches, bad)
+
+    def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
+        given: dict[str, Column] = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
+        columns: dict[str, Column | Whole]
+        try:
+            if self.op.pad_info is not None:
+                given = pad_columns(given, self.op.pad_info, lender=self.lender)
+            columns = dict(given)
+            if self.op.per_batch_map is not None:
+                columns = self._map(given, info, rows)
+            return {
+                name: column.value
+                if isinstance(column, Whole)
+                else collate_column(column, name, i, self.lender)
+                for i, (name, column) in enumerate(columns.items())
+            }
+        except DataError as error:
+            locate(error, rows, self.name)
+            raise
+
+    def _function(self, rows: Chunk, info: BatchInfo) -> Callable[..., Any]:
+        """The user's function, with a generator of this batch if it asks for one."""
+        assert self.op.per_batch_map is not None
+        if not self.asks:
+            return self.op.per_batch_map
+        batch = np.array([mix(int(rows.ids[0]), info.get_batch_num())], np.uint64)
+        draws = Draws.for_rows(batch, seed=self.seed, epoch=rows.epoch, op=mix(self.op.op, 0))
+        return functools.partial(with_rng(self.op.per_batch_map, draws), 0)
+
+    def _map(self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk) -> dict[str, Column | Whole]:
+        op, rows = self.op, len(chunk)
+        names = list(columns)
+        inputs = list(op.input_columns or names)
+        outputs = list(op.output_columns or inputs)
+        given = [unstacked(columns[name]) for name in inputs]
+        assert op.per_batch_map is not None
+        what = f"batch operation: [per_batch_map {name_of(op.per_batch_map)}]"
+        try:
+            result = self._function(chunk, info)(*given, info)
+        except Exception as error:
+            raise data_error(error, what, op=self.name, row=-1, columns=inputs) from error
+        if not isinstance(result, tuple):
+            result = (result,)
+        if len(result) != len(outputs):
+            raise DataError(
+                "Invalid per_batch_map, the number of columns returned in 'per_batch_map' function should be "
+                f"{len(outputs)} , but got: {len(result)}",
+                op=self.name,
+                column=", ".join(outputs),
+            )
+        made: dict[str, Column | Whole] = {}
+        for name, values in zip(outputs, result, strict=True):
+            if isinstance(values, dict):
+                made[name] = Whole(values)
+                continue
+            if values is None:
+                raise DataError("Got None from Python object.", op=self.name, column=name)
+            if hasattr(values, "asnumpy") or hasattr(values, "__array__"):
+                values = np.asarray(values)
+            if not isinstance(values, (list, tuple, np.ndarray)):
+                raise DataError(
+                    f"Execute user Python code failed: TypeError: '{type(values).__name__}' object is not iterable;"
+                    " per_batch_map returns one list or array per column",
+                    op=self.name,
+                    column=name,
+                )
+            if len(values) != rows:
+                raise DataError(
+                    f"Invalid data, column: {name} expects: {rows} rows returned from 'per_batch_map', "
+                    f"got: {len(values)}",
+                    op=self.name,
+                    column=name,
+                )
+            if any(isinstance(value, dict) for value in values):
+                made[name] = Whole(dict_of_lists(list(values), name))
+                continue
+            made[name] = (
+                values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
+            )
+        after = replaced_columns(names, inputs, outputs)
+        return {n: made[n] if n in made else columns[n] for n in after}
+
+    def close(self) -> None: ...
+
+
+@step_for(Batch)
+def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> Step:
+    return BatchStep(op, aligned, seed, settings.lender)

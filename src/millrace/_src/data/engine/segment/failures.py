@@ -1,0 +1,167 @@
+"""What happens when a row fails: the only place that knows the error policy, whatever the op.
+
+'return' stops the chunk at that row: the rows before it go on and are delivered, then a DataError is raised that
+names op, row and column and shows the user's traceback. 'skip' leaves the row out. 'replace' puts the last good row
+before it in its place, as this op made it; at the beginning of an epoch, where there is none before, the first good
+one. Both write the row into the ledger.
+
+A chunk does not know the chunk before it. Rows that fail at its beginning get its first good one here; the stage, where
+chunks come in order, puts the right one there, adds the file of the row, and keeps the ledger (``stages/mend.py``).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.package import PACKAGE_ROOT
+from millrace._src.core.random.rng import mix_into
+from millrace._src.core.statistics import CacheCounts
+from millrace._src.core.values.chunk import Chunk, Column
+from millrace._src.core.values.columns import Runs
+from millrace._src.data.engine.failed_rows import Entry
+
+__all__ = ["Failures", "copies", "data_error", "standing_in", "user_traceback"]
+
+# A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
+NOTHING_CACHED = CacheCounts()
+_AFTER, _BEFORE = 0xBAD, 0xBADBAD
+
+
+class Failures:
+    """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
+
+    def __init__(self, policy: str, where: Callable[[int], str | None] | None = None) -> None:
+        self.policy, self._where = policy, where
+        self.ledger: list[Entry] = []
+        self.error: DataError | None = None
+        # rows at the beginning of the chunk that failed and want the last good row of the chunk before
+        self.lead = 0
+        # what a cache did for the chunk
+        self.cached = NOTHING_CACHED
+
+    def fresh(self) -> Failures:
+        """Of the same kind, with nothing in it."""
+        return Failures(self.policy, self._where)
+
+    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
+        """Row i failed with this error: True to go on without it, False to stop before it."""
+        index = int(chunk.origin[i])
+        if self.policy == "return":
+            self.error = data_error(error, what, op=op, row=index, columns=columns)
+            self.error.__cause__ = None if self.error is error else error
+            return False
+        if isinstance(error, DataError):
+            op = error.context.get("op", op)
+            columns = [error.context["column"]] if error.context.get("column") else columns
+            reason, file = error.message, error.context.get("file")
+        else:
+            reason, file = f"{type(error).__name__}: {error}", None
+        action: Any = self.policy
+        self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
+        return True
+
+    def place(self, chunk: Chunk, i: int) -> str:
+        """Row i in words: its file, where the source knows one."""
+        index = int(chunk.origin[i])
+        file = None if self._where is None else self._where(index)
+        return f"row {index}" if file is None else f"row {index} ({file})"
+
+    def batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
+        """A batch of these rows could not be made: True to go on without it."""
+        if self.policy == "return":
+            return False
+        if "row" in error.context and error.context["row"] >= 0:
+            chunk = Chunk({}, chunk.ids[:1], np.array([error.context["row"]], np.int64))
+        return self.row(chunk, 0, error, op, "", [])
+
+    def filled(self, good: Chunk, places: list[int]) -> Chunk:
+        """The good rows of a chunk, and under 'replace' others in the places of those that failed."""
+        if self.policy != "replace" or not places:
+            return good
+        n = len(good) + len(places)
+        is_good = np.ones(n, np.bool_)
+        is_good[places] = False
+        self.lead = int(np.argmax(is_good)) if len(good) else n
+        if not len(good):
+            return good
+        taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
+        columns = {n: _own(c, places) for n, c in taken.columns.items()}
+        ids = taken.ids.copy()
+        for i in range(self.lead - 1, -1, -1):
+            ids[i : i + 1] = mix_into(ids[i + 1 : i + 2], _BEFORE)
+        for i in places[self.lead :]:
+            ids[i : i + 1] = mix_into(ids[i - 1 : i], _AFTER)
+        first = len(self.ledger) - len(places)
+        for entry, place in enumerate(places[self.lead :], start=first + self.lead):
+            self.ledger[entry] = dataclasses.replace(self.ledger[entry], replacement=int(taken.origin[place]))
+        return Chunk(columns, ids, taken.origin, good.epoch, good.start)
+
+
+def _own(column: Column, rows: Iterable[int]) -> Column:
+    """A column that was just taken, with these values copied: no two rows share memory a function might write to."""
+    if isinstance(column, (np.ndarray, Runs)):
+        return column  # rows that were taken from it lie apart
+    made = list(column)
+    for i in rows:
+        made[i] = copy.deepcopy(made[i])
+    return made
+
+
+def copies(row: Chunk, count: int) -> Chunk:
+    """``count`` rows like this one, each in memory that nobody else has."""
+    taken = row.take(np.zeros(count, np.int64))
+    return taken.with_columns({n: _own(c, range(count)) for n, c in taken.columns.items()})
+
+
+def standing_in(row: Chunk, count: int, *, before: bool = False) -> Chunk:
+    """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
+    made = copies(row, count)
+    ids = np.empty(count, np.uint64)
+    beside = row.ids[:1]
+    for i in range(count - 1, -1, -1) if before else range(count):
+        ids[i : i + 1] = beside = mix_into(beside, _BEFORE if before else _AFTER)
+    return Chunk(made.columns, ids, made.origin, row.epoch, row.start)
+
+
+def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:
+    """The error a user sees, with everything known about where it happened."""
+    if isinstance(error, DataError):
+        for key, value in (("op", op), ("row", row), ("column", ", ".join(columns))):
+            error.context.setdefault(key, value)
+        return error
+    message = f"{what} failed. Error description:\n{type(error).__name__}: {error}{_hint(error)}"
+    return DataError(message, op=op, row=row, column=", ".join(columns), traceback=user_traceback(error))
+
+
+def _hint(error: Exception) -> str:
+    """Text and bytes arrive as arrays, as MindSpore hands them out; who calls a method of theirs is told how."""
+    value = error.obj if isinstance(error, AttributeError) else None
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "US":
+        return ""
+    text = value.dtype.kind == "U"
+    if not hasattr(str if text else bytes, getattr(error, "name", None) or ""):
+        return ""
+    called, arrives = f"{error.name}(...)", "Text arrives" if text else "Bytes arrive"  # type: ignore[attr-defined]
+    if value.ndim:
+        return (
+            f". {arrives} as an array of shape {value.shape}: use [each.{called} for each in value.tolist()]."
+        )
+    ways = f"str(value).{called}, or value.item()" if text else f"value.item().{called}"
+    return f". {arrives} as an array of no dimensions: use {ways}."
+
+
+def user_traceback(error: BaseException) -> str | None:
+    """The traceback without the engine's own frames; None when the user's code is not in it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    kept = [f for f in frames if not f.filename.startswith(PACKAGE_ROOT)]
+    if not kept:
+        return None
+    lines = ["Traceback (most recent call last):\n", *traceback.format_list(kept)]
+    return "".join(lines + traceback.format_exception_only(error))

@@ -1,0 +1,62 @@
+"""filter: rows for which the user's predicate is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.random.rng import Draws, mix, rng_place, with_rng
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.nodes.order_ops import Filter
+
+from .failures import Failures
+from .map_step import row_values
+from .step_registry import Step, step_for
+
+__all__ = ["FilterStep"]
+
+
+class FilterStep:
+    def __init__(self, op: Filter, seed: int) -> None:
+        self.predicate = op.predicate
+        self.seed, self.key, self.asks = seed, mix(op.op, 0), rng_place(op.predicate) is not None
+        self.columns = op.input_columns
+        self.name = f"filter({op.details()['predicate']}) at {op.where}"
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        columns = list(self.columns or chunk.columns)
+        rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
+        keep = np.zeros(len(rows), np.bool_)
+        judge = self._judge(chunk)
+        bad: list[int] = []
+        for i, values in enumerate(rows):
+            try:
+                keep[i] = bool(judge(i, *values) if self.asks else judge(*values))
+            except Exception as error:
+                if not failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
+                    return chunk.slice(0, i).take(keep[:i])
+                bad.append(i)
+        kept = chunk if keep.all() else chunk.take(keep)
+        if not bad:
+            return kept
+        # a row that could not be judged stays: as the last one before it that was kept
+        before = np.cumsum(keep)
+        return failures.filled(kept, [int(before[i]) + number for number, i in enumerate(bad)])
+
+    def _judge(self, chunk: Chunk) -> Callable[..., Any]:
+        """The predicate; of (i, *values) when it asks for random numbers of the row."""
+        if not self.asks:
+            return self.predicate
+        return with_rng(
+            self.predicate, Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=self.key)
+        )
+
+    def close(self) -> None: ...
+
+
+@step_for(Filter)
+def _filter(op: Filter, seed: int, settings: Settings, aligned: bool) -> Step:
+    return FilterStep(op, seed)

@@ -1,0 +1,382 @@
+"""map: each row through all operations of the map, so that what lies between them never piles up."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.random.rng import Draws
+from millrace._src.core.row_warnings import name_rows
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.batch_buffers import Passing, Slots, in_place
+from millrace._src.core.values.chunk import Chunk, Column, as_value, column_of, column_value
+from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts
+from millrace._src.data.plan.nodes.order_ops import Map, replaced_columns
+from millrace._src.data.transforms.base import Joined, PyFunc, Transform, inside, name_of
+
+from .defensive_copy import Kept
+from .failures import Failures
+from .step_registry import step_for
+
+__all__ = ["MapStep", "map_step", "row_values"]
+
+# (takes the row number, function) for each operation
+Calls = list[tuple[bool, Callable[..., Any]]]
+
+
+def row_values(column: Column) -> Sequence[Any]:
+    """One value per row; scalars of a dense column as 0-d arrays."""
+    if isinstance(column, np.ndarray):
+        return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
+    return column.values() if isinstance(column, Texts) else column
+
+
+class MapStep:
+    def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = (), lender: Any = None) -> None:
+        self.op, self.seed, self.hooks = op, seed, hooks
+        self.keys = op.draws_from()
+        # the user's functions that want random numbers
+        self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
+        self.wholesale = op.operations[0].batch is not None and not hooks
+        self.slots = Slots(op.gather, lender) if op.gather else None
+        # whether rows are large enough for it: the first one tells
+        self.unsure = True
+        self.passing = Passing()
+        whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
+        # results of a chain in which the user's code has a part may be the user's memory
+        self.foreign, self.foreign_end = any(whose), whose[-1]
+        self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
+        for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
+            with contextlib.suppress(ImportError):  # the transform itself says which extra brings it
+                importlib.import_module(library)
+
+    @property
+    def plain_function(self) -> Callable[[Any], Any] | None:
+        """The user's function, where there is nothing else to it."""
+        first = self.op.operations[0]
+        if len(self.op.operations) > 1 or not isinstance(first, PyFunc) or self.asks[0] or self.hooks:
+            return None
+        return first.function
+
+    def __call__(self, chunk: Chunk, failures: Failures, head: tuple[Any, ...] = ()) -> Chunk:
+        """``head`` is what was made of the first row already, where something was."""
+        names = list(chunk.columns)
+        inputs = self.op.inputs_of(names)
+        outputs = self.op.outputs_of(names)
+        given = [chunk.columns[name] for name in inputs]
+        done = 0
+        if self.wholesale:
+            done, given = self._whole(chunk, given)
+            if done == len(self.op.operations) and len(given) == len(outputs):
+                made = dict(zip(outputs, given, strict=True))
+                after = replaced_columns(names, inputs, outputs)
+                return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+            if done == len(self.op.operations):  # an error, for which the rows have the words
+                done, given = 0, [chunk.columns[name] for name in inputs]
+        columns = [row_values(column) for column in given]
+        calls = self._calls(chunk)[done:]
+        if head:
+            calls[0] = (False, _Once(head[0], calls[0][1]))
+        slots = self.slots if chunk.start >= 0 else None
+        if slots is not None:
+            self._place(slots, chunk, outputs, calls)
+        results: list[Any] = []
+        bad: list[int] = []
+        i, n = 0, len(chunk)
+        kept = Kept(n, len(outputs), self.passing) if self.foreign else None
+        whole = chunk
+        before = name_rows(lambda: failures.place(whole, len(results)))
+        # the first row ever alone, where there are slots
+        end = 1 if slots is not None and self.unsure else n
+        while i < n:
+            try:
+                if len(columns) == 1:
+                    self._one_column(columns[0], i, end, calls, kept, results)
+                else:
+                    self._many_columns(columns, i, end, calls, kept, results)
+                i = end
+                if end < n and not _lies_in_place(results[0]):
+                    self.slots = slots = None
+                    calls = self._calls(chunk)[done:]
+                end, self.unsure = n, False
+            except Exception as error:
+                end = n
+                i = len(results)
+                if not self.failed(chunk, i, error, failures, inputs):
+                    chunk, n = chunk.slice(0, i), i
+                    break
+                results.append(None)
+                bad.append(i)
+                i += 1
+        name_rows(before)
+        try:
+            made = self._columns(_without(results, bad), outputs, kept)
+        except TypeError:
+            n = self._refuse(chunk, results, bad, failures, inputs)
+            chunk, results = chunk.slice(0, n), results[:n]
+            made = self._columns(_without(results, bad), outputs, kept, cut=True)
+        if bad:
+            keep = np.ones(n, np.bool_)
+            keep[bad] = False
+            chunk = chunk.take(keep)
+        if not made:
+            empty: list[Any] = []
+            none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
+            return failures.filled(none, bad)
+        if slots is not None and not any(in_place(column[0]) for column in made.values()):
+            self.slots = None  # rows too small to be worth it
+        after = replaced_columns(names, inputs, outputs)
+        chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
+        return failures.filled(chunk, bad)
+
+    def _whole(self, chunk: Chunk, given: list[Column]) -> tuple[int, list[Column]]:
+        """The first operations on whole columns, as long as they take them: how many did, and what came out."""
+        columns, done = given, 0
+        keys = iter(self.keys)
+        for operation in self.op.operations:
+            parts = operation.operations if isinstance(operation, Joined) else (operation,)
+            key, *_ = [next(keys) for _ in parts]
+            offered = [_offered(column, operation) for column in columns]
+            if operation.batch is None or any(column is None for column in offered):
+                break
+            draws = self._draws(chunk, key, operation)
+            params = operation.params(draws) if draws is not None else ()
+            try:
+                made = _in_batch(operation, offered, params)
+            except Exception:
+                return 0, given  # the rows one by one say which of them it is
+            if made is None or any(one is None or len(one) != len(chunk) for one in made):
+                break
+            columns = [one.copy() if operation.user_code else one for one in made]
+            done += 1
+        return done, columns
+
+    def _refuse(
+        self, chunk: Chunk, results: list[Any], bad: list[int], failures: Failures, inputs: list[str]
+    ) -> int:
+        """Rows whose results are no values (None, objects, ragged lists) have failed; how many rows are left."""
+        n = len(results)
+        for i, result in enumerate(results):
+            if i in bad:
+                continue
+            try:
+                for value in result if type(result) is tuple else (result,):
+                    as_value(value)
+            except TypeError as error:
+                if not failures.row(chunk, i, error, self.name, "map operation: [PyFunc]", inputs):
+                    n = i
+                    break
+                bad.append(i)
+        order = sorted(range(len(bad)), key=bad.__getitem__)
+        listed = failures.ledger[len(failures.ledger) - len(bad) :]
+        failures.ledger[len(failures.ledger) - len(bad) :] = [listed[k] for k in order]
+        bad.sort()
+        return n
+
+    def _calls(self, chunk: Chunk) -> Calls:
+        """The operations, their random numbers drawn for this chunk."""
+        calls: Calls = []
+        keys = iter(self.keys)
+        for operation, asks in zip(self.op.operations, self.asks, strict=True):
+            if isinstance(operation, Joined):
+                draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
+                calls.append((True, operation.rows_of(draws)))
+                continue
+            key = next(keys)
+            if isinstance(operation, PyFunc) and not asks:
+                calls.append((False, operation.function))
+            else:
+                calls.append((True, operation.rows(self._draws(chunk, key, operation))))
+        if self.hooks:
+            calls = [(False, self._hook("INPUT", 0)), *calls]
+            for number in range(len(self.op.operations), 0, -1):
+                calls.insert(number + 1, (False, self._hook("OUTPUT", number - 1)))
+        return calls
+
+    def _draws(self, chunk: Chunk, key: int, operation: Transform) -> Draws | None:
+        if not operation.random:
+            return None
+        return Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=key)
+
+    def _hook(self, side: str, number: int) -> Callable[..., Any]:
+        name = name_of(self.op.operations[number])
+
+        def call(*values: Any) -> Any:
+            for hook in self.hooks:
+                hook.set_previous_op_name(name)
+                hook.set_is_first(side == "INPUT")
+                hook(*values)
+            return values if len(values) > 1 else values[0]
+
+        return call
+
+    def _place(self, slots: Slots, chunk: Chunk, outputs: list[str], calls: Calls) -> None:
+        """Let the last operation write into the batch, or else copy what it returns there."""
+        last = self.op.operations[-1]
+        compute = calls[-1][1]
+
+        def write(i: int, *values: Any) -> Any:
+            kind = last.result_type(*values) if len(values) == 1 else None
+            out = kind and slots.place(outputs[0], chunk.epoch, chunk.start + i, *kind)
+            if out is None:
+                return compute(i, *values)
+            last.write(out, *values)
+            return out
+
+        def copy(i: int, *made: Any) -> Any:
+            if len(made) == len(outputs):  # else an error, for which others have the words
+                at = chunk.start + i
+                made = tuple([slots.put(n, chunk.epoch, at, v) for n, v in zip(outputs, made, strict=True)])
+            return made[0] if len(made) == 1 else made
+
+        if type(last).write is not Transform.write:
+            calls[-1] = (True, write)
+        else:
+            calls.append((True, copy))
+
+    def _one_column(
+        self, values: Sequence[Any], start: int, end: int, calls: Calls, kept: Kept | None, results: list[Any]
+    ) -> None:
+        if kept is not None and len(calls) == 1 and not calls[0][0]:
+            kept.run(calls[0][1], values[start:end], results)
+            return
+        for i in range(start, end):
+            results.append(self._through(calls, i, (values[i],), kept))
+
+    def _many_columns(
+        self,
+        columns: list[Sequence[Any]],
+        start: int,
+        end: int,
+        calls: Calls,
+        kept: Kept | None,
+        results: list[Any],
+    ) -> None:
+        for i in range(start, end):
+            results.append(self._through(calls, i, tuple(column[i] for column in columns), kept))
+
+    def _through(self, calls: Calls, i: int, given: tuple[Any, ...], kept: Kept | None) -> Any:
+        """One row through every operation; a tuple becomes the arguments of the next one."""
+        values: Any = given
+        before: Any = given
+        made: Any = None
+        for counts, function in calls:
+            before = values
+            if counts:
+                made = function(i, *[v if type(v) is np.ndarray else _plain(v) for v in values])
+            else:
+                made = function(*values)
+            values = made if type(made) is tuple else (made,)
+        if kept is None:
+            return made
+        if not self.foreign_end and all(_is_new(value, before) for value in values):
+            return made  # a transform of ours made it
+        return kept(made, given)
+
+    def _columns(
+        self, results: list[Any], outputs: list[str], kept: Kept | None, cut: bool = False
+    ) -> dict[str, Column]:
+        """Results as columns; a row gives one value, or a tuple with one per output column. None for no results."""
+        if not results:
+            return {}
+        if len(outputs) == 1 and tuple not in set(map(type, results)):
+            return {outputs[0]: self._column(results, kept, 0, cut)}
+        for result in results:
+            got = len(result) if type(result) is tuple else 1
+            if got != len(outputs):
+                raise PlanError(
+                    "Invalid columns, the number of columns returned in 'map' operations should match the number "
+                    "of 'output_columns', but got the number of columns returned in 'map' operations: "
+                    f"{got}, the number of 'output_columns': {len(outputs)}. The map is {self.name}; its output "
+                    f"columns are {outputs}."
+                )
+        columns = list(zip(*results, strict=True))
+        return {
+            name: self._column(list(values), kept, k, cut)
+            for k, (name, values) in enumerate(zip(outputs, columns, strict=True))
+        }
+
+    def _column(self, values: list[Any], kept: Kept | None, number: int, cut: bool) -> Column:
+        if kept is not None:
+            found = kept.piles[number].column(values, cut)
+            if isinstance(found, np.ndarray):
+                return found
+            values = found
+        return column_of(values)
+
+    def failed(
+        self, chunk: Chunk, i: int, error: Exception, failures: Failures, inputs: Sequence[str]
+    ) -> bool:
+        """An operation failed on row i: True to go on without it."""
+        what = f"map operation: [{getattr(error, 'millrace_op', None) or 'PyFunc'}]"
+        return failures.row(chunk, i, error, self.name, what, list(inputs))
+
+    def close(self) -> None: ...
+
+
+class _Once:
+    """A function that was called for its first value already."""
+
+    def __init__(self, made: Any, function: Callable[..., Any]) -> None:
+        self.made, self.function, self.first = made, function, True
+
+    def __call__(self, *values: Any) -> Any:
+        if self.first:
+            self.first = False
+            return self.made
+        return self.function(*values)
+
+
+def _without(results: list[Any], bad: list[int]) -> list[Any]:
+    return [result for i, result in enumerate(results) if i not in bad] if bad else results
+
+
+def _lies_in_place(result: Any) -> bool:
+    """Whether a part of a row was written into its batch."""
+    return any(in_place(value) for value in (result if type(result) is tuple else (result,)))
+
+
+def _plain(value: Any) -> Any:
+    """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
+    return as_value(value) if hasattr(value, "asnumpy") else value
+
+
+def _offered(column: Column, operation: Transform) -> Any:
+    """The column in a form that the operation's `batch` takes, or None."""
+    wanted = operation.columns
+    if Texts in wanted:
+        texts = as_texts(column)
+        if texts is not None:
+            return texts
+    if isinstance(column, np.ndarray):
+        return column if np.ndarray in wanted and column.dtype.kind in "biufc" else None
+    return as_ragged(column) if Ragged in wanted else None
+
+
+def _in_batch(operation: Transform, columns: list[Any], params: Sequence[Any]) -> Sequence[Any] | None:
+    """What `batch` makes of these columns, as columns; None where it takes another number of them."""
+    assert operation.batch is not None
+    if len(columns) != 1 and operation.takes == 1:
+        return None if operation.alone else [operation.batch(column, *params) for column in columns]
+    if len(columns) not in (1, operation.takes):
+        return None
+    made = operation.batch(*columns, *params)
+    return made if type(made) is tuple else (made,)
+
+
+def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
+    """Memory of its own, that no argument had."""
+    return type(value) is not np.ndarray or (value.base is None and all(value is not one for one in before))
+
+
+@step_for(Map)
+def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
+    if op.in_turn:
+        op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
+    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else (), settings.lender)

@@ -1,0 +1,142 @@
+"""The read at the head of a segment: row numbers in, columns out."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.random.rng import Draws, mix
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk, Column
+from millrace._src.data.plan.nodes.order_ops import Read
+
+from .failures import Failures, data_error
+from .step_registry import Step, step_for
+
+__all__ = ["ReadStep"]
+
+
+class ReadStep:
+    """Opens the source where it runs: once per process, on the first chunk.
+
+    A source that is not known to be thread-safe is read by one thread at a time, or by as many as the user asked for;
+    ``tuned``: where that is more than one, by as many as autotune finds.
+    """
+
+    def __init__(self, op: Read, seed: int, tuned: bool = False) -> None:
+        self.op, self.seed, self.tuned = op, seed, tuned
+        self._reader: Any = None
+        self._opening = threading.Lock()
+        readers = op.source.readers
+        self.turn = _turns(None if tuned and readers != 1 else readers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"op": self.op, "seed": self.seed, "tuned": self.tuned}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    @property
+    def opened(self) -> Any:
+        """Its reader."""
+        return self._reader or self._open()
+
+    def _open(self) -> Any:
+        with self._opening:
+            if self._reader is None:
+                reader = self.op.source.open()
+                choose = getattr(reader, "choose", None)
+                if choose is not None and self.op.columns is not None:
+                    choose(self.op.columns)  # what nobody asks for is not even read
+                self._reader = reader
+            return self._reader
+
+    def _rows(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
+        found: Mapping[str, Column]
+        if getattr(reader, "asks", False):  # a user's __getitem__ with a parameter rng
+            draws = Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=mix(self.op.op, 0))
+            found = reader.read(chunk.origin, draws)
+        else:
+            found = reader.read(chunk.origin)
+        return found
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        reader = self.opened
+        wanted = self.op.columns
+        try:
+            with self.turn:
+                columns = self._rows(reader, chunk)
+        except Exception as error:
+            return self._one_by_one(reader, chunk, failures, error)
+        if wanted is not None:
+            columns = {name: columns[name] for name in wanted}
+        return chunk.with_columns(dict(columns))
+
+    def _one_by_one(self, reader: Any, chunk: Chunk, failures: Failures, error: Exception) -> Chunk:
+        """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
+        names = list(self.op.source.schema())
+        known = getattr(error, "row_index", None)
+        parts: list[Chunk] = []
+        bad: list[int] = []
+        start, clean = 0, True
+        if known is not None and failures.policy == "return":
+            # the rows before it are read again, together; the bad one is not asked twice
+            at = int(np.flatnonzero(chunk.origin == known)[0])
+            self.failed(chunk, at, error, failures)
+            chunk, clean = chunk.slice(0, at), False
+            if at:
+                with self.turn:
+                    parts.append(chunk.with_columns(dict(self._rows(reader, chunk))))
+            start = at
+        for i in range(start, len(chunk)):
+            one = chunk.slice(i, i + 1)
+            try:
+                with self.turn:
+                    parts.append(one.with_columns(dict(self._rows(reader, one))))
+            except Exception as cause:
+                clean = False
+                if not self.failed(chunk, i, cause, failures):
+                    break
+                bad.append(i)
+        if clean:
+            # every row alone is fine, together they are not: the source is at fault, not a row
+            raise data_error(error, self._what, op=self._op, row=int(chunk.origin[0]), columns=[]) from error
+        if not parts:
+            none = chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
+            return failures.filled(none, bad)
+        kept = Chunk.concat(parts)
+        if self.op.columns is not None:
+            kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
+        return failures.filled(kept, bad)
+
+    @property
+    def _what(self) -> str:
+        return f"{self.op.label} operation: reading a row"
+
+    @property
+    def _op(self) -> str:
+        return f"{self.op.label} at {self.op.where}"
+
+    def failed(self, chunk: Chunk, i: int, error: Exception, failures: Failures) -> bool:
+        """Row i could not be read: True to go on without it."""
+        return failures.row(chunk, i, error, self._op, self._what, list(self.op.source.schema()))
+
+    def close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+
+def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
+    if readers is None:
+        return contextlib.nullcontext()
+    return threading.Lock() if readers == 1 else threading.Semaphore(readers)
+
+
+@step_for(Read)
+def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> Step:
+    return ReadStep(op, seed, settings.enable_autotune)

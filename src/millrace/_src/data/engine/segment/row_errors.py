@@ -1,0 +1,36 @@
+"""Work on each row of a chunk that may fail, for ops that are not part of a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.values.chunk import Chunk
+
+from .failures import Failures
+from .map_step import row_values
+
+__all__ = ["each_row"]
+
+
+def each_row(
+    chunk: Chunk, failures: Failures, columns: list[str], work: Callable[..., Any], op: str, what: str
+) -> tuple[Chunk, list[Any], list[int]]:
+    """``work`` on these columns of each row: the rows it took, what it made of them, the places of those it refused."""
+    results: list[Any] = []
+    bad: list[int] = []
+    for i, values in enumerate(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True)):
+        try:
+            results.append(work(*values))
+        except Exception as error:
+            if not failures.row(chunk, i, error, op, what, columns):
+                chunk = chunk.slice(0, i)
+                break
+            bad.append(i)
+    if not bad:
+        return chunk, results, bad
+    keep = np.ones(len(chunk), np.bool_)
+    keep[bad] = False
+    return chunk.take(keep), results, bad

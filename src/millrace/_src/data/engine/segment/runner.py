@@ -1,0 +1,179 @@
+"""A segment's work as one callable, the same on every executor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from millrace._src.core.args import UINT32_MAX
+from millrace._src.core.errors import DataError
+from millrace._src.core.log import kept_warnings
+from millrace._src.core.random.rng import seed_globals
+from millrace._src.core.settings import Settings, current, restore, using
+from millrace._src.core.statistics import CacheCounts
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.values.schema import Schema
+from millrace._src.data.engine.failed_rows import Entry
+from millrace._src.data.plan.explain import describe
+from millrace._src.data.plan.nodes.physical import KeptRead, Segment
+
+from .failures import Failures
+from .fast_path import Shortcut
+from .fused_read_map import straight
+from .step_registry import Step, make_step
+
+__all__ = ["Report", "SegmentRunner"]
+
+
+class Report(NamedTuple):
+    """What a chunk's run tells the stage; it crosses process borders."""
+
+    rows: int
+    # bytes held at the peak
+    held: int
+    # rows that each step gave
+    kept: list[int]
+    # seconds per step, and processor seconds of the thread
+    seconds: list[float]
+    cpu: list[float]
+    # rows that failed under an error mode that goes on
+    ledger: list[Entry]
+    # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
+    lead: int
+    # what is raised after the rows of the chunk were delivered
+    error: DataError | None
+    # warnings of a worker process, for the user's process to give
+    warnings: list[tuple[str, str]]
+    # what a cache did for the chunk, where there is one
+    cached: CacheCounts | None = None
+
+
+class SegmentRunner:
+    """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
+
+    Returns the chunk and a report.
+    """
+
+    def __init__(self, segment: Segment, seed: int, settings: Settings) -> None:
+        ops = segment.ops
+        self.policy = settings.error_samples_mode
+        # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
+        self.settings = settings.replace(debug_hooks=(), lender=None)
+        self.names = [describe(op) for op in ops]
+        self.source = getattr(ops[0], "source", None)
+        self.where = None if self.source is None else self.source.where
+        self.keeps_input = not any(op.user_code for op in ops)
+        aligned = ops[0].addressable
+        # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
+        self._unchecked = None if aligned else ops
+        self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
+        self.caches = any(isinstance(op, KeptRead) for op in ops)
+        self.straight = straight(self.steps, self.policy)
+        self.fast: Shortcut | None = None
+        if segment.fast:
+            steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
+            self.fast = Shortcut(steps, segment.fast_places, segment.fast_count)
+
+    def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        if self.settings == current():
+            return self._run(chunk)
+        with using(self.settings):
+            return self._run(chunk)
+
+    def begin(self, worker: int) -> None:
+        """In a worker process: the run's settings, and the random state of Python and numpy, as MindSpore has them."""
+        seed = self.settings.seed
+        if seed is not None:
+            seed = (seed + worker) % (UINT32_MAX + 1)
+            seed_globals(seed)
+        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_turn + 1)
+        restore(self.settings)
+
+    def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
+        failures = Failures(self.policy, self.where)
+        if self._unchecked is not None:
+            self._check(Schema(list(chunk.columns)))
+        rows = len(chunk)
+        kept: list[int] = []
+        seconds: list[float] = []
+        cpu: list[float] = []
+        clock, work = time.perf_counter, time.thread_time
+        began, worked = clock(), work()
+        if self.fast is not None:
+            made = self.fast(chunk)
+            if made is not None:
+                chunk, seconds, cpu = made
+                kept = [len(chunk)] * self.fast.count
+                began, worked = clock(), work()
+        given, both = chunk, self.straight
+        if both is not None and not kept:
+            passed = both(chunk, failures)
+            if passed is not None:
+                chunk, seconds, cpu = passed
+                kept = [len(chunk)] * 2
+                both = None
+                began, worked = clock(), work()
+        for step in self.steps[len(kept) :] if len(chunk) or not kept else ():
+            chunk = step(chunk, failures)
+            now, used = clock(), work()
+            seconds.append(now - began)
+            cpu.append(used - worked)
+            began, worked = now, used
+            kept.append(len(chunk))
+            if both is not None and len(kept) == 2:
+                both.saw(given, chunk, seconds)
+            if not len(chunk):
+                break
+        held = chunk.nbytes
+        if len(self.steps) > 1:
+            held *= 2  # the rows before the last step are alive beside its result
+        if failures.error is not None and not len(chunk):
+            raise failures.error
+        return chunk, Report(
+            rows,
+            held,
+            kept,
+            seconds,
+            cpu,
+            failures.ledger,
+            failures.lead,
+            failures.error,
+            kept_warnings(),
+            failures.cached if self.caches else None,
+        )
+
+    def _check(self, schema: Schema | None) -> None:
+        for op in self._unchecked or ():
+            schema = op.schema((schema,))
+        self._unchecked = None
+
+    def paths(self) -> list[str]:
+        """What the source's arguments name here on disk, and the files of its first and last row."""
+        if self.source is None or not self.source.random_access:
+            return []
+        found = {path for value in self.source.arguments().values() for path in _paths_in(value)}
+        rows = self.source.size() or 0
+        ends = [self.source.where(row) for row in {0, rows - 1}] if rows else []
+        return sorted(found | {path for path in ends if path is not None and os.path.exists(path)})
+
+    def describe(self) -> str:
+        return " -> ".join(self.names)
+
+    def close(self) -> None:
+        for step in self.steps:
+            step.close()
+        if self.fast is not None:
+            self.fast.close()
+
+
+def _paths_in(value: Any) -> Iterator[str]:
+    """Names of files and folders that there are here; a text that names none is something else."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _paths_in(each)
+    elif isinstance(value, (str, os.PathLike)):
+        path = os.fspath(value)
+        if isinstance(path, str) and path and "\0" not in path and os.path.exists(path):
+            yield path

@@ -1,0 +1,50 @@
+"""Where a row-wise node meets the step that runs it inside a segment: one table.
+
+The file of a step says which node it is for: ``@step_for(Node)`` above the function or class that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.node import Node
+
+from .failures import Failures
+
+__all__ = ["Step", "make_step", "step_for"]
+
+
+class Step(Protocol):
+    """What a segment does for one op: a chunk in, a chunk out; pure, thread-safe, picklable."""
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk: ...
+
+    def close(self) -> None: ...
+
+
+# (node, seed, settings, aligned: chunks are cut along batch borders)
+StepMaker = Callable[[Any, int, Settings, bool], Step]
+M = TypeVar("M", bound=StepMaker)
+
+_STEPS: dict[type[Node], StepMaker] = {}
+
+
+def step_for(kind: type[Node]) -> Callable[[M], M]:
+    """Enter a function into the table: it makes the step that runs this type of node."""
+
+    def enter(make: M) -> M:
+        _STEPS[kind] = make
+        return make
+
+    return enter
+
+
+def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> Step:
+    make = _STEPS.get(type(node))
+    if make is None:
+        raise PlanError(f"{node.label} is not a row-wise op: no step is entered for it with @step_for")
+    return make(node, seed, settings, aligned)

@@ -1,0 +1,214 @@
+"""Stages with several inputs: concat and zip."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.random.rng import mix, mix_into
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .base import DONE, END, Pulled, Stage, State
+from .rebatch import Rows
+from .row_provenance import starts
+from .stage_registry import Making, stage_for
+
+__all__ = ["Alike", "ConcatStage", "Several", "ZipStage"]
+
+
+class Several(Stage):
+    """A stage over several others."""
+
+    def __init__(self, making: Making) -> None:
+        self.ups, self.stats = making.ups, making.stats
+        # the number of each input's first row, found when one is needed
+        self._starts: list[int] | None = None
+        self._find_starts = partial(starts, making.node)
+
+    def numbered(self, chunk: Chunk, number: int) -> npt.NDArray[np.int64]:
+        """The numbers that rows of this input have here; errors name rows and files by them."""
+        if not number:
+            return chunk.origin
+        if self._starts is None:
+            self._starts = self._find_starts()
+        return chunk.origin + self._starts[number]
+
+    def ready(self) -> bool:
+        return all(up.ready() for up in self.ups)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        for up in self.ups:
+            up.interrupt()
+
+    def close(self) -> None:
+        for up in self.ups:
+            up.close()
+
+
+class Alike:
+    """Rows of all inputs must agree in columns, types and ranks; the first row of each chunk is compared."""
+
+    def __init__(self, name: str, done: str) -> None:
+        self.name, self.done = name, done
+        self._names: list[str] | None = None
+        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
+
+    def check(self, chunk: Chunk) -> None:
+        first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
+        if self._names is None:
+            self._names = list(chunk.columns)
+            self._kinds = {n: np.asarray(v) for n, v in first.items()}
+            return
+        if list(chunk.columns) != self._names:
+            raise PlanError(
+                f"Invalid columns, 'column name' or 'column order' of {self.name.lower()} datasets should be the same."
+                f" Got {self._names} and {list(chunk.columns)}."
+            )
+        for name, value in first.items():
+            before = self._kinds.get(name)
+            if before is None:
+                continue
+            if before.dtype != value.dtype and before.dtype.kind not in "US":
+                raise PlanError(
+                    f"{self.name}: the data types of the two datasets to be {self.done} should be the same, but got: "
+                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
+                )
+            if before.ndim != value.ndim:
+                raise PlanError(
+                    f"{self.name}: the data tensor rank of the two datasets to be {self.done} should be the same, "
+                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
+                )
+
+
+class ConcatStage(Several):
+    """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
+
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
+        self.child, self.epoch, self.rows = 0, 0, 0
+        self._alike = Alike("Concat", "concatenated")
+        # rows of each input in an epoch, where that is known
+        self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
+
+    def ready(self) -> bool:
+        return self.ups[min(self.child, len(self.ups) - 1)].ready()
+
+    def pull(self) -> Pulled:
+        while self.child < len(self.ups):
+            got = self.ups[self.child].pull()
+            if got is DONE:
+                return DONE
+            if isinstance(got, Chunk):
+                self._alike.check(got)
+                ids = mix_into(got.ids, self.child) if self.child else got.ids
+                chunk = Chunk(got.columns, ids, self.numbered(got, self.child), self.epoch, self.rows)
+                self.rows += len(got)
+                self.stats.rows += len(got)
+                return chunk
+            self.child += 1
+        self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
+        return END
+
+    def skip(self, rows: int) -> int:
+        """Whole inputs unread, then into the next; where an input's size is not known, as far as it goes."""
+        skipped = 0
+        if self.rows:
+            return 0
+        while skipped < rows and self.child < len(self.ups):
+            size, up = self.sizes[self.child](), self.ups[self.child]
+            if size is None or rows - skipped < size:
+                skipped += up.skip(rows - skipped)
+                break
+            up.skip_rest()
+            self.child += 1
+            skipped += size
+        self.rows += skipped
+        return skipped
+
+    def skip_rest(self) -> None:
+        for up in self.ups[self.child :]:
+            up.skip_rest()
+        self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
+
+    def state(self) -> State:
+        ups = [up.state() for up in self.ups]
+        return {"ups": ups, "child": self.child, "epoch": self.epoch, "rows": self.rows}
+
+    def restore(self, state: State) -> None:
+        for up, inner in zip(self.ups, state["ups"], strict=True):
+            up.restore(inner)
+        self.child, self.epoch, self.rows = state["child"], state["epoch"], state["rows"]
+
+
+class ZipStage(Several):
+    """Rows side by side until the shortest input ends; the others leave out their rest."""
+
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
+        # rows of an epoch, where that is known
+        self.size = partial(making.rows_of, making.node)
+        self.sides = [Rows(up) for up in self.ups]
+        self.epoch, self.position = 0, 0
+
+    def pull(self) -> Pulled:
+        signals = [side.fill(1) for side in self.sides]
+        ended = [s for s in signals if s is not None]
+        if DONE in ended:
+            return DONE
+        if ended:
+            for side, signal in zip(self.sides, signals, strict=True):
+                if signal is None:
+                    side.skip_rest()
+                else:
+                    side.take_signal()
+            self.epoch, self.position = self.epoch + 1, 0
+            return END
+        n = min(side.have for side in self.sides)
+        parts = [side.take(n) for side in self.sides]
+        columns = {name: column for part in parts for name, column in part.columns.items()}
+        ids = parts[0].ids
+        for number, part in enumerate(parts[1:], start=1):
+            ids = mix_into(ids ^ part.ids, mix(number, 0x21))
+        chunk = Chunk(columns, ids, parts[0].origin, self.epoch, self.position)
+        self.position += n
+        self.stats.rows += n
+        return chunk
+
+    def skip(self, rows: int) -> int:
+        """Each side leaves out as many; one that cannot reads them and drops them."""
+        size = None if self.position else self.size()
+        if size is None:
+            return 0
+        self.position = min(rows, size)
+        for side in self.sides:
+            side.leave_out(self.position)
+        return self.position
+
+    def skip_rest(self) -> None:
+        for side in self.sides:
+            side.skip_rest()
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def state(self) -> State:
+        sides = [side.state() for side in self.sides]
+        return {"sides": sides, "epoch": self.epoch, "position": self.position}
+
+    def restore(self, state: State) -> None:
+        for side, inner in zip(self.sides, state["sides"], strict=True):
+            side.restore(inner)
+        self.epoch, self.position = state["epoch"], state["position"]
+
+
+@stage_for(ops.Concat)
+def _concat(making: Making) -> Stage:
+    return ConcatStage(making)
+
+
+@stage_for(ops.Zip)
+def _zip(making: Making) -> Stage:
+    return ZipStage(making)

@@ -1,0 +1,140 @@
+"""flat_map: each row becomes a dataset of its own, run in place; their rows follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.random.rng import mix_into
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.segment.failures import Failures
+from millrace._src.data.plan.node import Node
+from millrace._src.data.plan.nodes.cache_ops import check_inside
+from millrace._src.data.plan.nodes.order_ops import FlatMap
+
+from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .rebatch import Rows
+from .sequential_step import StepStage
+from .stage_registry import Making, stage_for
+
+__all__ = ["FlatMapStage", "OpenStep"]
+
+
+# The one column of what the user's function makes of rows.
+DATASET = "_dataset"
+
+
+class OpenStep:
+    """The dataset that the user's function makes of a row."""
+
+    def __init__(self, node: FlatMap) -> None:
+        self.node, self.name = node, f"flat_map at {node.where}"
+
+    def __call__(self, row: Chunk, failures: Failures) -> Chunk:
+        try:
+            made = self.node.function(*row.row(0).values())
+            node: Any = getattr(made, "_node", None)
+            if not isinstance(node, Node):
+                raise ArgumentTypeError("flat_map must return a Dataset object.")
+        except Exception as error:
+            if isinstance(error, ArgumentTypeError) and failures.policy == "return":
+                raise
+            failures.row(row, 0, error, self.name, "flat_map operation: [PyFunc]", list(row.columns))
+            return failures.filled(row.slice(0, 0), [0])
+        datasets: list[Any] = [node]
+        return row.with_columns({DATASET: datasets})
+
+
+class FlatMapStage(Through):
+    """Upstream's rows are datasets: it runs each, in place."""
+
+    def __init__(self, up: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
+        super().__init__(up, stats)
+        self.rows, self._build = Rows(up), build
+        self.epoch, self.position = 0, 0
+        self._inner: Stage | None = None
+        self._before: State = None
+        self._id, self._origin = 0, 0
+
+    def pull(self) -> Pulled:
+        while True:
+            if self._inner is None:
+                signal = self.rows.fill(1)
+                if signal is DONE:
+                    return DONE
+                if signal is END:
+                    self.rows.take_signal()
+                    self.epoch, self.position = self.epoch + 1, 0
+                    return END
+                self._before = self.rows.state()
+                self._open(self.rows.take(1))
+            assert self._inner is not None
+            got = self._inner.pull()
+            if isinstance(got, Signal):
+                self._close_inner()
+                continue
+            ids = mix_into(got.ids, self._id)
+            origin = np.full(len(got), self._origin, np.int64)
+            chunk = Chunk(got.columns, ids, origin, self.epoch, self.position)
+            self.position += len(got)
+            self.stats.rows += len(got)
+            return chunk
+
+    def _open(self, row: Chunk) -> None:
+        self._id, self._origin = int(row.ids.view(np.int64)[0]), int(row.origin[0])
+        dataset: Any = row.columns[DATASET][0]
+        self._inner = self._build(dataset)
+        self.check()
+
+    def _close_inner(self) -> None:
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            inner.close()
+
+    def skip_rest(self) -> None:
+        self._close_inner()
+        self.rows.skip_rest()
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def state(self) -> State:
+        place = {"epoch": self.epoch, "position": self.position}
+        if self._inner is None:
+            return {"rows": self.rows.state(), "inner": None, **place}
+        return {"rows": self._before, "inner": self._inner.state(), **place}
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(state["rows"])
+        self.epoch, self.position = state["epoch"], state["position"]
+        if state["inner"] is not None:
+            self.rows.fill(1)
+            self._before = self.rows.state()
+            self._open(self.rows.take(1))
+            assert self._inner is not None
+            self._inner.restore(state["inner"])
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        inner = self._inner
+        if inner is not None:
+            inner.interrupt()
+
+    def close(self) -> None:
+        self._close_inner()
+        super().close()
+
+
+@stage_for(FlatMap)
+def _flat_map(making: Making) -> Stage:
+    node, stats = making.node, making.stats
+    datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up.state()))
+
+    def build(inner: Node) -> Stage:
+        if node.kept_at is not None:
+            check_inside(node, inner)
+        return making.inner(inner, node.op)
+
+    return FlatMapStage(datasets, stats, build)

@@ -1,0 +1,208 @@
+"""The head of a segment that reads: blocks of row numbers, straight from the order. Costs no thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.nodes.order_ops import Permute, Read
+
+from .base import DONE, END, Pulled, Stage, State
+
+__all__ = ["BatchIndexStage", "IndexStage", "Orders", "order_of"]
+
+
+class Orders:
+    """The order of each epoch of one run, as a function of position.
+
+    A sampler of the user's own is copied once and asked once per epoch, in turn: to go back it is asked all over.
+    """
+
+    def __init__(self, read: Read, seed: int) -> None:
+        self.read, self.seed = read, seed
+        self._sampler: Any = None
+        self._asked = 0  # epochs for which the sampler gave its order
+        self._open = False  # ... the last of which is not over
+
+    def at(self, epoch: int) -> Order:
+        read, seed = self.read, self.seed
+        size = read.source.size() or 0
+        order: Order = RangeOrder(size)
+        if read.sampler is not None:
+            order = self._sampled(size, epoch)
+        for step in read.steps:
+            if isinstance(step, Permute):
+                key = mix(seed, epoch, step.op) if step.key is None else step.key
+                order = Composed(Permutation(order.size, key), order)
+            else:
+                rows = max(0, order.size - step.skip)
+                rows = rows if step.take is None else min(rows, step.take)
+                order = Composed(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
+        return order
+
+    def _sampled(self, size: int, epoch: int) -> Order:
+        read = self.read
+        if self._sampler is None or self._asked > epoch:
+            self._sampler = read.sampler.for_run(getattr(read.source, "source", None))
+            self._asked, self._open = 0, False
+        if self._sampler is read.sampler:  # it remembers nothing: any epoch can be asked for
+            self._asked = epoch
+        while True:
+            self.over()
+            order: Order = self._sampler.order(size, mix(self.seed, self._asked, read.op), labels=read.labels)
+            self._asked, self._open = self._asked + 1, True
+            if self._asked > epoch:
+                return order
+
+    def over(self) -> None:
+        """The epoch that was asked for last has ended."""
+        if self._open:
+            self._open = False
+            self._sampler.reset_all()
+
+
+def order_of(read: Read, seed: int, epoch: int) -> Order:
+    """The whole order of one epoch, for who needs no other."""
+    return Orders(read, seed).at(epoch)
+
+
+class IndexStage(Stage):
+    """Position-addressable: its state is the epoch and the position in it.
+
+    Where the segment above makes batches itself (``batch`` rows each), the state is written as the barrier that
+    would otherwise cut them writes it: a run may be resumed under settings that fuse the plan differently.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        seed: int,
+        epochs: int | None,
+        stats: StageStats,
+        rows: int,
+        batch: int | None = None,
+    ) -> None:
+        self.read, self.seed, self.epochs, self.stats = read, seed, epochs, stats
+        # rows per block; the segment above adapts it
+        self.rows, self.batch = rows, batch
+        self.epoch, self.position = 0, 0
+        self._orders = Orders(read, seed)
+        self._order: Order | None = None
+
+    def pull(self) -> Pulled:
+        self.check()
+        if self.epochs is not None and self.epoch >= self.epochs:
+            return DONE
+        if self._order is None:
+            self._order = self._orders.at(self.epoch)
+        start = self.position
+        if start >= self._order.size:
+            self.skip_rest()
+            return END
+        rows = self._order.at(start, start + self.rows)
+        self.position = start + len(rows)
+        ids = rows.astype(np.uint64)
+        return Chunk({}, ids, rows, self.epoch, start)
+
+    def skip(self, rows: int) -> int:
+        if self.epochs is not None and self.epoch >= self.epochs:
+            return 0
+        if self._order is None:
+            self._order = self._orders.at(self.epoch)
+        skipped = min(rows, self._order.size - self.position)
+        self.position += skipped
+        return skipped
+
+    def state(self) -> State:
+        place = [self.epoch, self.position]
+        if self.batch is None:
+            return place
+        batches = -(-self.position // self.batch)
+        return {"rows": {"up": place, "skip": 0}, "batch": batches, "epoch": self.epoch}
+
+    def restore(self, state: State) -> None:
+        self._order = None
+        if self.batch is None:
+            self.epoch, self.position = state
+            return
+        rows = state["rows"]
+        self.epoch, self.position = rows["up"][0], rows["up"][1] + rows["skip"]
+        if rows.get("ended"):  # all rows of the epoch are out, its end is not
+            self.epoch -= 1
+            self.position = self._orders.at(self.epoch).size
+
+    def skip_rest(self) -> None:
+        self.epoch, self.position, self._order = self.epoch + 1, 0, None
+        self._orders.over()
+
+
+class BatchIndexStage(Stage):
+    """The user's batch_sampler: one list of row numbers per chunk. It is walked once per epoch."""
+
+    def __init__(self, read: Read, epochs: int | None, stats: StageStats) -> None:
+        self.read, self.epochs, self.stats = read, epochs, stats
+        self.epoch, self.position = 0, 0
+        self._batches: list[Any] | None = None
+        # the user's object: a copy for this run, and the epochs that it was asked for
+        self._lists: Any = None
+        self._asked = 0
+
+    def pull(self) -> Pulled:
+        self.check()
+        if self.epochs is not None and self.epoch >= self.epochs:
+            return DONE
+        if self._batches is None:
+            self._batches = self._of_epoch()
+        if self.position >= len(self._batches):
+            self.skip_rest()
+            return END
+        rows = self._check(self._batches[self.position])
+        self.position += 1
+        return Chunk({}, rows.astype(np.uint64), rows, self.epoch, self.position - 1)
+
+    def _of_epoch(self) -> list[Any]:
+        if self._lists is None or self._asked > self.epoch:
+            self._lists, self._asked = self.read.batch_sampler.for_run(), 0
+        while True:
+            batches = list(iter(self._lists))  # not its length, which may have to be counted
+            self._asked += 1
+            if self._asked > self.epoch:
+                return batches
+            self._lists.reset_all()
+
+    def _check(self, batch: Any) -> Indices:
+        rows = np.asarray(list(batch) if hasattr(batch, "__iter__") else batch)
+        size = self.read.source.size() or 0
+        if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
+            raise PlanError(
+                f"batch_sampler must give a list of row numbers for each batch, but batch {self.position} is {batch!r}"
+            )
+        bad = rows[(rows < 0) | (rows >= size)]
+        if len(bad):
+            raise PlanError(f"Sample ID ({int(bad[0])}) is out of bound, expected range [0, {size - 1}]")
+        return rows.astype(np.int64)
+
+    def state(self) -> State:
+        return [self.epoch, self.position]
+
+    def restore(self, state: State) -> None:
+        self.epoch, self.position = state
+        self._batches = None
+
+    def skip(self, rows: int) -> int:
+        if self._batches is None:
+            self._batches = self._of_epoch()
+        skipped = min(rows, len(self._batches) - self.position)
+        self.position += skipped
+        return skipped
+
+    def skip_rest(self) -> None:
+        if self._batches is not None:
+            self._lists.reset_all()
+        self.epoch, self.position, self._batches = self.epoch + 1, 0, None

@@ -1,0 +1,129 @@
+"""A map with callbacks: rows one at a time, in order, with the user's hooks before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.segment.failures import Failures, data_error
+from millrace._src.data.engine.segment.map_step import MapStep, map_step
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .base import END, Pulled, Signal, Stage, State
+from .row_error_handler import Mender
+from .sequential_step import StepStage
+from .stage_registry import Making, stage_for
+
+__all__ = ["CallbackStage"]
+
+
+class _RunContext:
+    """What a callback is told."""
+
+    def __init__(self, epoch: int, step: int, step_in_epoch: int) -> None:
+        self.cur_epoch_num = epoch
+        self.cur_step_num = step
+        self.cur_step_num_in_epoch = step_in_epoch
+
+
+class CallbackStage(StepStage):
+    """``passes``: how often a repeat above reads this map in one epoch of the iterator."""
+
+    def __init__(
+        self,
+        up: Stage,
+        stats: StageStats,
+        step: MapStep,
+        mender: Mender,
+        callbacks: tuple[Any, ...],
+        passes: int,
+    ) -> None:
+        super().__init__(up, stats, step, mender)
+        self.name, self.callbacks, self.passes = step.name, callbacks, passes
+        self.turn, self.epoch, self.done, self.in_epoch = 0, 0, 0, 0
+        self._begun = False
+        self._epoch_begun = False
+        # rows that were worked on before the restore: done again, but not told again
+        self._again = 0
+
+    def _call(self, event: str) -> None:
+        context = _RunContext(self.epoch if event == "ds_begin" else self.epoch + 1, self.done, self.in_epoch)
+        for callback in self.callbacks:
+            every = getattr(callback, "step_size", 1)
+            if event in ("ds_step_begin", "ds_step_end") and (self.in_epoch - 1) % every:
+                continue
+            try:
+                getattr(callback, event)(context)
+            except Exception as error:
+                what = f"map operation: callback {type(callback).__name__}.{event}"
+                raise data_error(error, what, op=self.name, row=self.in_epoch - 1, columns=[]) from error
+
+    def pull(self) -> Pulled:
+        if not self._begun:
+            self._begun = True
+            self._call("ds_begin")
+        return super().pull()
+
+    def _begin_epoch(self) -> None:
+        if not self._epoch_begun:
+            self._epoch_begun = True
+            self._call("ds_epoch_begin")
+
+    def _run(self, chunk: Chunk, failures: Failures) -> Chunk:
+        if self._again:
+            self._again -= 1
+            return super()._run(chunk, failures)
+        self._begin_epoch()
+        self.done += 1
+        self.in_epoch += 1
+        self._call("ds_step_begin")
+        made = super()._run(chunk, failures)
+        if failures.error is None:
+            self._call("ds_step_end")
+            self.stats.rows += 1
+        return made
+
+    def _ended(self, signal: Signal) -> Signal:
+        if signal is END:
+            self._begin_epoch()
+            if self.turn + 1 == self.passes:
+                self._call("ds_epoch_end")
+            self._next_turn()
+        return super()._ended(signal)
+
+    def _next_turn(self) -> None:
+        self.turn += 1
+        if self.turn == self.passes:
+            self.turn, self.epoch, self.in_epoch, self._epoch_begun = 0, self.epoch + 1, 0, False
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        for callback in self.callbacks:
+            stop = getattr(callback, "interrupt", None)
+            if stop is not None:
+                stop()
+
+    def skip_rest(self) -> None:
+        super().skip_rest()
+        self._next_turn()
+
+    def state(self) -> State:
+        count = {"turn": self.turn, "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
+        return {"rows": super().state(), "again": self._mender.since, **count}
+
+    def restore(self, state: State) -> None:
+        super().restore(state["rows"])
+        self.turn, self.epoch = state["turn"], state["epoch"]
+        self.done, self.in_epoch, self._again = state["done"], state["in_epoch"], state["again"]
+        self._begun = self._epoch_begun = self.in_epoch > 0
+
+
+@stage_for(ops.Map)
+def _callbacks(making: Making) -> Stage:
+    """Only a map with callbacks: others are inside segments by now."""
+    node = making.node
+    step = map_step(node, making.seed, making.settings, False)
+    return CallbackStage(
+        making.up, making.stats, step, making.mender(making.up.state()), node.callbacks, node.passes
+    )

@@ -1,0 +1,138 @@
+"""mix: each row from one of several inputs, drawn by their weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.random.rng import Draws, mix_into
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.nodes.order_ops import Mix
+
+from .base import DONE, END, Pulled, Stage, State
+from .concat_zip import Alike, Several
+from .rebatch import Rows
+from .stage_registry import Making, stage_for
+
+__all__ = ["MixStage"]
+
+# Rows that are drawn for at a time; how many leave together depends on what the inputs have ready.
+BLOCK = 256
+
+
+class MixStage(Several):
+    """Which input a row comes from is a function of (seed, epoch, position), so only counts are kept.
+
+    An input that has run out is noticed when a row is drawn from it, never earlier: where chunks end changes nothing.
+    """
+
+    def __init__(self, making: Making) -> None:
+        super().__init__(making)
+        ups, stats, node = making.ups, making.stats, making.node
+        self.node: Mix = node
+        self.seed, self.epochs = making.seed, making.epochs
+        self.sides = [Rows(up) for up in ups]
+        self.weights = np.array(node.weights, np.float64)
+        self.epoch, self.position = 0, 0
+        # how often each input ran out in this epoch, and whether it gave a row since
+        self.turns, self.gave = [0] * len(ups), [False] * len(ups)
+        self._alike = Alike("Mix", "mixed")
+        stats.drawn = [0] * len(ups)
+
+    def pull(self) -> Pulled:
+        if self.node.exhausted == "restart" and self.epochs is not None and self.epoch >= self.epochs:
+            return DONE
+        while True:
+            drawn = self._draw()
+            signals = {int(k): self.sides[k].fill(1) for k in np.unique(drawn)}
+            if DONE in signals.values():
+                return DONE
+            ready = self._ready(drawn)
+            if ready:
+                return self._take(drawn[:ready])
+            if self._ran_out(int(drawn[0])):
+                self.skip_rest()
+                return END
+
+    def _draw(self) -> npt.NDArray[np.int64]:
+        """The inputs of the next rows."""
+        places = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
+        draws = Draws.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op)
+        weights = self.weights
+        if self.node.exhausted == "drop":
+            weights = np.where(np.array(self.turns) == 0, weights, 0.0)
+        ends = np.cumsum(weights)
+        # an input without weight is an empty interval; the last one with some takes what rounding leaves over
+        last = int(np.flatnonzero(weights)[-1])
+        drawn: npt.NDArray[np.int64] = np.searchsorted(ends, draws.uniform(0) * ends[-1], side="right")
+        return np.minimum(drawn, last)
+
+    def _ready(self, drawn: npt.NDArray[np.int64]) -> int:
+        """How many of the drawn rows are there, up to the first that is not."""
+        ready = len(drawn)
+        for k in np.unique(drawn):
+            places = np.flatnonzero(drawn == k)
+            have = self.sides[k].have
+            if have < len(places):
+                ready = min(ready, int(places[have]))
+        return ready
+
+    def _take(self, drawn: npt.NDArray[np.int64]) -> Chunk:
+        parts: list[Chunk] = []
+        for k in np.unique(drawn).tolist():
+            part = self.sides[k].take(int((drawn == k).sum()))
+            self._alike.check(part)
+            ids = mix_into(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
+            parts.append(Chunk(part.columns, ids, self.numbered(part, k)))
+            self.gave[k] = True
+            self.stats.drawn[k] += len(part)
+        whole = Chunk.concat(parts)
+        if len(parts) > 1:  # from input after input to the order drawn
+            places = np.empty(len(drawn), np.int64)
+            places[np.argsort(drawn, kind="stable")] = np.arange(len(drawn))
+            whole = whole.take(places)
+        chunk = Chunk(whole.columns, whole.ids, whole.origin, self.epoch, self.position)
+        self.position += len(chunk)
+        self.stats.rows += len(chunk)
+        self.stats.chunks += 1
+        return chunk
+
+    def _ran_out(self, k: int) -> bool:
+        """Input k has no row left for the draw: whether the epoch ends with that."""
+        if not self.gave[k] and self.node.exhausted != "drop":
+            raise DataError(
+                f"dataset {k} of mix gives no rows, and so cannot have its share of {self.node.share(k):.3g}; "
+                "leave it out, or mix(..., exhausted='drop')",
+                op=self.stats.name,
+            )
+        self.turns[k], self.gave[k] = self.turns[k] + 1, False
+        if self.node.exhausted == "stop":
+            return True
+        if all(self.turns):
+            return True
+        if self.node.exhausted == "restart":
+            self.sides[k].take_signal()
+        return False
+
+    def skip_rest(self) -> None:
+        for side in self.sides:
+            side.skip_rest()
+        self.epoch, self.position = self.epoch + 1, 0
+        self.turns, self.gave = [0] * len(self.ups), [False] * len(self.ups)
+
+    def state(self) -> State:
+        sides = [side.state() for side in self.sides]
+        place = {"epoch": self.epoch, "position": self.position}
+        return {"sides": sides, **place, "turns": list(self.turns), "gave": list(self.gave)}
+
+    def restore(self, state: State) -> None:
+        for side, inner in zip(self.sides, state["sides"], strict=True):
+            side.restore(inner)
+        self.epoch, self.position = state["epoch"], state["position"]
+        self.turns, self.gave = list(state["turns"]), list(state["gave"])
+
+
+@stage_for(Mix)
+def _mix(making: Making) -> Stage:
+    return MixStage(making)

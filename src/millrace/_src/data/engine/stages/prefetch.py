@@ -1,0 +1,193 @@
+"""A thread that runs a barrier ahead of its consumer, through a bounded queue."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.shutdown import joined
+from millrace._src.data.engine.thread_limits import Bytes, thread_limit_error
+
+from .base import DONE, Pulled, Signal, Stage, State
+
+__all__ = ["Pump"]
+
+
+class Pump(Stage):
+    """Everything below this stage runs in the pump's thread; ``restore`` comes before the thread starts."""
+
+    def __init__(self, up: Stage, depth: int, budget: Bytes, wait: Callable[..., None], name: str) -> None:
+        self.up, self.depth, self.budget, self.name = up, depth, budget, name
+        self.stats = up.stats
+        self._wait = wait
+        self._queue: deque[tuple[Pulled | BaseException, State, int]] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._stop = False
+        # the thread has ended; nobody waits for it, and it closes what is below by itself
+        self._over = False
+        self._alone = False
+        # epochs are counted on both sides, so that a wish to skip one can never hit the next by a hair
+        self._pushed = 0
+        self._taken = 0
+        self._unwanted = -1
+        self._state = up.state()
+
+    # the pump's thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            with self._changed:
+                self._over = True
+                alone = self._alone
+            if alone:
+                self._release()
+
+    def _work(self) -> None:
+        cpu = time.thread_time()
+        while True:
+            with self._changed:
+                # the queue has room, the budget has none
+                self.stats.refused += len(self._queue) < self.depth and not self._has_room()
+                while not (self._stop or self._unwanted == self._pushed or self._has_room()):
+                    began = time.perf_counter()
+                    self._changed.wait()
+                    self.stats.wait_out += time.perf_counter() - began
+                if self._stop:
+                    return
+                skip = self._unwanted == self._pushed
+            got: Pulled | BaseException
+            try:
+                if skip:
+                    self.up.skip_rest()
+                    got = Signal.END
+                else:
+                    got = self.up.pull()
+            except BaseException as error:
+                got = error
+            self._put(got)
+            before, cpu = cpu, time.thread_time()
+            self.stats.pump_cpu += cpu - before
+            if got is DONE or isinstance(got, BaseException):
+                return
+
+    def _has_room(self) -> bool:
+        if len(self._queue) >= self.depth:
+            return False
+        return not self._queue or self.budget.used < self.budget.limit
+
+    def _put(self, got: Pulled | BaseException) -> None:
+        size = got.nbytes if isinstance(got, Chunk) else 0
+        self.budget.admit(size, must=True)
+        state = None if isinstance(got, BaseException) else self.up.state()
+        with self._changed:
+            self._queue.append((got, state, size))
+            self._pushed += got is Signal.END
+            self._changed.notify_all()
+
+    # the consumer's side -------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"millrace-pump-{self.name}", daemon=True)
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                self._thread = None
+                raise thread_limit_error(wanted=1, started=0) from error
+
+    def pull(self) -> Pulled:
+        self._start()
+        with self._changed:
+            if not self._queue:
+                began = time.perf_counter()
+                while not self._queue:
+                    self.check()
+                    self._wait(self._changed, self)
+                self.stats.wait_in += time.perf_counter() - began
+            self.stats.fill.append(len(self._queue) / self.depth)
+            got, state, size = self._queue[0]
+            if got is not DONE and not isinstance(got, BaseException):
+                self._queue.popleft()
+            self._taken += got is Signal.END
+            self._changed.notify_all()
+        self.budget.give_back(size)
+        if isinstance(got, BaseException):
+            raise got
+        self._state = state
+        return got
+
+    def ready(self) -> bool:
+        self._start()
+        return bool(self._queue)
+
+    def deepen(self, depth: int) -> None:
+        """Hold so many chunks ready from here on, asked for by any thread."""
+        with self._changed:
+            self.depth = depth
+            self._changed.notify_all()
+
+    def skip_rest(self) -> None:
+        if self._thread is None:
+            self.up.skip_rest()
+            self._state = self.up.state()
+            return
+        with self._changed:
+            self._unwanted = self._taken
+            self._changed.notify_all()
+            while True:
+                while self._queue:
+                    got, state, size = self._queue[0]
+                    if got is DONE or isinstance(got, BaseException):
+                        return
+                    self._queue.popleft()
+                    self.budget.give_back(size)
+                    if isinstance(got, Signal):
+                        self._state = state
+                        self._taken += 1
+                        self._changed.notify_all()
+                        return
+                self.check()
+                self._wait(self._changed, self)
+
+    def skip(self, rows: int) -> int:
+        if self._thread is not None:
+            return 0
+        skipped = self.up.skip(rows)
+        self._state = self.up.state()
+        return skipped
+
+    def state(self) -> State:
+        return self._state
+
+    def restore(self, state: State) -> None:
+        self.up.restore(state)
+        self._state = state
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+        self.up.interrupt()
+
+    def close(self) -> None:
+        self.interrupt()
+        if self._thread is not None and not joined(self._thread):
+            with self._changed:
+                self._alone = not self._over
+            if self._alone:
+                return  # it is inside a user's code, which nobody can end
+        self._thread = None
+        self._release()
+
+    def _release(self) -> None:
+        for _, _, size in self._queue:
+            self.budget.give_back(size)
+        self._queue.clear()
+        self.up.close()

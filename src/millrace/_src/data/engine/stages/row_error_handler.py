@@ -1,0 +1,207 @@
+"""What a stage does with what the runner found out about failed rows, chunk after chunk in their order.
+
+The ledger gets its entries, with the files of the rows. Under REPLACE, rows that failed at the beginning of a chunk get
+the last good row of the chunks before: the row that stands in for another is the same however the stream was cut. The
+state then leads back to the chunk with that good row, and a resumed run drops what was delivered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.failed_rows import Entry, Ledger
+from millrace._src.data.engine.segment.failures import copies, standing_in
+
+from .base import State
+
+__all__ = ["Mender", "Policy"]
+
+E = TypeVar("E", bound=BaseException)
+
+# The share of bad rows means something once this many have been seen, or at the end of an epoch.
+LIMIT_FROM_ROWS = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What is done with rows that fail, the same for every stage of a run."""
+
+    mode: str
+    limit: float
+    ledger: Ledger
+
+
+class Mender:
+    def __init__(
+        self, policy: Policy, name: str, where: Callable[[int], str | None] | None, start: State
+    ) -> None:
+        self.policy, self.name, self._where = policy, name, where
+        self.replaces = policy.mode == "replace"
+        # rows that came in, and those that failed under a mode that goes on
+        self.rows = 0
+        self.dropped = 0
+        self.ready: deque[Chunk] = deque()
+        # the last row that stands: where a failed one follows, it gets the place
+        self._last: Chunk | None = None
+        # failed rows of this epoch that had no good one before them, chunk by chunk, and their entries
+        self._waiting: list[int] = []
+        self._entries: list[Entry] = []
+        # the state that leads back to the last good row, and the rows given since
+        self._back: State = start
+        self._given = 0
+        # rows that came in since then: a resumed run works on them again
+        self.since = 0
+        # rows given before the restore
+        self._drop = 0
+
+    @property
+    def whole(self) -> bool:
+        """Every row that comes in leaves, or the run ends."""
+        return self.policy.mode == "return"
+
+    # chunks ----------------------------------------------------------------------------------------
+
+    def take(
+        self, chunk: Chunk, rows: int, lead: int, entries: list[Entry], before: State, after: State
+    ) -> None:
+        """A chunk of ``rows`` rows has come out; what goes on from here is in ``ready``."""
+        self.rows += rows
+        self.since += rows if self.replaces else 0
+        if not self.replaces:
+            self._back = after
+            if entries:
+                self._write(entries)
+            if len(chunk):
+                self.ready.append(chunk)
+            return
+        if not len(chunk):
+            self._entries += entries
+            if self._last is None:
+                self._waiting += [lead] if lead else []
+            elif lead:
+                self._write_replaced(self._last)
+                self._give(standing_in(self._last, lead))
+            return
+        good = chunk.slice(lead, len(chunk))
+        self._entries += entries[:lead]
+        if self._last is None:
+            self._write_replaced(good)
+            beside = chunk
+            gaps: list[Chunk] = []
+            for count in reversed(self._waiting):
+                beside = standing_in(beside, count, before=True)
+                gaps.insert(0, beside)
+            if not gaps:
+                self._back, self._given, self.since = before, 0, rows
+            for gap in gaps:
+                self._give(gap)
+            self._waiting = []
+        else:
+            self._back, self._given, self.since = before, 0, rows
+            if lead:
+                self._write_replaced(self._last)
+                chunk = _joined(standing_in(self._last, lead), good, chunk)
+        self._write(entries[lead:])
+        self._give(chunk)
+
+    def _give(self, chunk: Chunk) -> None:
+        # a copy of its own, made before the row goes on: a user's function may write into what it is given
+        self._last = copies(chunk.slice(len(chunk) - 1, len(chunk)), 1)
+        if self._drop:
+            gone = min(self._drop, len(chunk))
+            self._drop -= gone
+            self._given += gone
+            chunk = chunk.slice(gone, len(chunk))
+        if len(chunk):
+            self.ready.append(chunk)
+
+    def next(self) -> Chunk:
+        chunk = self.ready.popleft()
+        self._given += len(chunk)
+        return chunk
+
+    def end(self, after: State) -> None:
+        """The epoch is over."""
+        if self._waiting:
+            self._write(self._entries)
+            raise DataError(
+                f"All data is garbage and cannot be replaced: each of the {sum(self._waiting)} rows that came to "
+                f"{self.name} failed; dataset.skipped() lists them",
+                op=self.name,
+            )
+        if self.dropped:
+            self.check_limit()
+        self.forget(after)
+
+    def forget(self, at: State) -> None:
+        """Stand at this position, an epoch's beginning."""
+        self.ready.clear()
+        self._last, self._waiting, self._entries = None, [], []
+        self._back, self._given, self._drop, self.since = at, 0, 0, 0
+
+    # position --------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        return {"up": self._back, "given": self._given} if self.replaces else self._back
+
+    def restore(self, state: State) -> State:
+        """The position upstream must go to."""
+        self.forget(state["up"] if self.replaces else state)
+        if self.replaces:
+            self._drop = state["given"]
+        return self._back
+
+    # the ledger ------------------------------------------------------------------------------------
+
+    def _write_replaced(self, by: Chunk) -> None:
+        """Entries whose replacement is known now."""
+        number = int(by.origin[0])
+        self._write([dataclasses.replace(entry, replacement=number) for entry in self._entries])
+        self._entries = []
+
+    def _write(self, entries: list[Entry]) -> None:
+        self.dropped += len(entries)
+        self.policy.ledger.extend([self._entry(entry) for entry in entries])
+        if entries and self.rows >= LIMIT_FROM_ROWS:
+            self.check_limit()
+
+    def check_limit(self) -> None:
+        """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""
+        limit = self.policy.limit
+        if self.dropped > limit * self.rows:
+            raise DataError(
+                f"{self.dropped} of {self.rows} rows failed, more than config.set_error_samples_limit({limit}) allows;"
+                " dataset.skipped() lists them",
+                op=self.name,
+            )
+
+    # where -----------------------------------------------------------------------------------------
+
+    def located(self, error: E) -> E:
+        """The error with the file of its row, if that is known here and was not there."""
+        if isinstance(error, DataError) and "file" not in error.context:
+            file = self._file(error.context.get("row"))
+            if file is not None:
+                error.context["file"] = file
+        return error
+
+    def _entry(self, entry: Entry) -> Entry:
+        return entry if entry.file is not None else dataclasses.replace(entry, file=self._file(entry.row))
+
+    def _file(self, row: int | None) -> str | None:
+        if self._where is None or row is None or row < 0:
+            return None
+        try:
+            return self._where(row)
+        except Exception as error:  # the context of an error must never hide the error
+            return f"(unknown: {error})"
+
+
+def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
+    whole = Chunk.concat([head, tail])
+    return Chunk(whole.columns, whole.ids, whole.origin, place.epoch, place.start)

@@ -1,0 +1,62 @@
+"""The numbers that errors name rows by, and the files behind them.
+
+A row has the number it has in its source, also after filters and shuffles. Rows of a concatenation are numbered through
+its sources, one after the other, as if they were one source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from millrace._src.data.plan.node import Node
+from millrace._src.data.plan.nodes.order_ops import Read
+from millrace._src.data.plan.source_protocol import Source
+
+__all__ = ["file_of", "starts"]
+
+
+def starts(node: Node) -> list[int]:
+    """The number of each input's first row; all zero where an input before the last has no known size."""
+    found, start = [], 0
+    for child in node.numbered_by:
+        found.append(start)
+        for source in _sources(child):
+            size = source.size() if len(found) < len(node.numbered_by) else 0
+            if size is None:
+                return [0] * len(node.numbered_by)
+            start += size
+    return found
+
+
+def file_of(node: Node) -> Callable[[int], str | None] | None:
+    """How to name the file of a row, by its number."""
+    sources = list(_sources(node))
+    if len(sources) == 1:
+        return sources[0].where
+    return _Files(sources) if sources else None
+
+
+class _Files:
+    """Several sources, numbered through."""
+
+    def __init__(self, sources: list[Source]) -> None:
+        self._sources = sources
+
+    def __call__(self, row: int) -> str | None:
+        sizes = [source.size() for source in self._sources[:-1]]
+        if None in sizes:
+            return None
+        for source, size in zip(self._sources, sizes, strict=False):
+            if row < (size or 0):
+                return source.where(row)
+            row -= size or 0
+        return self._sources[-1].where(row)
+
+
+def _sources(node: Node) -> Iterator[Source]:
+    """The sources whose row numbers the rows of this node carry, in their order."""
+    for part in (node, *node.parts):
+        if isinstance(part, Read):
+            yield part.source
+    for child in node.numbered_by:
+        yield from _sources(child)

@@ -1,0 +1,346 @@
+"""The one parallel stage: a deque of tasks in submission order.
+
+That deque gives order (results leave in the order their chunks came), back-pressure (its length and the byte
+budget bound what is under way) and error delivery (an exception surfaces when its turn comes).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.log import warn_once
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.adaptive_concurrency import Concurrency
+from millrace._src.data.engine.executors.base import Executor, Task
+from millrace._src.data.engine.segment.runner import Report
+from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.plan.nodes.physical import Segment
+
+from .base import DONE, Pulled, Signal, Stage, State
+from .indices import IndexStage
+from .row_error_handler import Mender
+
+__all__ = ["SegmentStage", "Wish"]
+
+# A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
+# processor's cache until somebody takes it.
+MOST_BYTES = 12 << 20
+CACHED_BYTES = 5 << 20
+# So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
+HEAD_START = 0.01
+# When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
+PATIENCE = 0.1
+# Seconds between two looks at a chunk that is worked on.
+LOOK = 0.0005
+# Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
+# times as long.
+KEPT = 2.5
+# A row whose processor time is less than this part of its time waits for something.
+WAITS = 4
+
+
+class Wish(NamedTuple):
+    """What a segment is asked to be: its workers, the chunks that may be under way at least, and the rows of one."""
+
+    workers: int
+    ahead: int
+    # 0: as many as take the time that a chunk should
+    rows: int = 0
+
+
+class SegmentStage(Stage):
+    def __init__(
+        self,
+        node: Segment,
+        up: Stage,
+        executor: Executor,
+        budget: Bytes,
+        stats: StageStats,
+        wait: Callable[[Task, SegmentStage], None],
+        mender: Mender,
+    ) -> None:
+        self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
+        self._wait, self._mender = wait, mender
+        self._pending: deque[tuple[Task | Signal, State, int]] = deque()
+        # upstream's position after the chunk that came out last
+        self._after = up.state()
+        # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
+        self._expected = 0
+        # the error that comes after the rows delivered last
+        self._failed: DataError | None = None
+        self._feeds_itself = isinstance(up, IndexStage)
+        self._target = executor.traits.target_seconds * (KEPT if node.varies else 1)
+        # decoding and the like runs outside the GIL: there every thread helps
+        native = node.heavy and not any(op.python for op in stats.ops)
+        rivals = executor.traits.shares_gil and not native
+        # transforms of ours that say so never run at the same time: nothing has to be tried
+        bound = rivals and node.holds_gil and not node.heavy
+        # ours only copy memory: that the interpreter is free then says nothing of the bus
+        looks = any(op.python for op in stats.ops)
+        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound, looks)
+        # the first chunk runs before others are asked for
+        self._alone = rivals
+        self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MOST_BYTES
+        self._refused = False
+        # the task that this stage's thread waits for
+        self._awaited: Task | None = None
+        # chunks under way at a time, and what each worker takes of them
+        self.window = node.place.window
+        self._each = 1 if executor.traits.same_process or node.heavy else 2
+        # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
+        self._rows: int | None = None
+        # what is to change before the next chunk is asked for
+        self._wish: Wish | None = None
+
+    def retune(self, wish: Wish) -> None:
+        """Other numbers from the next chunk on, asked for by any thread. No row depends on them."""
+        self._wish = wish
+
+    def _obey(self, wish: Wish) -> None:
+        """In the thread that pulls: nobody else uses the executor."""
+        self._wish = None
+        self._concurrency.leave_it()
+        if wish.workers != self.stats.working or wish.workers != self.executor.slots:
+            self._use(self.executor.resize(wish.workers))
+        self.stats.workers = self.executor.slots
+        self.window = self.stats.window = max(self.stats.working * self._each + 1, wish.ahead)
+        unit = self.node.place.unit
+        self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
+
+    @property
+    def asked(self) -> bool:
+        """What it was asked for last is not in force yet."""
+        return self._wish is not None
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows per chunk now; 0 where they are not to be changed."""
+        return self.up.rows if isinstance(self.up, IndexStage) and not self.node.place.fixed else 0
+
+    def pull(self) -> Pulled:
+        while True:
+            self.check()
+            if self._mender.ready:
+                return self._mender.next()
+            if self._failed is not None:
+                raise self._failed
+            if self._wish is not None:
+                self._obey(self._wish)
+            self._refused = False
+            self._top_up()
+            self.stats.refused += self._refused
+            self.stats.fill.append(len(self._pending) / self.window)
+            item, state, reserved = self._pending.popleft()
+            if isinstance(item, Signal):
+                if item is DONE:
+                    self._pending.append((DONE, state, 0))
+                else:
+                    self._mender.end(state)
+                self._after = state
+                return item
+            waited = not item.done()
+            if waited:
+                began = time.perf_counter()
+                self._awaited = item
+                try:
+                    self.check()
+                    if self._alone and not item.wait(HEAD_START):
+                        self._go_on(item, state, reserved)
+                    self._look(item)
+                    if self._concurrency.one and not item.wait(PATIENCE):
+                        self._concurrency.all()
+                    self._wait(item, self)
+                    self.check()
+                except BaseException:
+                    self._pending.appendleft((item, state, reserved))  # Ctrl-C: the row is not lost
+                    raise
+                self.stats.wait_in += time.perf_counter() - began
+            self.budget.give_back(reserved)
+            if item.error is not None:
+                raise self._mender.located(item.error)
+            assert item.result is not None
+            chunk, report = item.result
+            before, self._after = self._after, state
+            self._learn(chunk, report)
+            self._concurrency.finished(report.rows, sum(report.seconds), sum(report.cpu), waited)
+            self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
+            if self._alone:
+                self._alone = False
+                if self._feeds_itself:  # else it might have to wait
+                    self._top_up()  # while the caller has its first batch
+
+    def _look(self, item: Task) -> None:
+        """Tell, while a chunk is worked on, whether the interpreter is free."""
+        while self._concurrency.looks:
+            began = time.perf_counter()
+            if item.wait(LOOK):
+                return
+            self._concurrency.looked(time.perf_counter() - began - LOOK)
+
+    def _go_on(self, head: Task, state: State, reserved: int) -> None:
+        """The first chunk takes its time: the others begin, too."""
+        self._alone = False
+        self._concurrency.all()
+        self._pending.appendleft((head, state, reserved))
+        try:
+            self._top_up()
+        finally:
+            self._pending.popleft()
+
+    def _use(self, workers: int) -> None:
+        self.executor.use(workers)
+        self.stats.working = workers
+
+    def _top_up(self) -> None:
+        """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
+        pending = self._pending
+        while len(pending) < self.window:
+            if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
+                return
+            under_way = bool(pending)
+            if under_way and self._alone:
+                return
+            if under_way and not self._expected and self.budget.tight:
+                return  # the first chunk tells how large chunks are
+            if not self.budget.admit(self._expected, must=not under_way):
+                self._refused = True
+                return
+            try:
+                got = self.up.pull()
+            except Exception as error:
+                # its turn comes after the chunks that are under way
+                self.budget.give_back(self._expected)
+                failed = Task(None)
+                failed.finish(None, error)
+                pending.append((failed, self._after, 0))
+                return
+            if isinstance(got, Signal):
+                self.budget.give_back(self._expected)
+                pending.append((got, self.up.state(), 0))
+                continue
+            pending.append((self.executor.submit(got), self.up.state(), self._expected))
+
+    @staticmethod
+    def _ended(last: Task | Signal) -> bool:
+        """Nothing can come after this: no more epochs, or upstream failed."""
+        return last is DONE or (isinstance(last, Task) and last.error is not None and last.chunk is None)
+
+    def _learn(self, chunk: Chunk, report: Report) -> None:
+        """Stats, the expected size of the next chunk, and how many rows it should have."""
+        rows_in, held, seconds = report.rows, report.held, report.seconds
+        self._failed = report.error and self._mender.located(report.error)
+        stats = self.stats
+        if stats.workers > self.executor.slots:  # not all could be started
+            stats.workers = stats.working = self.executor.slots
+        stats.rows += len(chunk)
+        stats.chunks += 1
+        stats.bytes += held
+        busy = sum(seconds)
+        stats.busy += busy
+        stats.cpu += sum(report.cpu)
+        for op, kept, spent, used in zip(stats.ops, report.kept, seconds, report.cpu, strict=False):
+            op.kept += kept
+            op.busy += spent
+            op.cpu += used
+            op.rows += rows_in
+        if report.cached is not None:
+            stats.cache = report.cached if stats.cache is None else stats.cache + report.cached
+        for key, message in report.warnings:
+            warn_once(key, message)
+        self._expected = max(self._expected, held)
+        if held > self.budget.limit and (not self._feeds_itself or rows_in <= self.node.place.unit):
+            self.budget.check(
+                held, stats.name, f"one {'batch' if stats.batches else 'chunk'} of {rows_in} rows"
+            )
+        if self._feeds_itself and not self.node.place.fixed and rows_in:
+            unit = self.node.place.unit
+            # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
+            # unless most of the time really went into waiting (for a disk, a network)
+            used = sum(report.cpu)
+            cost = used if used * WAITS > busy else busy
+            wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
+            if self._rows is not None:
+                wanted = self._rows
+            assert isinstance(self.up, IndexStage)
+            by_bytes = self._most_bytes * rows_in // max(1, held) // unit * unit
+            # grow by doubling: one odd chunk must not make the next one huge
+            most = self._rows or self.node.place.rows
+            self.up.rows = max(unit, min(wanted, by_bytes, most, 2 * self.up.rows))
+
+    def state(self) -> State:
+        return self._mender.state()
+
+    def restore(self, state: State) -> None:
+        self._after = self._mender.restore(state)
+        self.up.restore(self._after)
+
+    def ready(self) -> bool:
+        self._top_up()
+        head = self._pending[0][0]
+        return isinstance(head, Signal) or head.done()
+
+    def skip_rest(self) -> None:
+        while self._pending:
+            item, state, reserved = self._pending.popleft()
+            if isinstance(item, Signal):
+                self._stand_at(state)
+                if item is DONE:
+                    self._pending.append((DONE, state, 0))
+                return
+            item.cancelled = True
+            self.budget.give_back(reserved)
+        self.up.skip_rest()
+        self._stand_at(self.up.state())
+
+    def skip(self, rows: int) -> int:
+        batching = [op for op in self.node.ops if op.batches]
+        in_order = all(
+            op.keeps_rows and not op.in_turn for op in self.node.ops if not (op.batches or op.addressable)
+        )
+        if not in_order or len(batching) > 1 or not self._mender.whole:
+            return 0
+        if self._pending and not self._take_back():
+            return 0
+        # from indices a batch takes so many rows; otherwise whoever is above has cut the batches already
+        each = self.node.batch_rows or 1
+        if self._feeds_itself and batching and self.node.batch_rows is None:
+            return 0
+        skipped = -(-self.up.skip(rows * each) // each)
+        self._stand_at(self.up.state())
+        return skipped
+
+    def _take_back(self) -> bool:
+        """Give up what is under way and stand behind what came out last, where upstream is only a count."""
+        if not self._feeds_itself or self._mender.ready or self._failed is not None:
+            return False
+        self._drop_pending()
+        self.up.restore(self._after)
+        return True
+
+    def _stand_at(self, epoch: State) -> None:
+        self._after = epoch
+        self._mender.forget(epoch)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        awaited = self._awaited
+        if awaited is not None:
+            awaited.abandon()
+        self.up.interrupt()
+
+    def close(self) -> None:
+        self._drop_pending()
+        self.executor.close()
+        self.up.close()
+
+    def _drop_pending(self) -> None:
+        for item, _, reserved in self._pending:
+            if isinstance(item, Task):
+                item.cancelled = True
+            self.budget.give_back(reserved)
+        self._pending.clear()

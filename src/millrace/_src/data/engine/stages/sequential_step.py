@@ -1,0 +1,68 @@
+"""Row-wise work that must stay in one thread and in order: a step of a segment, run where it stands.
+
+A row that fails here goes the same way as one that fails in a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.segment.failures import Failures
+
+from .base import END, Pulled, Signal, Stage, State, Through
+from .rebatch import Rows
+from .row_error_handler import Mender
+
+__all__ = ["Step", "StepStage"]
+
+Step = Callable[[Chunk, Failures], Chunk]
+
+
+class StepStage(Through):
+    """``whole``: a chunk at a time, as it comes; otherwise row by row, none before it is asked for."""
+
+    def __init__(
+        self, up: Stage, stats: StageStats, step: Step, mender: Mender, *, whole: bool = False
+    ) -> None:
+        super().__init__(up, stats)
+        self.rows, self.step, self._mender, self.whole = Rows(up), step, mender, whole
+        self._failed: DataError | None = None
+        mender.forget(self.rows.state())
+
+    def pull(self) -> Pulled:
+        while not self._mender.ready:
+            if self._failed is not None:
+                raise self._failed
+            signal = self.rows.fill(1)
+            if signal is not None:
+                return self._ended(signal)
+            before = self.rows.state()
+            given = self.rows.take(len(self.rows.peek()) if self.whole else 1)
+            failures = Failures(self._mender.policy.mode)
+            made = self._run(given, failures)
+            self._failed = failures.error and self._mender.located(failures.error)
+            after = self.rows.state()
+            self._mender.take(made, len(given), failures.lead, failures.ledger, before, after)
+        return self._mender.next()
+
+    def _run(self, chunk: Chunk, failures: Failures) -> Chunk:
+        return self.step(chunk, failures)
+
+    def _ended(self, signal: Signal) -> Signal:
+        if signal is END:
+            self.rows.take_signal()
+            self._mender.end(self.rows.state())
+        return signal
+
+    def skip_rest(self) -> None:
+        self.rows.skip_rest()
+        self._mender.forget(self.rows.state())
+
+    def state(self) -> State:
+        return self._mender.state()
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(self._mender.restore(state))

@@ -1,0 +1,185 @@
+"""One-pass sources: an iterator can only be read forwards, so its position is a row count.
+
+Resuming means reading again up to that row. A row that came but is not one (a value missing, another type) fails as
+rows fail elsewhere; when the user's iterator itself fails, there is no next row to go on with, in any error mode.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.random.rng import Draws, mix
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.batch_buffers import Passing
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.core.values.chunk_builder import RowsBuilder
+from millrace._src.data.engine.segment.failures import Failures, data_error
+from millrace._src.data.plan.nodes.order_ops import Read
+
+from .base import DONE, END, Pulled, Stage, State
+from .row_error_handler import Mender
+from .stage_registry import Making, stage_for
+
+__all__ = ["StreamStage"]
+
+STREAM_ROWS = 64
+
+FLUSH_SECONDS = 0.005
+MOST_BYTES = 1 << 20
+
+# What is no row: the iterator has ended.
+_OVER: Any = object()
+
+
+class StreamStage(Stage):
+    def __init__(
+        self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int, mender: Mender
+    ) -> None:
+        self.read, self.seed, self.epochs, self.stats, self.rows = read, seed, epochs, stats, rows
+        self.columns = list(read.source.schema())
+        self.epoch, self.position = 0, 0
+        self._mender = mender
+        self._name, self._what = f"{read.label} at {read.where}", f"{read.label} operation: reading a row"
+        self._stream: Any = None
+        self._iterator: Iterator[Any] | None = None
+        self._passing = Passing()
+        # raised after the rows that were read before it
+        self._failed: DataError | None = None
+
+    def _open(self) -> Iterator[Any]:
+        if self._stream is None:
+            self._stream = self.read.source.open()
+        iterator: Iterator[Any]
+        if getattr(self._stream, "asks", False):  # a user's function with a parameter rng
+            epoch = np.zeros(1, np.uint64)
+            draws = Draws.for_rows(epoch, seed=self.seed, epoch=self.epoch, op=mix(self.read.op, 0))
+            iterator = self._stream.rows(self.epoch, draws)
+        else:
+            iterator = self._stream.rows(self.epoch)
+        for _ in range(self.position):  # a resumed run reads again what was already delivered
+            if next(iterator, _OVER) is _OVER:
+                break
+        return iterator
+
+    def _given(self) -> Iterator[Any]:
+        if self._iterator is None:
+            self._iterator = self._open()
+        return self._iterator
+
+    def pull(self) -> Pulled:
+        while not self._mender.ready:
+            self.check()
+            if self.epochs is not None and self.epoch >= self.epochs:
+                return DONE
+            if self._failed is not None:
+                raise self._failed
+            before, failures = [self.epoch, self.position], Failures(self._mender.policy.mode)
+            chunk, rows = self._rows(failures)
+            if failures.error is not None:
+                self._failed = self._mender.located(failures.error)
+            if rows == 0 and self._failed is None:
+                self._next_epoch()
+                self._mender.end([self.epoch, self.position])
+                return END
+            after = [self.epoch, self.position]
+            self._mender.take(chunk, rows, failures.lead, failures.ledger, before, after)
+        return self._mender.next()
+
+    def _rows(self, failures: Failures) -> tuple[Chunk, int]:
+        """The next few rows, and how many came; those that failed are noted."""
+        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES, self._passing)
+        cpu, began = time.thread_time(), time.perf_counter()
+        start, came, bad = self.position, 0, []
+        try:
+            for given in self._given():
+                came += 1
+                try:
+                    gathered.add(self._stream.make(given))
+                except Exception as error:
+                    one = np.array([start + came - 1], np.int64)
+                    row = Chunk({}, one.astype(np.uint64), one)
+                    if not failures.row(row, 0, error, self._name, self._what, self.columns):
+                        came -= 1
+                        break
+                    bad.append(came - 1)
+                # a slow generator must not hold back the rows that are there
+                if gathered.full or time.perf_counter() - began > FLUSH_SECONDS:
+                    break
+        except Exception as error:
+            self._failed = self._error(error, start + came)
+        self.stats.busy += time.perf_counter() - began
+        self.stats.cpu += time.thread_time() - cpu
+        self.position += came
+        wanted = self.read.columns
+        try:
+            columns = {n: c for n, c in gathered.finish().items() if wanted is None or n in wanted}
+        except Exception as error:  # values that no type holds together, such as 2**70
+            self._failed = self._error(error, start)
+            return Chunk({}, np.empty(0, np.uint64)), 0
+        origin = np.delete(np.arange(start, start + came), bad) if bad else np.arange(start, start + came)
+        self.stats.rows += gathered.count
+        self.stats.chunks += 1 if gathered.count else 0
+        made = Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)
+        return failures.filled(made, bad), came
+
+    def _error(self, error: Exception, row: int) -> DataError:
+        failed = data_error(error, self._what, op=self._name, row=row, columns=self.columns)
+        failed.__cause__ = None if failed is error else error
+        return self._mender.located(failed)
+
+    def skip(self, rows: int) -> int:
+        """Rows have to be asked for to be left out, but nothing is made of them."""
+        over = self.epochs is not None and self.epoch >= self.epochs
+        if over or self._failed is not None or not self._mender.whole:
+            return 0
+        skipped = 0
+        try:
+            while skipped < rows and next(self._given(), _OVER) is not _OVER:
+                skipped += 1
+                self.check()
+        except Exception as error:
+            self._failed = self._error(error, self.position + skipped)
+        self.position += skipped
+        self._mender.forget([self.epoch, self.position])
+        return skipped
+
+    def state(self) -> State:
+        return self._mender.state()
+
+    def restore(self, state: State) -> None:
+        self.epoch, self.position = self._mender.restore(state)
+        self._iterator = None
+
+    def skip_rest(self) -> None:
+        self._next_epoch()
+        self._mender.forget([self.epoch, self.position])
+
+    def _next_epoch(self) -> None:
+        self._close_iterator()
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def _close_iterator(self) -> None:
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()  # a generator's finally blocks run now, not when it is collected
+        self._iterator = None
+
+    def close(self) -> None:
+        self._close_iterator()
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+
+@stage_for(Read)
+def _stream(making: Making) -> Stage:
+    """Only a source that is read in one pass: one with random access is inside a segment."""
+    settings = making.settings
+    making.stats.kind = "stream"
+    rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
+    return StreamStage(making.node, making.seed, making.epochs, making.stats, rows, making.mender([0, 0]))

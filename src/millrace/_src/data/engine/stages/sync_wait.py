@@ -1,0 +1,122 @@
+"""sync_wait: rows pass only as the training side asks for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.log import get_logger
+from millrace._src.core.statistics import StageStats
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .base import Pulled, Stage, State, Through
+from .rebatch import Rows
+from .stage_registry import Making, stage_for
+
+__all__ = ["Gate", "GateStage", "gates"]
+
+log = get_logger(__name__)
+
+# token of a SyncWait node -> its gate; the dataset that made the node keeps the gate alive
+gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
+
+
+class Gate:
+    """Counts batches let through; ``update`` lets more through and hands data to the user's callback."""
+
+    def __init__(self, num_batch: int, callback: Callable[..., Any] | None) -> None:
+        self.num_batch, self.callback = num_batch, callback
+        self.allowed = num_batch
+        self.off = False
+        self._changed = threading.Condition()
+
+    def reset(self) -> None:
+        with self._changed:
+            self.allowed, self.off = self.num_batch, False
+
+    def update(self, batches: int | None, data: Any) -> None:
+        with self._changed:
+            self.allowed += self.num_batch if batches is None else batches
+            if self.callback is not None:
+                self.callback(data)
+            self._changed.notify_all()
+
+    def disable(self) -> None:
+        with self._changed:
+            self.off = True
+            self._changed.notify_all()
+
+    def look_again(self) -> None:
+        """Let whoever waits here see whether its run still goes on."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, timeout: float, check: Callable[[], None]) -> None:
+        """Until a batch may pass; after the timeout the gate opens for good, with a warning."""
+        with self._changed:
+            until = time.monotonic() + timeout
+            while self.allowed <= 0 and not self.off:
+                check()
+                left = until - time.monotonic()
+                if left <= 0:
+                    log.warning(
+                        "sync_wait timed out after %s seconds: no sync_update came; going on", timeout
+                    )
+                    self.off = True
+                    return
+                self._changed.wait(left)
+            self.allowed -= 1
+
+
+class GateStage(Through):
+    """Passes one batch worth of rows per admission, so the callback's data is in force for exactly those."""
+
+    def __init__(self, up: Stage, stats: StageStats, gate: Gate, batch_rows: int, timeout: float) -> None:
+        super().__init__(up, stats)
+        self.rows = Rows(up)
+        self.gate, self.batch_rows, self.timeout = gate, batch_rows, timeout
+        self._passed = 0
+        gate.reset()
+
+    def pull(self) -> Pulled:
+        signal = self.rows.fill(1)
+        if signal is not None:
+            self.rows.take_signal()
+            self._passed = 0
+            return signal
+        if self._passed % self.batch_rows == 0:
+            self.gate.wait(self.timeout, self.check)
+        chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
+        self._passed += len(chunk)
+        return chunk
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        self.gate.look_again()
+
+    def ready(self) -> bool:
+        return False  # whether a row may pass is not ours to know
+
+    def skip_rest(self) -> None:
+        self.rows.skip_rest()
+        self._passed = 0
+
+    def state(self) -> State:
+        return {"rows": self.rows.state(), "passed": self._passed}
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(state["rows"])
+        self._passed = state["passed"]
+
+
+@stage_for(ops.SyncWait)
+def _gate(making: Making) -> Stage:
+    node = making.node
+    gate = gates.get(node.token)
+    if gate is None:
+        raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
+    return GateStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)

@@ -1,0 +1,270 @@
+"""Stages that only count: take, skip, deal, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.random.rng import mix_into
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .stage_registry import Making, stage_for
+
+__all__ = ["DealStage", "RepeatStage", "SkipStage", "TakeStage"]
+
+log = get_logger(__name__)
+
+
+class TakeStage(Through):
+    """The first ``count`` rows of each epoch; then upstream leaves out its rest."""
+
+    def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
+        super().__init__(up, stats)
+        self.count, self.given = count, 0
+
+    def pull(self) -> Pulled:
+        if self.given >= self.count:
+            self.skip_rest()
+            return END
+        got = self.up.pull()
+        if isinstance(got, Signal):
+            self.given = 0
+            return got
+        left = self.count - self.given
+        if len(got) > left:
+            got = got.slice(0, left)
+        self.given += len(got)
+        self.stats.rows += len(got)
+        return got
+
+    def skip(self, rows: int) -> int:
+        skipped = self.up.skip(min(rows, self.count - self.given))
+        self.given += skipped
+        return skipped
+
+    def skip_rest(self) -> None:
+        self.up.skip_rest()
+        self.given = 0
+
+    def state(self) -> State:
+        # when full, upstream may stand in the middle of a chunk: only the count matters then
+        return {"up": self.up.state(), "given": self.given}
+
+    def restore(self, state: State) -> None:
+        self.up.restore(state["up"])
+        self.given = state["given"]
+
+
+class SkipStage(Through):
+    """All but the first ``count`` rows of each epoch."""
+
+    def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
+        super().__init__(up, stats)
+        self.count, self.left = count, count
+
+    def pull(self) -> Pulled:
+        if self.left == self.count:
+            self.left -= self.up.skip(self.left)
+        while True:
+            got = self.up.pull()
+            if isinstance(got, Signal):
+                self.left = self.count
+                return got
+            dropped = min(self.left, len(got))
+            self.left -= dropped
+            if dropped < len(got):
+                self.stats.rows += len(got) - dropped
+                return got.slice(dropped, len(got)) if dropped else got
+
+    def skip(self, rows: int) -> int:
+        skipped = self.up.skip(self.left + rows)
+        dropped = min(skipped, self.left)
+        self.left -= dropped
+        return skipped - dropped
+
+    def skip_rest(self) -> None:
+        self.up.skip_rest()
+        self.left = self.count
+
+    def state(self) -> State:
+        return {"up": self.up.state(), "left": self.left}
+
+    def restore(self, state: State) -> None:
+        self.up.restore(state["up"])
+        self.left = state["left"]
+
+
+class DealStage(Through):
+    """Every ``shards``-th row of the stream, starting with row ``shard``.
+
+    ``even``: when the last round of dealing is short, the shards without a row in it get one from the beginning of
+    the epoch (as if the stream wrapped round), so that all make the same number of steps.
+    """
+
+    def __init__(self, up: Stage, stats: StageStats, shards: int, shard: int, even: bool) -> None:
+        super().__init__(up, stats)
+        self.shards, self.shard, self.even = shards, shard, even
+        self.position = 0
+        # rows this shard might need again at the end: any of the first `shard` ones
+        self._first: list[Chunk] = []
+        self._start: State = up.state()
+        self._padded = False
+
+    def pull(self) -> Pulled:
+        if self._padded:
+            self._next_epoch()
+            return END
+        while True:
+            got = self.up.pull()
+            if isinstance(got, Signal):
+                return self._end(got)
+            for i in range(max(0, min(len(got), self.shard - self.position)) if self.even else 0):
+                self._first.append(got.slice(i, i + 1))
+            places = np.arange(self.position, self.position + len(got))
+            self.position += len(got)
+            mine = got.take(places % self.shards == self.shard)
+            if len(mine):
+                self.stats.rows += len(mine)
+                return mine
+
+    def _end(self, signal: Signal) -> Pulled:
+        short = self.position % self.shards
+        if signal is END and self.even and short and self.shard >= short and self._first:
+            self._padded = True
+            log.info("shard %d of %d gets one row twice: %d rows", self.shard, self.shards, self.position)
+            return self._first[(self.shard - short) % len(self._first)]
+        self._next_epoch()
+        return signal
+
+    def _next_epoch(self) -> None:
+        self.position, self._first, self._padded = 0, [], False
+        self._start = self.up.state()
+
+    def skip_rest(self) -> None:
+        if not self._padded:
+            self.up.skip_rest()
+        self._next_epoch()
+
+    def state(self) -> State:
+        return {
+            "up": self.up.state(),
+            "position": self.position,
+            "padded": self._padded,
+            "start": self._start,
+        }
+
+    def restore(self, state: State) -> None:
+        self._start, self._padded = state["start"], state["padded"]
+        if self.even and not self._padded:
+            # the first rows may be needed again: read the epoch from its start
+            self.up.restore(self._start)
+            while self.position < state["position"]:
+                got = self.up.pull()
+                assert isinstance(got, Chunk)
+                for i in range(max(0, min(len(got), self.shard - self.position))):
+                    self._first.append(got.slice(i, i + 1))
+                self.position += len(got)
+            return
+        self.up.restore(state["up"])
+        self.position = state["position"]
+
+
+class RepeatStage(Through):
+    """Upstream's epochs one after the other as one; upstream counts its own epochs, we count ours."""
+
+    def __init__(
+        self,
+        up: Stage,
+        stats: StageStats,
+        count: int | None,
+        epochs: int | None,
+        turn_rows: Callable[[], int | None],
+    ) -> None:
+        super().__init__(up, stats)
+        self.count, self.epochs = count, epochs
+        # rows of one turn, where that is known without running
+        self.turn_rows = turn_rows
+        self.turn, self.epoch, self.rows = 0, 0, 0
+        self._rows_this_turn = 0
+
+    def pull(self) -> Pulled:
+        while True:
+            if self.epochs is not None and self.epoch >= self.epochs:
+                return DONE
+            got = self.up.pull()
+            if got is DONE:
+                return DONE
+            if isinstance(got, Chunk):
+                chunk = Chunk(got.columns, self._ids(got), got.origin, self.epoch, self.rows)
+                self.rows += len(got)
+                self._rows_this_turn += len(got)
+                self.stats.rows += len(got)
+                return chunk
+            empty, self._rows_this_turn = self._rows_this_turn == 0, 0
+            self.turn += 1
+            if self.turn == self.count or (self.count is None and empty):
+                if empty and self.count is None:
+                    log.warning("repeat() without end over a dataset that gives no rows: ending the epoch")
+                self.turn, self.rows, self.epoch = 0, 0, self.epoch + 1
+                return END
+
+    def _ids(self, chunk: Chunk) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        return mix_into(chunk.ids, self.turn) if self.turn else chunk.ids
+
+    def skip(self, rows: int) -> int:
+        skipped, turn_rows = 0, self.turn_rows()
+        while turn_rows and rows - skipped >= (left := turn_rows - self._rows_this_turn):
+            if self.turn + 1 == self.count:
+                rows = skipped + left  # the last turn ends the epoch itself
+                break
+            self.up.skip_rest()
+            self.turn, self._rows_this_turn = self.turn + 1, 0
+            skipped += left
+        within = self.up.skip(rows - skipped)
+        self._rows_this_turn += within
+        self.rows += skipped + within
+        return skipped + within
+
+    def skip_rest(self) -> None:
+        """Upstream must skip as many epochs as are left of this one, so that its numbers stay in step."""
+        turns = 1 if self.count is None else self.count - self.turn
+        for _ in range(turns):
+            self.up.skip_rest()
+        self.turn, self.rows, self._rows_this_turn, self.epoch = 0, 0, 0, self.epoch + 1
+
+    def state(self) -> State:
+        return {"up": self.up.state(), "turn": self.turn, "epoch": self.epoch, "rows": self.rows}
+
+    def restore(self, state: State) -> None:
+        self.up.restore(state["up"])
+        self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
+        # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
+        self._rows_this_turn = 1 if self.rows else 0
+
+
+@stage_for(ops.Take)
+def _take(making: Making) -> Stage:
+    return TakeStage(making.up, making.stats, making.node.count)
+
+
+@stage_for(ops.Skip)
+def _skip(making: Making) -> Stage:
+    return SkipStage(making.up, making.stats, making.node.count)
+
+
+@stage_for(ops.Deal)
+def _deal(making: Making) -> Stage:
+    node = making.node
+    return DealStage(making.up, making.stats, node.shards, node.shard, node.even)
+
+
+@stage_for(ops.Repeat)
+def _repeat(making: Making) -> Stage:
+    turn_rows = partial(making.rows_of, making.node.inputs[0])
+    return RepeatStage(making.up, making.stats, making.node.count, making.epochs, turn_rows)

@@ -1,0 +1,102 @@
+"""batch(max_tokens=...): as many rows as fit into a number of tokens, padding counted."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk
+from millrace._src.data.engine.segment.failures import Failures
+from millrace._src.data.engine.segment.row_errors import each_row
+from millrace._src.data.plan.explain import describe
+from millrace._src.data.plan.nodes import physical
+from millrace._src.data.plan.nodes.batch_ops import HIDDEN_PREFIX
+
+from .base import Stage
+from .rebatch import RegroupStage
+from .sequential_step import StepStage
+from .stage_registry import Making, stage_for
+
+__all__ = ["CountStep", "TokensStage"]
+
+# The column that says how many tokens a row counts for.
+LENGTH = "_length"
+
+
+class CountStep:
+    """How many tokens each row is long."""
+
+    def __init__(self, node: physical.RegroupTokens) -> None:
+        self.node, self.name = node, f"batch(max_tokens={node.max_tokens}) at {node.where}"
+        # what padding makes of a column's first axis, where that is a fixed number
+        self.padded = {name: (shape or [None])[0] for name, (shape, _) in (node.pad_info or {}).items()}
+
+    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+        names = self._measured([name for name in chunk.columns if not name.startswith(HIDDEN_PREFIX)])
+        what = "batch operation: [length_of]"
+        good, lengths, bad = each_row(chunk, failures, names, partial(self._length, names), self.name, what)
+        return failures.filled(good.with_columns({**good.columns, LENGTH: np.array(lengths, np.int64)}), bad)
+
+    def _measured(self, columns: list[str]) -> list[str]:
+        return [self.node.length_of] if isinstance(self.node.length_of, str) else columns
+
+    def _length(self, names: list[str], *values: Any) -> int:
+        most, column = self.node.max_tokens, ""
+        if callable(self.node.length_of):
+            length = int(self.node.length_of(*values))
+            if length < 0:
+                raise DataError(f"length_of should give 0 or more, but gave {length}")
+        else:
+            lengths = [
+                self.padded.get(name) or (np.shape(value)[0] if np.ndim(value) else 1)
+                for name, value in zip(names, values, strict=True)
+            ]
+            length = max(lengths)
+            column = names[lengths.index(length)]
+        if length > most:
+            raise DataError(
+                f"a row of {length} tokens is more than max_tokens={most} alone; cut it in map(), leave it out with "
+                "filter(), or raise max_tokens",
+                **({"column": column} if column else {}),
+            )
+        return max(1, length)  # an empty row is one all the same
+
+
+class TokensStage(RegroupStage):
+    """A batch is full when no further row could fit, or when the next one does not."""
+
+    def __init__(self, up: Stage, stats: StageStats, node: physical.RegroupTokens) -> None:
+        super().__init__(up, stats, 1, node.drop_remainder, node.passes, describe(node))
+        self.most, self.most_rows = node.max_tokens, node.most_rows
+
+    def _wanted(self) -> tuple[int, bool]:
+        while True:
+            lengths = self.rows.values(LENGTH)[: self.most_rows]
+            # rows times the longest only grows with each row
+            tokens = np.maximum.accumulate(lengths) * np.arange(1, len(lengths) + 1)
+            rows = int(np.searchsorted(tokens, self.most, side="right"))
+            longest = int(lengths[:rows].max())
+            if rows < len(lengths) or rows == self.most_rows or (rows + 1) * longest > self.most:
+                return rows, True
+            have = self.rows.have
+            self.rows.fill(have + 1)
+            if self.rows.have == have:
+                return rows, False
+
+    def _taken(self, rows: int) -> Chunk:
+        chunk = super()._taken(rows)
+        return chunk.with_columns({name: c for name, c in chunk.columns.items() if name != LENGTH})
+
+    def skip(self, rows: int) -> int:
+        return 0  # how many rows a batch has, only their lengths tell
+
+
+@stage_for(physical.RegroupTokens)
+def _tokens(making: Making) -> Stage:
+    node, stats = making.node, making.stats
+    counted = StepStage(making.up, stats, CountStep(node), making.mender(making.up), whole=True)
+    return TokensStage(counted, stats, node)

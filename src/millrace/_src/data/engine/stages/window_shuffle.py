@@ -1,0 +1,277 @@
+"""Shuffle of a stream: windows of rows, each emitted in random order while the next one fills.
+
+Unlike a sliding buffer, a window is a function of (seed, epoch, window number), so the state is two numbers and
+the way back to the window's first row, whatever the buffer size. A window has exactly ``buffer_size`` rows (the last
+one of an epoch what is left). Rows beyond its share of the byte budget wait on disk: the budget never changes an order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.statistics import StageStats
+from millrace._src.core.values.chunk import Chunk, nbytes_of
+from millrace._src.core.values.columns import Runs
+from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.engine.transport.spill import Spill, free_bytes, spill_folder
+from millrace._src.data.plan.node import UNKNOWN, size_of
+from millrace._src.data.plan.nodes import order_ops as ops
+
+from .base import DONE, END, Pulled, Signal, Stage, State, Through
+from .rebatch import Rows
+from .stage_registry import Making, stage_for
+
+__all__ = ["WindowShuffleStage"]
+
+EMIT_ROWS = 64
+EMIT_BYTES = 1 << 20
+JOIN_BYTES = 4 << 20
+
+
+class _OnDisk:
+    """Rows of one chunk that were written to the window's file."""
+
+    def __init__(self, spill: Spill, places: list[tuple[int, int]]) -> None:
+        self._spill, self._places = spill, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def slice(self, start: int, stop: int) -> Chunk:
+        return Chunk.concat([self._spill.row(place) for place in self._places[start:stop]])
+
+
+class _Window:
+    """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
+
+    def __init__(self, start: State) -> None:
+        self.start = start
+        self.parts: list[Chunk | _OnDisk] = []
+        self.rows = 0
+        # all that its rows take, and the part of it that is held in memory
+        self.bytes = 0
+        self.held = 0
+        self.spill: Spill | None = None
+        self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def put(self, chunk: Chunk, size: int, share: int) -> int:
+        """Add rows, on disk where the share of memory is used up; gives the bytes that memory now holds of them."""
+        self.rows += len(chunk)
+        self.bytes += size
+        if self.held + size > share:
+            self.spill = self.spill or Spill()
+            places = self.spill.add(chunk)
+            if places is not None:
+                self.parts.append(_OnDisk(self.spill, places))
+                return 0
+        self.parts.append(chunk)
+        self.held += size
+        return size
+
+    def seal(self) -> None:
+        if self.spill is None and self.bytes <= JOIN_BYTES:
+            self.parts = [Chunk.concat([part for part in self.parts if isinstance(part, Chunk)])]
+        self._ends = np.cumsum([len(part) for part in self.parts])
+
+    def take(self, picks: npt.NDArray[np.int64]) -> Chunk:
+        first = self.parts[0]
+        if len(self.parts) == 1 and isinstance(first, Chunk):
+            return first.take(picks)
+        which = np.searchsorted(self._ends, picks, side="right")
+        rows = []
+        for pick, number in zip(picks.tolist(), which.tolist(), strict=True):
+            part = self.parts[number]
+            at = pick - int(self._ends[number]) + len(part)
+            rows.append(part.slice(at, at + 1))
+        return Chunk.concat(rows)
+
+    def emit_rows(self, most: int) -> int:
+        """Rows that leave together, in so many bytes: few when they are large."""
+        return max(1, min(EMIT_ROWS, most * self.rows // max(1, self.bytes)))
+
+    def close(self) -> None:
+        self.parts.clear()
+        if self.spill is not None:
+            self.spill.close()
+
+
+class WindowShuffleStage(Through):
+    def __init__(
+        self,
+        up: Stage,
+        stats: StageStats,
+        size: int,
+        seed: int,
+        op: int,
+        key: int | None,
+        budget: Bytes,
+        expected: int | None = None,
+    ) -> None:
+        super().__init__(up, stats)
+        # rows that the first window will have, where that is known
+        self.expected = expected
+        self.rows = Rows(up)
+        self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
+        # the window that empties and the one that fills: together half of what the run may hold
+        self.share = max(1, budget.limit // 4)
+        self.emit = min(EMIT_BYTES, budget.limit // 16)
+        self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
+        self._now: _Window | None = None
+        self._next: _Window | None = None
+        self._order: Permutation | None = None
+        self._signal: Signal | None = None
+
+    def _fill(self, window: _Window, rows: int) -> None:
+        """Pull until the window has this many rows, or the epoch ends."""
+        while window.rows < rows and self._signal is None:
+            self._signal = self.rows.fill(1)
+            if self._signal is not None:
+                return
+            head = self.rows.peek()
+            costs = np.cumsum(_row_bytes(head))
+            # what fits into memory first; the rest of the chunk comes again, for the disk
+            fits = int(np.searchsorted(costs, self.share - window.held, side="right"))
+            n = min(len(head), rows - window.rows)
+            n = min(n, fits) if fits else n
+            before = 0 if window.spill is None else window.spill.bytes
+            try:
+                if window.spill is None and n > fits:
+                    self._check_disk(window, int(costs[n - 1]) / n)
+                held = window.put(self.rows.take(n), int(costs[n - 1]), self.share)
+            except ResourceError as error:
+                raise self._no_room(window, error) from error
+            self.budget.admit(held, must=True)
+            self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
+
+    def _check_disk(self, window: _Window, row_bytes: float) -> None:
+        """Refuse before the first row leaves what can be seen not to fit."""
+        if self.expected is None:
+            return
+        needed, free = int(row_bytes * (self.expected - window.rows)), free_bytes(spill_folder())
+        if needed > free:
+            raise ResourceError(
+                f"{spill_folder()} has {free} bytes free, {needed} are needed. Name another in TMPDIR"
+            )
+
+    def _no_room(self, window: _Window, error: ResourceError) -> ResourceError:
+        mean = -(-window.bytes // max(1, window.rows))
+        return ResourceError(
+            f"{self.stats.name}: {self.size} rows of about {mean} bytes take {mean * self.size} bytes, the memory "
+            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest has no place: {error}; "
+            f"or raise config.set_memory_budget, or shuffle fewer rows."
+        )
+
+    def _begin(self) -> bool:
+        """Make the filling window the current one; False when there is none."""
+        window = self._next = self._next or _Window(self.rows.state())
+        self._fill(window, self.size)  # it fails with the window still ours to close
+        self._next = None
+        if not window.rows:
+            return False
+        self._now, self.offset = window, 0
+        key = (
+            mix(self.seed, self.epoch, self.op, self.number)
+            if self.key is None
+            else mix(self.key, self.number)
+        )
+        self._order = Permutation(window.rows, key)
+        window.seal()
+        return True
+
+    def pull(self) -> Pulled:
+        if self._now is None and not self._begin():
+            if self._signal is DONE:
+                return DONE
+            self._next_epoch()
+            self.rows.take_signal()
+            return END
+        window, order = self._now, self._order
+        assert window is not None
+        assert order is not None
+        picks = order.at(self.offset, self.offset + window.emit_rows(self.emit))
+        chunk = window.take(picks)
+        chunk = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
+        self.offset += len(picks)
+        self.position += len(picks)
+        if self._next is None:
+            self._next = _Window(self.rows.state())
+        self._fill(self._next, min(self.offset, self.size))
+        if self.offset >= window.rows:
+            self._let_go(window)
+            self._now, self._order = None, None
+            self.number, self.offset = self.number + 1, 0
+        self.stats.rows += len(chunk)
+        self.stats.chunks += 1
+        return chunk
+
+    def _next_epoch(self) -> None:
+        self.epoch, self.number, self.offset, self.position, self._signal = self.epoch + 1, 0, 0, 0, None
+        self._drop()
+
+    def _let_go(self, window: _Window) -> None:
+        self.budget.give_back(window.held)
+        window.close()
+
+    def _drop(self) -> None:
+        for window in (self._now, self._next):
+            if window is not None:
+                self._let_go(window)
+        self._now = self._next = self._order = None
+
+    def skip_rest(self) -> None:
+        self.rows.skip_rest()
+        self._next_epoch()
+
+    def state(self) -> State:
+        window = self._now or self._next
+        start = self.rows.state() if window is None else window.start
+        place = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
+        return {"rows": start, "position": self.position, **place}
+
+    def restore(self, state: State) -> None:
+        self.rows.restore(state["rows"])
+        self.epoch, self.number, self.position = state["epoch"], state["number"], state["position"]
+        if state["offset"]:
+            self._begin()
+            self.offset = state["offset"]
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+
+def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
+    """Bytes of each row; the same however the stream was cut into chunks."""
+    total = np.zeros(len(chunk), np.int64)
+    for column in chunk.columns.values():
+        if isinstance(column, Runs):
+            total += column.row_bytes() + 64
+        elif not isinstance(column, np.ndarray):
+            total += np.array([_value_bytes(value) for value in column], np.int64)
+        elif column.dtype.kind in "US":
+            total += np.char.str_len(column).reshape(len(column), -1).sum(axis=1) * 4 + 64
+        else:
+            total += column.nbytes // max(1, len(column)) + 64
+    return total
+
+
+def _value_bytes(value: Any) -> int:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        return int(np.char.str_len(value).sum()) * 4 + 64
+    return nbytes_of(value) + 64
+
+
+@stage_for(ops.Shuffle)
+def _shuffle(making: Making) -> Stage:
+    node = making.node
+    making.stats.buffer = node.buffer_size
+    known = size_of(node.inputs[0])
+    expected = None if known is UNKNOWN else int(min(node.buffer_size, known))
+    return WindowShuffleStage(
+        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget, expected
+    )

@@ -1,0 +1,332 @@
+"""The engine's two budgets: threads (its own and those of the libraries it calls) and bytes.
+
+Libraries such as OpenCV, OpenBLAS and numba start a pool of threads each; inside workers those pools fight the
+pipeline's own threads for the cores. While a pipeline runs, each is held to its share, and afterwards the
+user's process is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import threadpoolctl
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.log import get_logger, warn_once
+from millrace._src.core.machine.cgroup import memory_limit
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.settings import Settings
+
+__all__ = [
+    "Bytes",
+    "cap_this_process",
+    "capped_libraries",
+    "look_at_libraries",
+    "thread_limit_error",
+]
+
+log = get_logger(__name__)
+
+
+# --------------------------------------------------------------------------------------------------
+# threads
+
+
+class _Caps:
+    """Process-wide caps, applied by the first worker that starts and undone by the last that ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._share = 1
+        self._cv2_before: int | None = None
+        self._blas: Any = None
+        # the same for libraries that were found when a run was under way
+        self._late: Any = None
+        # whether libraries that were loaded since the last run have been looked for
+        self._looked = True
+
+    def enter(self, share: int) -> None:
+        with self._lock:
+            if not self._users:  # counted once it is done: who fails here does not leave
+                if _has_new_extensions():
+                    look_at_libraries()
+                _take_over(_controller)
+                self._blas = _controller.limit(limits=share, user_api="blas")
+                self._share, self._looked = share, False
+            self._users += 1
+            if self._users > 1:
+                return
+        found = self._cap_cv2()
+        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
+
+    def look_again(self) -> None:
+        """Cap OpenCV once it is there: a user's function may be the first to import it."""
+        if self._cv2_before is None and "cv2" in sys.modules:
+            found = self._cap_cv2()
+            if found:
+                log.info("threads of libraries inside workers%s", found)
+
+    def look(self) -> None:
+        """Cap the libraries that were loaded since the last run began."""
+        with self._lock:
+            if self._looked or not self._users:
+                return
+            self._looked = True
+            # the others stay as they are: workers are at work, and must not see them free for a moment
+            known = {library.filepath for library in _controller.lib_controllers}
+            look_at_libraries()
+            new = [each.filepath for each in _controller.lib_controllers if each.filepath not in known]
+            if new:
+                late = _controller.select(filepath=new)
+                _take_over(late)
+                self._late = late.limit(limits=self._share, user_api="blas")
+
+    def _restore(self) -> None:
+        _take_over(_controller)
+        for limited in (self._late, self._blas):
+            if limited is not None:
+                limited.restore_original_limits()
+        self._late = self._blas = None
+        _take_over(_controller)  # the user's own limits work again, from any thread
+
+    def _cap_cv2(self) -> str:
+        cv2 = sys.modules.get("cv2")
+        with self._lock:
+            if cv2 is None or not hasattr(cv2, "setNumThreads"):
+                return ""
+            if self._cv2_before is not None or not self._users:
+                return ""
+            self._cv2_before = int(cv2.getNumThreads())
+            cv2.setNumThreads(self._share)
+            return f", OpenCV {self._cv2_before} -> {self._share}"
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            if self._cv2_before is not None:
+                sys.modules["cv2"].setNumThreads(self._cv2_before)
+                self._cv2_before = None
+            if self._blas is not None:
+                self._restore()
+
+
+_caps = _Caps()
+# threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
+# import, since a first batch is waited for; each run looks again after its first chunks, for what was loaded since.
+_controller = threadpoolctl.ThreadpoolController()
+# The modules that were there when it last looked. One that came since and is no Python may have brought a library.
+_seen = set(sys.modules)
+
+
+def _has_new_extensions() -> bool:
+    global _seen
+    now = set(sys.modules)
+    new, _seen = now - _seen, now
+    for name in new:
+        top = name.partition(".")[0]
+        if top in ("millrace", "numpy") or top in sys.stdlib_module_names:
+            continue  # they bring none; numpy's own came with its first part, before us
+        if str(getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)).endswith(".so"):
+            return True
+    return False
+
+
+def _after_fork() -> None:
+    """A child of fork has none of our threads, and must not inherit a lock that one of them held."""
+    global _caps
+    _caps = _Caps()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@contextlib.contextmanager
+def parked_threads() -> Iterator[None]:
+    """Around a fork: OpenCV's threads end before it. A child has none of them, yet would wait for them to end when
+    it sets their number.
+    """
+    cv2 = sys.modules.get("cv2")
+    if cv2 is None or not hasattr(cv2, "setNumThreads"):
+        yield
+        return
+    before = int(cv2.getNumThreads())
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        if before != 1:
+            cv2.setNumThreads(before)
+
+
+def look_at_libraries() -> None:
+    """Find the BLAS and OpenMP libraries that are loaded now."""
+    global _controller
+    _controller = threadpoolctl.ThreadpoolController()
+
+
+def _take_over(controller: Any) -> None:
+    """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
+    for library in controller.lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
+
+
+@contextlib.contextmanager
+def capped_libraries(share: int = 1) -> Iterator[None]:
+    """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
+    caps = _caps
+    caps.enter(share)
+    try:
+        _cap_this_thread(share)
+        yield
+    finally:
+        caps.leave()
+
+
+def cap_loaded(share: int = 1) -> None:
+    """Cap what was loaded since the last run began; that takes a millisecond or two, so no first batch waits for it."""
+    _caps.look()
+    _cap_this_thread(share)
+
+
+def cap_again() -> None:
+    """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
+    _caps.look_again()
+
+
+def _cap_this_thread(share: int) -> None:
+    """numba's and OpenMP's settings belong to the calling thread, so they end with the worker."""
+    numba = sys.modules.get("numba")
+    if numba is not None and hasattr(numba, "set_num_threads"):
+        numba.set_num_threads(share)
+    _controller.limit(limits=share, user_api="openmp")
+
+
+_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "RAYON_NUM_THREADS",
+)
+
+
+def cap_this_process(share: int = 1) -> None:
+    """The same for a worker process, for good: its libraries serve nobody else."""
+    for name in _VARIABLES:  # for libraries that are not loaded yet
+        os.environ[name] = str(share)
+    _caps.enter(share)
+    cap_loaded(share)
+
+
+def thread_limit_error(wanted: int, started: int) -> ResourceError:
+    """What to say when the system starts no more threads: the numbers, and what to do."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    running = threading.active_count()
+    return ResourceError(
+        f"can't start new thread: wanted {wanted} workers, started {started}; this process runs {running} "
+        f"threads, the limit on processes and threads (ulimit -u) is {_shown(soft)} (hard {_shown(hard)}), "
+        f"cores available {available_cores()}. Lower num_parallel_workers, or raise the limit with ulimit -u."
+    )
+
+
+def warn_fewer_threads(wanted: int, started: int) -> None:
+    """Fewer workers than asked are enough to go on; say so once."""
+    warn_once(
+        "fewer-threads",
+        f"{thread_limit_error(wanted, started)} Going on with {started}; the rows are the same.",
+    )
+
+
+def _shown(limit: int) -> str:
+    return "unlimited" if limit == resource.RLIM_INFINITY else str(limit)
+
+
+# --------------------------------------------------------------------------------------------------
+# bytes
+
+
+# where the container writes that down is found once, with the import: a first batch is waited for
+memory_limit(), available_cores()
+
+
+# glibc's mallopt: the number of heaps threads spread over, and how much freed memory a heap keeps.
+_M_TRIM_THRESHOLD, _M_ARENA_MAX = -1, -8
+_KEPT_BYTES = 8 << 20
+
+
+def _frugal_malloc() -> Callable[[], None]:
+    """Keep freed memory from piling up in per-thread heaps; gives a function that returns it to the system."""
+    try:
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_ARENA_MAX, 1)
+        libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        trim = libc.malloc_trim
+    except (OSError, AttributeError):  # another C library: nothing to set
+        return lambda: None
+    return lambda: trim(0)
+
+
+class Bytes:
+    """The bytes a run may hold in queues, shuffle windows and chunks under way.
+
+    A stage asks before it takes on more; it is let through when the bytes fit, or when it holds nothing yet, so
+    that every stage can always move one chunk and a small budget slows the run but never stops it.
+    """
+
+    def __init__(self, limit: int, tight: bool = True) -> None:
+        # tight: the user set the number, so the first chunk goes alone, to learn its size
+        self.limit, self.tight = limit, tight
+        self.used = 0
+        self.peak = 0
+        self._lock = threading.Lock()
+        # what is freed must really go when the user counts on a number
+        self._trim = _frugal_malloc() if tight else None
+        self._freed = 0
+
+    @classmethod
+    def of(cls, settings: Settings) -> Bytes:
+        if settings.memory_budget is not None:
+            return cls(settings.memory_budget)
+        return cls(memory_limit() // 2, tight=False)
+
+    def admit(self, size: int, *, must: bool) -> bool:
+        """Reserve the bytes if they fit; ``must`` reserves them in any case."""
+        with self._lock:
+            if not must and self.used + size > self.limit:
+                return False
+            self.used += size
+            self.peak = max(self.peak, self.used)
+            return True
+
+    def check(self, size: int, name: str, what: str) -> None:
+        """Say so, once, when the smallest piece that can be worked on is larger than the user's whole budget."""
+        if self.tight and size > self.limit:
+            warn_once(
+                f"budget-{self.limit}-{name}",
+                f"{name}: the memory budget of {self.limit} bytes is too small: {what} takes up to {size} bytes while "
+                f"it is made. The rows are the same, one piece at a time, and more is held than was asked for; "
+                f"config.set_memory_budget({size}) or more would be enough.",
+            )
+
+    def give_back(self, size: int) -> None:
+        with self._lock:
+            self.used -= size
+            self._freed += size
+            due = self._trim is not None and self._freed > self.limit // 4
+            if due:
+                self._freed = 0
+        if due and self._trim is not None:
+            self._trim()

@@ -1,0 +1,141 @@
+"""Who may write where: a sender's pool of slabs, and a receiver's leases on them.
+
+A fresh slab costs a page fault per 4 KiB on both sides, so slabs are used again. The sender owns them; the
+receiver's arrays are views, and only when the last view is gone does the slab's number travel back and let
+the sender write again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from millrace._src.core.machine import shared_memory as memory
+from millrace._src.core.machine.shared_memory import Bytes8
+
+__all__ = ["Leases", "Pool", "Slab"]
+
+# Free slabs kept for later. Two chunks in flight and one being written use three.
+SPARE = 4
+_GRAIN = 1 << 16
+
+
+class Slab:
+    """One slab on its owner's side; ``fd`` is open until the receiver has been given it."""
+
+    __slots__ = ("bytes", "fd", "number", "size")
+
+    def __init__(self, number: int, size: int) -> None:
+        self.number, self.size = number, size
+        self.fd = memory.create(size)
+        try:
+            self.bytes: Bytes8 = memory.map_fd(self.fd, size)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+class Pool:
+    """The slabs of one sender. Not thread-safe: one thread sends."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.forgotten: deque[int] = deque()
+        self._all: dict[int, Slab] = {}
+        self._free: list[Slab] = []
+
+    def take(self, need: int) -> Slab:
+        """The smallest free slab that fits without much waste, else a new one."""
+        fitting = [s for s in self._free if need <= s.size <= max(8 * need, _GRAIN)]
+        if fitting:
+            best = min(fitting, key=lambda s: s.size)
+            self._free.remove(best)
+            return best
+        if len(self._free) >= SPARE:  # none fits: the sizes have changed, and the oldest goes
+            self._forget(self._free.pop(0))
+        slab = Slab(self.made, _rounded(need))
+        self.made += 1
+        self._all[slab.number] = slab
+        return slab
+
+    def give_back(self, number: int) -> None:
+        """The receiver looks at this slab no more. A number that is not out is ignored."""
+        slab = self._all.get(number)
+        if slab is None or any(free is slab for free in self._free):
+            return
+        self._free.append(slab)
+        if len(self._free) > SPARE:
+            self._forget(self._free.pop(0))
+
+    def _forget(self, slab: Slab) -> None:
+        del self._all[slab.number]
+        slab.close()
+        self.forgotten.append(slab.number)
+
+    def close(self) -> None:
+        for slab in self._all.values():
+            slab.close()
+        self._all.clear()
+        self._free.clear()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def _rounded(need: int) -> int:
+    """A little more than asked: chunks of nearly equal size share slabs, and untouched pages cost nothing."""
+    step = max(_GRAIN, 1 << max(need.bit_length() - 3, 0))
+    return -(-need // step) * step
+
+
+class _Lease:
+    """One message's hold on a slab: gone with the last array, it puts the number on the way back."""
+
+    __slots__ = ("__array_interface__", "_bytes", "_number", "_returns")
+
+    def __init__(self, whole: Bytes8, number: int, length: int, returns: deque[int]) -> None:
+        self._bytes, self._number, self._returns = whole, number, returns
+        self.__array_interface__ = dict(whole.__array_interface__, shape=(length,))
+
+    def __del__(self) -> None:
+        # May run in any thread, in the middle of anything: a deque's append takes no lock of ours.
+        self._returns.append(self._number)
+
+
+class Leases:
+    """The slabs of the other side as mapped here."""
+
+    def __init__(self) -> None:
+        self.returns: deque[int] = deque()
+        self._mapped: dict[int, Bytes8] = {}
+        # told of each slab that is mapped here: what comes in it, comes again and again
+        self.adopt: Callable[[Bytes8], None] | None = None
+
+    def learn(self, number: int, fd: int, size: int) -> None:
+        self._mapped[number] = memory.map_fd(fd, size)
+        if self.adopt is not None:
+            self.adopt(self._mapped[number])
+
+    def forget(self, number: int) -> None:
+        self._mapped.pop(number, None)
+
+    def lease(self, number: int, length: int) -> Bytes8:
+        """The first ``length`` bytes of a slab, held until no array looks at them."""
+        whole = self._mapped[number]
+        if length > whole.size:
+            raise ValueError(f"a message of {length} bytes cannot lie in a slab of {whole.size}")
+        return np.asarray(_Lease(whole, number, length, self.returns))
+
+    def close(self) -> None:
+        self._mapped.clear()
+
+    def __len__(self) -> int:
+        return len(self._mapped)

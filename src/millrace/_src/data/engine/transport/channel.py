@@ -1,0 +1,191 @@
+"""Messages over a socket pair: small ones inside the packet, large ones through shared slabs.
+
+Both ends are alike. A packet holds its kind, where its bytes are, which slabs of the other side are free
+again and which of one's own are gone for good; a new slab's descriptor comes along once. The socket keeps
+packet borders, so a message is there as a whole or not at all, and a peer that dies shows as the end of the
+stream.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import select
+import socket
+import struct
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+
+from millrace._src.core.errors import ResourceError
+from millrace._src.core.machine.shared_memory import Bytes8
+
+from .block_pool import Leases, Pool, Slab
+
+__all__ = ["Channel", "Message", "Raw", "Sendable", "pair"]
+
+INLINE = 32 << 10
+
+# kind, flags, slabs given back, slabs forgotten, slab number, length of the message, size of the slab
+_HEAD = struct.Struct("<BBHHIQQ")
+_IN_SLAB, _NEW_SLAB = 1, 2
+_MOST_NUMBERS = 256
+_PACKET = _HEAD.size + 8 * _MOST_NUMBERS + INLINE
+_ROOM_FOR_FD = socket.CMSG_SPACE(4)
+
+Message = tuple[int, Bytes8]
+
+
+class Sendable(Protocol):
+    """Something with a known size that can write itself into bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+    def write(self, out: Bytes8) -> None: ...
+
+
+class Raw:
+    """Plain bytes as something to send."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.size = data, len(data)
+
+    def write(self, out: Bytes8) -> None:
+        out[: self.size] = np.frombuffer(self.data, np.uint8)
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected ends that no other process can find."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+class Channel:
+    """One end. One thread uses it at a time; :meth:`hang_up` may come from any."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.pool = Pool()
+        self.leases = Leases()
+        self._buffer = bytearray(_PACKET)
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+
+    def send(self, kind: int, message: Sendable) -> None:
+        """Raises OSError when the other side is gone."""
+        self.post(kind, self.copy(message))
+
+    def copy(self, message: Sendable) -> Bytes8 | tuple[Slab, int]:
+        """Take the bytes over. What the message was made of may be dropped before :meth:`post`, so that slabs
+        of the other side it looked at are given back with this very message.
+        """
+        if message.size <= INLINE:
+            inline: Bytes8 = np.empty(message.size, np.uint8)
+            message.write(inline)
+            return inline
+        slab = self.pool.take(message.size)
+        try:
+            message.write(slab.bytes)
+        except BaseException:
+            self.pool.give_back(slab.number)
+            raise
+        return slab, message.size
+
+    def post(self, kind: int, copied: Bytes8 | tuple[Slab, int]) -> None:
+        if not isinstance(copied, tuple):
+            self._send(kind, 0, 0, copied.size, 0, copied.data, None)
+            return
+        slab, length = copied
+        new = slab.fd >= 0
+        flags = _IN_SLAB | (_NEW_SLAB if new else 0)
+        self._send(kind, flags, slab.number, length, slab.size, b"", slab.fd if new else None)
+        slab.close()  # the other side has its own descriptor now
+
+    def _send(
+        self,
+        kind: int,
+        flags: int,
+        number: int,
+        length: int,
+        size: int,
+        inline: bytes | memoryview,
+        fd: int | None,
+    ) -> None:
+        back = _some(self.leases.returns)
+        gone = _some(self.pool.forgotten)
+        head = _HEAD.pack(kind, flags, len(back), len(gone), number, length, size)
+        numbers = array.array("I", back + gone).tobytes()
+        rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+        self.sock.sendmsg([head, numbers, inline], rights)
+
+    def receive(self, timeout: float | None = None) -> Message | None:
+        """The next message; None when the other side is gone. TimeoutError when none came in time."""
+        if timeout is not None and not self._poll.poll(timeout * 1000):
+            raise TimeoutError
+        try:
+            got, ancillary, flags, _ = self.sock.recvmsg_into(
+                [self._buffer], _ROOM_FOR_FD, socket.MSG_CMSG_CLOEXEC
+            )
+        except ConnectionError:
+            return None
+        fds = _descriptors(ancillary)
+        try:
+            if got < _HEAD.size:
+                return None
+            if flags & socket.MSG_CTRUNC:
+                raise ResourceError("a slab's descriptor did not fit: too many open files (ulimit -n)")
+            return self._read(memoryview(self._buffer)[:got], fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _read(self, packet: memoryview, fds: list[int]) -> Message:
+        kind, flags, back, gone, number, length, size = _HEAD.unpack_from(packet)
+        numbers = array.array("I")
+        end = _HEAD.size + numbers.itemsize * (back + gone)
+        numbers.frombytes(packet[_HEAD.size : end])
+        for free in numbers[:back]:
+            self.pool.give_back(free)
+        for old in numbers[back:]:
+            self.leases.forget(old)
+        if not flags & _IN_SLAB:
+            if len(packet) - end != length:
+                raise ValueError(f"a packet holds {len(packet) - end} bytes where {length} were announced")
+            return kind, np.frombuffer(bytearray(packet[end:]), np.uint8)
+        if flags & _NEW_SLAB:
+            self.leases.learn(number, fds[0], size)
+        return kind, self.leases.lease(number, length)
+
+    def hang_up(self) -> None:
+        """No more is sent from here: the other side reads what is there and then the end."""
+        self._shut(socket.SHUT_WR)
+
+    def cut(self) -> None:
+        """Wake a thread that waits in :meth:`receive`, whatever the other side does."""
+        self._shut(socket.SHUT_RDWR)
+
+    def _shut(self, how: int) -> None:
+        try:
+            self.sock.shutdown(how)
+        except OSError:
+            pass  # the other side was faster
+
+    def close(self) -> None:
+        """Arrays that were received stay valid: they hold their memory themselves."""
+        self.sock.close()
+        self.pool.close()
+        self.leases.close()
+
+
+def _some(numbers: deque[int]) -> list[int]:
+    """Up to a packet's worth, taken off the deque; other threads may append meanwhile."""
+    return [numbers.popleft() for _ in range(min(len(numbers), _MOST_NUMBERS))]
+
+
+def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return fds.tolist()

@@ -1,0 +1,329 @@
+"""A chunk as one run of bytes, and back as views of those bytes.
+
+Layout: ``MRC1``, the header's length, the header (JSON: names, types, shapes, offsets), then the columns raw,
+each on a 64-byte border. Dense columns and ragged lists of arrays go as they lie in memory and cost one copy
+out and none in. Everything read from the header is checked against the bytes that are really there.
+
+Columns of other Python objects (dicts, PIL images) go as a pickle inside the same bytes. Loading a pickle
+runs what it says, so it is allowed only between a process and the workers it started itself over an unnamed
+socket pair: there ``objects`` is given to :func:`pack` and :func:`unpack`; anywhere else it is left out, and
+such a column is refused on both sides.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.values.chunk import Chunk, Column
+from millrace._src.core.values.columns import Ragged, Texts
+
+__all__ = ["ALIGN", "ByteSource", "Objects", "Packed", "pack", "read_from", "unpack"]
+
+ALIGN = 64
+# Values of a ragged column lie closer: a thousand short texts must not take a cache line each.
+_ROW_ALIGN = 16
+# A column below this is copied out of the slab: a label kept for a metric must not hold a batch of images.
+_COPY_BELOW = 4096
+
+# Pieces of a chunk that are written apart from each other; and below this size, none are.
+MOST_PIECES = 64
+SMALL = 1 << 14
+
+# made once: json.dumps makes a new one each time
+_written = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+_PREFIX = struct.Struct("<4sI")
+_MAGIC = b"MRC1"
+_RAW_KINDS = frozenset("biufcUSmM")
+
+
+class Objects(Protocol):
+    """How values that are no arrays become bytes; only for peers that trust each other entirely."""
+
+    def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]: ...
+
+    def loads(self, data: Any, buffers: Sequence[Any]) -> Any: ...
+
+
+class Packed:
+    """A chunk laid out but not yet copied: ask ``size``, find room, then :meth:`write`."""
+
+    __slots__ = ("head", "parts", "size")
+
+    def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
+        self.head, self.parts, self.size = head, parts, size
+
+    def whole(self) -> Bytes8:
+        """All of it in one run of memory."""
+        made: Bytes8 = np.zeros(self.size, np.uint8)
+        self.write(made)
+        return made
+
+    def buffers(self) -> list[Any]:
+        """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
+        if len(self.parts) > MOST_PIECES or self.size < SMALL:
+            return [self.whole()]
+        pieces: list[Any] = [self.head]
+        at = len(self.head)
+        for offset, part in self.parts:
+            if offset > at:
+                pieces.append(bytes(offset - at))
+            flat = part
+            if isinstance(part, np.ndarray):
+                flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            pieces.append(flat)
+            at = offset + (flat.nbytes if isinstance(flat, np.ndarray) else len(flat))
+        if at < self.size:
+            pieces.append(bytes(self.size - at))
+        return pieces
+
+    def write(self, out: Bytes8) -> None:
+        out[: len(self.head)] = np.frombuffer(self.head, np.uint8)
+        for offset, part in self.parts:
+            if isinstance(part, np.ndarray):
+                target: npt.NDArray[Any] = np.ndarray(part.shape, part.dtype, buffer=out, offset=offset)
+                target[...] = part
+            else:
+                flat = np.frombuffer(part, np.uint8)
+                out[offset : offset + flat.size] = flat
+
+
+class _Layout:
+    """Places parts one after the other; offsets count from the end of the header."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[int, Any]] = []
+        self.end = 0
+
+    def add(self, part: Any, size: int, align: int = ALIGN) -> int:
+        offset = -(-self.end // align) * align
+        if size:
+            self.parts.append((offset, part))
+        self.end = offset + size
+        return offset
+
+
+def is_raw(value: Any) -> bool:
+    """True for arrays that are nothing but their bytes: numbers, bools, dates, fixed-width text."""
+    return type(value) is np.ndarray and value.dtype.kind in _RAW_KINDS and value.dtype.itemsize > 0
+
+
+def pack(chunk: Chunk, extra: bytes = b"", objects: Objects | None = None) -> Packed:
+    """Lay out a chunk, with a few bytes of the caller's own beside it.
+
+    >>> chunk = Chunk({"x": np.arange(6.0).reshape(3, 2)}, np.arange(3, dtype=np.uint64))
+    >>> packed = pack(chunk)
+    >>> room = np.zeros(packed.size, np.uint8)
+    >>> packed.write(room)
+    >>> unpack(room)[0].columns["x"][2].tolist()
+    [4.0, 5.0]
+    """
+    layout = _Layout()
+    columns = [_pack_column(layout, name, column, objects) for name, column in chunk.columns.items()]
+    ids = np.asarray(chunk.ids, np.uint64)
+    origin = np.asarray(chunk.origin, np.int64)
+    header = {
+        "n": len(ids),
+        "epoch": int(chunk.epoch),
+        "start": int(chunk.start),
+        "ids": layout.add(ids, ids.nbytes),
+        "origin": layout.add(origin, origin.nbytes),
+        "extra": [layout.add(extra, len(extra)), len(extra)],
+        "columns": columns,
+    }
+    text = _written(header).encode()
+    head = _PREFIX.pack(_MAGIC, len(text)) + text
+    base = -(-len(head) // ALIGN) * ALIGN
+    return Packed(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)
+
+
+def _pack_column(layout: _Layout, name: str, column: Column, objects: Objects | None) -> list[Any]:
+    if is_raw(column):
+        assert isinstance(column, np.ndarray)
+        return [name, "dense", column.dtype.str, list(column.shape), layout.add(column, column.nbytes)]
+    if isinstance(column, Texts):
+        base = int(column.offsets[0])
+        text = column.data[base : int(column.offsets[-1])]
+        place = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
+        return [name, "texts", *place, None if column.rows is None else _pack_offsets(layout, column.rows)]
+    if isinstance(column, Ragged):
+        values = np.ascontiguousarray(column.values)
+        first = layout.add(values, values.nbytes)
+        return [name, "runs", values.dtype.str, len(values), first, _pack_offsets(layout, column.rows)]
+    if isinstance(column, list) and column and all(map(is_raw, column)):
+        return _pack_ragged(layout, name, column)
+    if objects is None:
+        raise DataError("a column of Python objects cannot be sent here; only arrays can", column=name)
+    try:
+        data, buffers = objects.dumps(column)
+    except Exception as error:
+        raise DataError(
+            f"the values cannot be sent between processes ({type(error).__name__}: {error}); "
+            "return arrays, text, dicts or other picklable values, or run with python_multiprocessing=False",
+            column=name,
+        ) from error
+    at = [[layout.add(part, part.nbytes), part.nbytes] for part in buffers]
+    return [name, "objects", layout.add(data, len(data)), len(data), at]
+
+
+def _pack_offsets(layout: _Layout, offsets: npt.NDArray[np.int64]) -> list[int]:
+    """How many, and where they lie; the first is 0."""
+    moved = offsets - offsets[0]
+    return [len(moved), layout.add(moved, moved.nbytes)]
+
+
+def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
+    """Rows of any shape and type: a table of types, and per row its type, rank and shape as int64."""
+    codes: dict[str, int] = {}
+    shapes: list[int] = []
+    first = layout.add(b"", 0)
+    for row in rows:
+        shapes.append(codes.setdefault(row.dtype.str, len(codes)))
+        shapes.append(row.ndim)
+        shapes.extend(row.shape)
+        layout.add(row, row.nbytes, _ROW_ALIGN)
+    meta = np.array(shapes, np.int64)
+    return [name, "ragged", list(codes), first, layout.add(meta, meta.nbytes), len(meta)]
+
+
+def unpack(data: Bytes8, objects: Objects | None = None) -> tuple[Chunk, bytes]:
+    """The chunk and the extra bytes. Large columns are views of ``data`` and keep it alive."""
+    return read_from(data, ByteSource(data), objects)
+
+
+def read_from(head: Bytes8, source: ByteSource, objects: Objects | None) -> tuple[Chunk, bytes]:
+    """The same from bytes that may lie in several places; ``head`` are those at the beginning."""
+    try:
+        magic, length = _PREFIX.unpack_from(head.data, 0)
+        if magic != _MAGIC or _PREFIX.size + length > head.size:
+            raise ValueError("it does not begin like a chunk")
+        header = json.loads(bytes(head[_PREFIX.size : _PREFIX.size + length]))
+        source.base = -(-(_PREFIX.size + length) // ALIGN) * ALIGN
+        rows = header["n"]
+        columns: dict[str, Column] = {}
+        for entry in header["columns"]:
+            column = _unpack_column(source, entry, rows, objects)
+            if len(column) != rows:
+                raise ValueError(f"column {entry[0]!r} has {len(column)} rows where the chunk has {rows}")
+            columns[entry[0]] = column
+        ids = source.array(np.dtype(np.uint64), [rows], header["ids"]).copy()
+        origin = source.array(np.dtype(np.int64), [rows], header["origin"]).copy()
+        extra = bytes(source.raw(*header["extra"]))
+        return Chunk(columns, ids, origin, header["epoch"], header["start"]), extra
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise FormatError(f"a packed chunk of {source.size} bytes is damaged: {error}") from error
+
+
+class ByteSource:
+    """Reads parts, and refuses any that would lie outside. ``base`` is where the header ends."""
+
+    def __init__(self, data: Bytes8) -> None:
+        self.data, self.base, self.size = data, 0, data.size
+
+    def raw(self, offset: int, size: int) -> Bytes8:
+        start = self.base + offset
+        if offset < 0 or size < 0 or (size and start + size > self.size):
+            raise ValueError(f"{size} bytes at {start} lie outside")
+        return self.data[start : start + size]
+
+    def array(self, dtype: np.dtype[Any], shape: Sequence[int], offset: int) -> npt.NDArray[Any]:
+        count = 1
+        for length in shape:
+            if not isinstance(length, int) or length < 0:
+                raise ValueError(f"{list(shape)} is not a shape")
+            count *= length
+        if not count:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, buffer=self.raw(offset, count * dtype.itemsize))
+
+
+def _raw_type(text: str) -> np.dtype[Any]:
+    dtype = np.dtype(text)
+    if dtype.kind not in _RAW_KINDS or not dtype.itemsize:
+        raise ValueError(f"{text!r} is not a type of raw values")
+    return dtype
+
+
+def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Objects | None) -> Column:
+    kind = entry[1]
+    if kind == "dense":
+        _, _, dtype, shape, offset = entry
+        array = source.array(_raw_type(dtype), shape, offset)
+        return array.copy() if array.nbytes < _COPY_BELOW else array
+    if kind == "texts":
+        _, _, size, at, inside, outside = entry
+        return _unpack_texts(source, size, at, inside, outside)
+    if kind == "runs":
+        _, _, dtype, count, at, inside = entry
+        values = source.array(_raw_type(dtype), [count], at)
+        return Ragged(
+            values.copy() if values.nbytes < _COPY_BELOW else values, _offsets(source, inside, count)
+        )
+    if kind == "ragged":
+        _, _, dtypes, first, meta, count = entry
+        table = [_raw_type(text) for text in dtypes]
+        shapes = source.array(np.dtype(np.int64), [count], meta).tolist()
+        return _unpack_ragged(source, rows, table, first, shapes)
+    if kind == "objects" and objects is not None:
+        _, _, offset, size, buffers = entry
+        pickled, parts = source.raw(offset, size), [source.raw(*at) for at in buffers]
+        try:
+            column = objects.loads(pickled, parts)
+        except Exception as error:  # the user's own __setstate__ may do anything
+            raise DataError(
+                f"the values cannot be rebuilt on this side ({type(error).__name__}: {error})",
+                column=entry[0],
+            ) from error
+        if not isinstance(column, (list, np.ndarray)):
+            raise ValueError(f"a {type(column).__name__} is not a column")
+        return column
+    raise ValueError(f"a column of kind {kind!r} is not accepted here")
+
+
+def _unpack_texts(
+    source: ByteSource, size: int, at: int, inside: list[int], outside: list[int] | None
+) -> Texts:
+    data = source.array(np.dtype(np.uint8), [size], at).copy()
+    offsets = _offsets(source, inside, size)
+    data.tobytes().decode()  # a ValueError where it is not UTF-8
+    starts = offsets[offsets < size]
+    if (data[starts] & 0xC0 == 0x80).any():
+        raise ValueError("a string begins inside a character")
+    return Texts(data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1))
+
+
+def _offsets(source: ByteSource, place: list[int], end: int) -> npt.NDArray[np.int64]:
+    """Offsets that begin at 0, never go back, and end where they must."""
+    count, at = place
+    found = source.array(np.dtype(np.int64), [count], at).copy()
+    if not count or found[0] or found[-1] != end or (np.diff(found) < 0).any():
+        raise ValueError("the offsets of a column do not fit its values")
+    return found
+
+
+def _unpack_ragged(
+    source: ByteSource, rows: int, table: list[np.dtype[Any]], first: int, meta: list[int]
+) -> list[Any]:
+    column: list[Any] = []
+    at, offset = 0, first
+    for _ in range(rows):
+        dtype, rank = table[meta[at]], meta[at + 1]
+        shape = meta[at + 2 : at + 2 + rank]
+        if len(shape) != rank:
+            raise ValueError("the table of shapes is too short")
+        at += 2 + rank
+        offset = -(-offset // _ROW_ALIGN) * _ROW_ALIGN
+        array = source.array(dtype, shape, offset)
+        column.append(array)
+        offset += array.nbytes
+    if column and offset - first < _COPY_BELOW:
+        return [array.copy() for array in column]
+    return column

@@ -1,0 +1,101 @@
+"""A packed chunk left in pieces, for a carrier that copies each of them to its place itself.
+
+The bytes are those of ``pack``; what is small lies together in one run, and each large part is the array it came from,
+not yet copied. So a chunk is copied once on its way through a store that takes several buffers, and read where it lies.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.values.chunk import Chunk
+
+from .chunk_codec import ByteSource, Objects, Packed, read_from
+
+__all__ = ["pieces_of", "unpack_pieces"]
+
+# A part of this size is worth a buffer of its own; smaller ones are copied together.
+LARGE = 1 << 16
+
+
+def pieces_of(packed: Packed) -> tuple[list[int], list[Bytes8]]:
+    """Where each run of bytes begins in the whole, and the runs.
+
+    >>> from millrace._src.data.engine.transport.chunk_codec import pack
+    >>> big = np.zeros((2, 50_000))
+    >>> starts, runs = pieces_of(pack(Chunk({"x": big}, np.arange(2, dtype=np.uint64))))
+    >>> len(runs), np.shares_memory(runs[1], big)
+    (3, True)
+    """
+    starts: list[int] = []
+    runs: list[Bytes8] = []
+    small: list[tuple[int, Bytes8]] = [(0, np.frombuffer(packed.head, np.uint8))]
+    for offset, part in packed.parts:
+        flat = _flat(part)
+        if flat.size < LARGE:
+            small.append((offset, flat))
+            continue
+        _join(small, starts, runs)
+        starts.append(offset)
+        runs.append(flat)
+    _join(small, starts, runs)
+    return starts, runs
+
+
+def _flat(part: Any) -> Bytes8:
+    if isinstance(part, np.ndarray):
+        return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    return np.frombuffer(part, np.uint8)
+
+
+def _join(small: list[tuple[int, Bytes8]], starts: list[int], runs: list[Bytes8]) -> None:
+    """What is small and lies side by side, as one run."""
+    if not small:
+        return
+    first, (last, flat) = small[0][0], small[-1]
+    run = np.zeros(last + flat.size - first, np.uint8)
+    for offset, flat in small:
+        run[offset - first : offset - first + flat.size] = flat
+    starts.append(first)
+    runs.append(run)
+    small.clear()
+
+
+def unpack_pieces(
+    starts: Sequence[int], runs: Sequence[Bytes8], objects: Objects | None = None
+) -> tuple[Chunk, bytes]:
+    """The chunk and the extra bytes; large columns are views of their runs.
+
+    >>> from millrace._src.data.engine.transport.chunk_codec import pack
+    >>> chunk = Chunk({"x": np.arange(40_000.0)}, np.arange(40_000, dtype=np.uint64))
+    >>> unpack_pieces(*pieces_of(pack(chunk, b"more")))[1]
+    b'more'
+    """
+    if not runs or len(starts) != len(runs) or starts[0] != 0:
+        raise FormatError("a packed chunk without a beginning")
+    return read_from(runs[0], _Scattered(starts, runs), objects)
+
+
+class _Scattered(ByteSource):
+    def __init__(self, starts: Sequence[int], runs: Sequence[Bytes8]) -> None:
+        super().__init__(runs[0])
+        self.starts, self.runs = starts, runs
+        self.size = starts[-1] + runs[-1].size
+
+    def raw(self, offset: int, size: int) -> Bytes8:
+        start = self.base + offset
+        if offset < 0 or size < 0:
+            raise ValueError(f"{size} bytes at {start} lie outside")
+        if not size:
+            return self.runs[0][:0]
+        i = bisect_right(self.starts, start) - 1
+        at, run = start - self.starts[i], self.runs[i]
+        if at + size > run.size:
+            raise ValueError(f"{size} bytes at {start} lie outside")
+        return run[at : at + size]

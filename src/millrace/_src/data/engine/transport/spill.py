@@ -1,0 +1,139 @@
+"""Rows that memory has no room for, in a file without a name: it is gone with its last handle, however the run ends.
+
+Rows are packed as between processes, each by itself, so that any one can be read back. What is no array goes as a
+pickle; this process wrote the bytes itself, and nobody else can open the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError, ResourceError
+from millrace._src.core.values.chunk import Chunk
+
+from .chunk_codec import pack, unpack
+
+__all__ = ["Spill", "free_bytes", "spill_folder"]
+
+# Where the temporary folder lies in memory, rows go here: on Linux this one is meant to be on a disk.
+ON_DISK = "/var/tmp"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class _Pickled:
+    def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
+        buffers: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        return data, [buffer.raw() for buffer in buffers]
+
+    def loads(self, data: Any, buffers: Sequence[Any]) -> Any:
+        return pickle.loads(data, buffers=buffers)
+
+
+class Spill:
+    """Rows are added at the end and read back at their places.
+
+    >>> spill = Spill()
+    >>> places = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
+    >>> spill.row(places[1]).columns["x"].tolist()
+    [1.0]
+    >>> spill.close()
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder or spill_folder()
+        self.bytes = 0
+        import tempfile  # few runs spill: no import waits for it
+
+        try:
+            self._file = tempfile.TemporaryFile(dir=self.folder, prefix="millrace-", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._refused(error, 0) from error
+
+    def add(self, chunk: Chunk) -> list[tuple[int, int]] | None:
+        """Write every row; gives their places, or None where a value cannot be written."""
+        try:
+            packed = [pack(chunk.slice(i, i + 1), objects=_Pickled()) for i in range(len(chunk))]
+        except DataError:  # it does not pickle
+            return None
+        places = []
+        for row in packed:
+            self._write(row.whole().data)
+            places.append((self.bytes, row.size))
+            self.bytes += row.size
+        return places
+
+    def _write(self, data: memoryview) -> None:
+        at = 0
+        while at < len(data):
+            try:
+                at += os.pwrite(self._file.fileno(), data[at:], self.bytes + at)
+            except OSError as error:
+                raise self._refused(error, len(data)) from error
+
+    def row(self, place: tuple[int, int]) -> Chunk:
+        """The row at a place, as a chunk of one."""
+        offset, size = place
+        data = np.empty(size, np.uint8)
+        at = 0
+        while at < size:
+            got = os.preadv(self._file.fileno(), [data.data[at:]], offset + at)
+            if not got:
+                raise ResourceError(
+                    f"a temporary file in {self.folder} ends at byte {offset + at}: it was cut"
+                )
+            at += got
+        return unpack(data, _Pickled())[0]
+
+    def _refused(self, error: OSError, wanted: int) -> ResourceError:
+        if error.errno in _NO_ROOM:
+            return ResourceError(
+                f"{self.folder} is full: {self.bytes} bytes of rows were written there and {wanted} more do not "
+                f"fit ({free_bytes(self.folder)} bytes are free). Free some, or name another folder in TMPDIR"
+            )
+        return ResourceError(
+            f"cannot write rows to {self.folder} ({error.strerror}); name a folder that can be written in TMPDIR"
+        )
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def free_bytes(folder: str) -> int:
+    """Bytes that can still be written to a folder's disk."""
+    try:
+        disk = os.statvfs(folder)
+        return disk.f_bavail * disk.f_frsize
+    except OSError:
+        return 0
+
+
+def spill_folder() -> str:
+    """The folder for temporary files: TMPDIR if it is set, and else one that is on a disk."""
+    import tempfile
+
+    usual = tempfile.gettempdir()
+    if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _in_memory(usual):
+        return usual
+    return ON_DISK if os.access(ON_DISK, os.W_OK) and not _in_memory(ON_DISK) else usual
+
+
+def _in_memory(folder: str) -> bool:
+    """Whether a folder lies in a file system of memory, as far as the system tells."""
+    best, kind = "", ""
+    try:
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                _, at, of, *_ = line.split()
+                inside = folder == at or folder.startswith(at.rstrip("/") + "/")
+                if inside and len(at) >= len(best):
+                    best, kind = at, of
+    except OSError:
+        return False
+    return kind in ("tmpfs", "ramfs")

@@ -1,0 +1,102 @@
+"""Annotations from outside: VOC's XML and COCO's JSON, bounded in size and depth, with no entity expanded."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from xml.parsers import expat
+
+from millrace._src.core.errors import FormatError
+
+from .json_decoder import json_value
+
+__all__ = ["read_json", "read_xml"]
+
+_MOST_XML = 16 << 20
+_MOST_JSON = 4 << 30
+_DEEPEST = 32
+_MOST_NODES = 1_000_000
+
+
+def read_json(path: str | os.PathLike[str], most: int = _MOST_JSON) -> Any:
+    """A JSON file's value; a file that is too large, too deep or no JSON is refused by name.
+
+    >>> with open("a.json", "w") as file:
+    ...     _ = file.write('{"images": []}')
+    >>> read_json("a.json")
+    {'images': []}
+    """
+    name = os.fspath(path)
+    try:
+        if os.path.getsize(name) > most:
+            raise FormatError(f"a JSON file of more than {most} bytes cannot be read", file=name)
+        with open(name, "rb") as file:
+            return json_value(file.read())
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"Invalid file, failed to parse json file: {error}", file=name) from error
+
+
+def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """An XML file as nested dicts: text where an element has no children, a list where a name comes again.
+
+    Entities and document types are refused, so nothing is expanded or fetched.
+
+    >>> with open("a.xml", "w") as file:
+    ...     _ = file.write("<annotation><object><name>cat</name></object><object/></annotation>")
+    >>> read_xml("a.xml")
+    {'annotation': {'object': [{'name': 'cat'}, '']}}
+    """
+    name = os.fspath(path)
+    try:
+        if os.path.getsize(name) > _MOST_XML:
+            raise FormatError(f"an XML file of more than {_MOST_XML} bytes cannot be read", file=name)
+        with open(name, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
+    builder = _Builder()
+    try:
+        builder.parser.Parse(data, True)
+    except (expat.ExpatError, ValueError) as error:
+        raise FormatError(f"Invalid file, failed to parse xml file: {error}", file=name) from error
+    return builder.top[1]
+
+
+class _Builder:
+    """Turns the parser's calls into nested dicts."""
+
+    def __init__(self) -> None:
+        self.top: tuple[str, dict[str, Any], list[str]] = ("", {}, [])
+        self.open = [self.top]
+        self.nodes = 0
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.text
+        self.parser.StartDoctypeDeclHandler = self.refuse
+        self.parser.EntityDeclHandler = self.refuse
+
+    def refuse(self, *_: Any) -> None:
+        raise ValueError("document types and entities cannot be read")
+
+    def start(self, name: str, _: Any) -> None:
+        self.nodes += 1
+        if len(self.open) > _DEEPEST or self.nodes > _MOST_NODES:
+            raise ValueError("it is nested too deep or too large")
+        self.open.append((name, {}, []))
+
+    def text(self, data: str) -> None:
+        self.open[-1][2].append(data)
+
+    def end(self, _: str) -> None:
+        name, children, texts = self.open.pop()
+        value: Any = children or "".join(texts).strip()
+        above = self.open[-1][1]
+        if name not in above:
+            above[name] = value
+        elif isinstance(above[name], list):
+            above[name].append(value)
+        else:
+            above[name] = [above[name], value]

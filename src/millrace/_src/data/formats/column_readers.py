@@ -1,0 +1,271 @@
+"""Files as columns of rows: their bytes, fixed-size records in one file, or an array that is loaded once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.io.remote import is_remote, read_bytes
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.row_warnings import name_rows
+from millrace._src.core.values.chunk import Column
+
+__all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp", "read_file"]
+
+
+class Part(Protocol):
+    """One column of a table of rows."""
+
+    def read(self, indices: Indices) -> Column:
+        """The values of these rows; they belong to the caller."""
+        raise NotImplementedError
+
+    def where(self, index: int) -> str | None:
+        """The file that a row's value comes from."""
+        return None
+
+
+class Stored(Part):
+    """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
+
+    They are given out as ``dtype``, where memory holds a smaller type.
+
+    >>> Stored(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
+    [7, 5]
+    """
+
+    def __init__(self, values: Column, dtype: npt.DTypeLike | None = None) -> None:
+        self.values, self.dtype = values, dtype
+
+    def read(self, indices: Indices) -> Column:
+        if isinstance(self.values, np.ndarray):
+            if self.values.dtype.kind == "U":  # a row is as wide as its own text
+                return [np.array(text) for text in self.values[indices].tolist()]
+            rows = np.take(self.values, indices, axis=0)
+            return rows if self.dtype is None else rows.astype(self.dtype)
+        return [np.array(self.values[i]) for i in indices.tolist()]
+
+    def all(self) -> Any:
+        return self.values
+
+
+class Loaded(Part):
+    """Rows in arrays, one per file, that the first read in each process loads; only the loaders travel.
+
+    ``view`` makes a block of rows into the column's values.
+
+    >>> from functools import partial
+    >>> column = Loaded([partial(np.arange, 3), partial(np.arange, 2)], ["a", "b"], [3, 5], np.negative)
+    >>> column.read(np.array([4, 1])).tolist(), column.where(4)
+    ([-1, -1], 'b')
+    """
+
+    def __init__(
+        self,
+        loads: Sequence[Callable[[], npt.NDArray[Any]]],
+        files: Sequence[str],
+        ends: Sequence[int],
+        view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None,
+    ) -> None:
+        self.loads, self.files, self.ends, self.view = (
+            list(loads),
+            list(files),
+            np.array(ends, np.int64),
+            view,
+        )
+        self._arrays: list[npt.NDArray[Any]] | None = None
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loads": self.loads, "files": self.files, "ends": self.ends, "view": self.view}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def read(self, indices: Indices) -> Column:
+        with self._turn:
+            if self._arrays is None:
+                self._arrays = [self._loaded(number) for number in range(len(self.loads))]
+        arrays = self._arrays
+        part = np.searchsorted(self.ends, indices, side="right")
+        places = indices - np.concatenate([[0], self.ends[:-1]])[part]
+        first = int(part[0])
+        if (part == first).all():
+            rows = arrays[first][places]
+        else:
+            rows = np.empty((len(indices), *arrays[first].shape[1:]), arrays[first].dtype)
+            for number in np.unique(part):
+                rows[part == number] = arrays[number][places[part == number]]
+        return np.ascontiguousarray(rows if self.view is None else self.view(rows))
+
+    def _loaded(self, number: int) -> npt.NDArray[Any]:
+        found, wanted = self.loads[number](), int(np.diff(self.ends, prepend=0)[number])
+        if len(found) != wanted:
+            raise FormatError(
+                f"Invalid data, {len(found)} rows, but {wanted} labels", file=self.files[number]
+            )
+        return found
+
+    def all(self) -> Column:
+        return self.read(np.arange(self.ends[-1]))
+
+    def where(self, index: int) -> str | None:
+        return self.files[int(np.searchsorted(self.ends, index, side="right"))]
+
+
+def read_file(path: str) -> npt.NDArray[np.uint8]:
+    """The bytes of a file, or of what is at an address. numpy's fromfile does the same through a stream of C, at twice
+    the price.
+
+    >>> with open("four.bin", "wb") as file:
+    ...     _ = file.write(bytes(range(4)))
+    >>> read_file("four.bin").tolist()
+    [0, 1, 2, 3]
+    """
+    if is_remote(path):
+        return np.frombuffer(read_bytes(path), np.uint8)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(handle).st_size
+        data = np.empty(size, np.uint8)
+        room: Any = data  # numpy's stubs know no buffers
+        filled = 0
+        while filled < size:
+            got = os.readv(handle, [memoryview(room)[filled:]])
+            if not got:  # cut short while it was read
+                return data[:filled].copy()
+            filled += got
+        return data
+    finally:
+        os.close(handle)
+
+
+class FileBytes(Part):
+    """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one.
+
+    ``listed`` names the list that the files come from: a file that is not there may be a mistake in the list.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str] | Any,
+        decode: Callable[[Any], Any] | None = None,
+        fetch: Callable[[str], Any] | None = None,
+        listed: str | None = None,
+    ) -> None:
+        self.files, self.decode, self.fetch, self.listed = files, decode, fetch, listed
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def read(self, indices: Indices) -> Column:
+        return [self.one(i) for i in indices.tolist()]
+
+    def one(self, index: int) -> Any:
+        path = self.files[index]
+        try:
+            if self.fetch is not None:
+                data = np.frombuffer(self.fetch(path), np.uint8).copy()
+            else:
+                data = read_file(path)
+            return data if self.decode is None else self._decoded(data, path)
+        except OSError as error:
+            reason = f"{error.strerror}; {self.listed} names it" if self.listed else error.strerror
+            failed = FormatError(f"Invalid file, failed to open: {path} ({reason})", file=path)
+        except DataError as error:
+            failed = FormatError(error.message, file=path)
+        failed.row_index = index  # type: ignore[attr-defined]
+        raise failed
+
+    def encoded(self) -> FileBytes:
+        """The same files, not decoded."""
+        return FileBytes(self.files, None, self.fetch, self.listed)
+
+    def _decoded(self, data: Any, path: str) -> Any:
+        assert self.decode is not None
+        before = name_rows(lambda: path)
+        try:
+            return self.decode(data)
+        finally:
+            name_rows(before)
+
+    def where(self, index: int) -> str | None:
+        return str(self.files[index])
+
+
+class EachRow(Part):
+    """Whatever a function makes of a row's number; an error gets the number of the row."""
+
+    def __init__(self, make: Callable[[int], Any], files: Any = None) -> None:
+        self.make, self.files = make, files
+
+    def read(self, indices: Indices) -> Column:
+        made = []
+        for index in indices.tolist():
+            try:
+                made.append(self.make(index))
+            except Exception as error:
+                error.row_index = index  # type: ignore[attr-defined]
+                raise
+        return made
+
+    def where(self, index: int) -> str | None:
+        return None if self.files is None else str(self.files[index])
+
+
+def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False) -> npt.NDArray[np.uint8]:
+    """Records of bytes in a file, mapped into memory; ``shape`` is that of one record.
+
+    >>> with open("records.bin", "wb") as file:
+    ...     _ = file.write(bytes(range(7)))
+    >>> map_file("records.bin", (3,), skip=1).tolist()
+    [[1, 2, 3], [4, 5, 6]]
+    """
+    each = int(np.prod(shape))
+    try:
+        size = os.path.getsize(path) - skip
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
+    if size < 0 or (size % each and not cut):
+        raise FormatError(
+            f"{max(size, 0)} bytes are not a whole number of records of {each}: cut short?", file=path
+        )
+    if size // each == 0:
+        return np.zeros((0, *shape), np.uint8)
+    return np.memmap(path, np.uint8, "r", skip, (size // each, *shape))
+
+
+def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
+    """The grey pixels of an uncompressed BMP of 8 or 24 bits; of 8 bits they are mapped, not read."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(54)
+        if head[:2] != b"BM" or len(head) < 54:
+            raise FormatError("Invalid file, this is not a BMP file", file=path)
+        start, width, height = (
+            int.from_bytes(head[at : at + 4], "little", signed=True) for at in (10, 18, 22)
+        )
+        bits, packed = int.from_bytes(head[28:30], "little"), int.from_bytes(head[30:34], "little")
+        if bits not in (8, 24) or packed or width <= 0 or not 0 < abs(height) < 1 << 20 or width > 1 << 20:
+            raise FormatError(f"a BMP file of {bits} bits, {width} x {height}, cannot be read", file=path)
+        step = (width * bits // 8 + 3) // 4 * 4
+        rows = np.memmap(path, np.uint8, "r", start, (abs(height), step))[:, : width * bits // 8]
+    except (OSError, ValueError) as error:
+        raise FormatError(f"Invalid file, failed to read: {path} ({error})", file=path) from error
+    rows = rows[::-1] if height > 0 else rows
+    if bits == 8:
+        return rows
+    blue, green, red = np.moveaxis(rows.reshape(abs(height), width, 3), -1, 0)
+    total, part = (
+        blue * 0.114,
+        green * 0.587,
+    )  # in this order on every processor: a half may be rounded either way
+    total += part
+    total += np.multiply(red, 0.299, out=part)
+    return np.rint(total, out=total).astype(np.uint8)

@@ -1,0 +1,97 @@
+"""Compressed files, unpacked no further than their size allows: a small file cannot fill the memory or the disk.
+
+What a file holds unpacked may be ``RATIO`` times its size, and at least ``ALWAYS`` bytes. Deflate packs a run of equal
+bytes a thousandfold; data that somebody trains on does not come near a hundred.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from millrace._src.core.errors import FormatError
+
+__all__ = ["Unpacked", "inflated", "most_unpacked"]
+
+RATIO = 200
+ALWAYS = 256 << 20
+STEP = 8 << 20
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes this many packed ones may become.
+
+    >>> most_unpacked(100) == 256 << 20, most_unpacked(1 << 30) == 200 << 30
+    (True, True)
+    """
+    return max(ALWAYS, RATIO * size)
+
+
+def too_large(path: str, size: int) -> FormatError:
+    """What to raise for a file that unpacks without end."""
+    return FormatError(
+        f"Invalid file. {path} has {size} bytes and would unpack to more than {most_unpacked(size)}: it is damaged, or "
+        "made to fill the memory. If it is what you want, unpack it yourself and read it uncompressed",
+        file=path,
+    )
+
+
+def inflated(data: bytes | memoryview, path: str) -> bytes:
+    """Bytes packed by zlib, unpacked.
+
+    >>> inflated(zlib.compress(b"hello"), "x")
+    b'hello'
+    """
+    most = most_unpacked(len(data))
+    stream = zlib.decompressobj()
+    found = stream.decompress(data, most + 1)
+    if len(found) > most:
+        raise too_large(path, len(data))
+    if not stream.eof:
+        raise ValueError("the compressed data ends too early")
+    return found
+
+
+class Unpacked:
+    """Opens a compressed file as a temporary one that has no name and vanishes when it is closed."""
+
+    def __init__(self, compression: str) -> None:
+        self.compression = compression
+
+    def __call__(self, path: str) -> int:
+        with tempfile.TemporaryFile() as made:
+            try:
+                with open(path, "rb") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    left = most_unpacked(size)
+                    for data in _gunzip(file) if self.compression == "GZIP" else _inflate(file):
+                        left -= len(data)
+                        if left < 0:
+                            raise too_large(path, size)
+                        made.write(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise FormatError(
+                    f"Invalid file. {path} cannot be unpacked as {self.compression}: {error}", file=path
+                ) from error
+            made.flush()
+            return os.dup(made.fileno())
+
+
+def _gunzip(file: BinaryIO) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=file) as inner:
+        while data := inner.read(STEP):
+            yield data
+
+
+def _inflate(file: BinaryIO) -> Iterator[bytes]:
+    stream = zlib.decompressobj()
+    while data := file.read(1 << 20):
+        while data:
+            yield stream.decompress(data, STEP)
+            data = stream.unconsumed_tail
+    if not stream.eof:
+        raise EOFError("the data ends too early")

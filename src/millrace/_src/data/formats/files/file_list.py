@@ -1,0 +1,201 @@
+"""Lists of files: compact enough for millions, sorted by their bytes as MindSpore sorts them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.io.remote import in_folder, is_remote
+from millrace._src.core.progress_bar import progress
+
+__all__ = ["MOST_TEXT", "SHOW_AFTER", "FileList", "files_in", "folders_in", "lines_of"]
+
+# Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
+MOST_TEXT = 2 << 30
+
+_JOINED = 1 << 15
+_joining = threading.Lock()
+
+# A listing that takes longer than these seconds is shown.
+SHOW_AFTER = 1.0
+
+
+class FileList(Sequence[str]):
+    """Paths below one root as one block of bytes and an array of offsets: about 40 bytes a file.
+
+    >>> files = FileList("/data")
+    >>> files.extend("cat", [b"1.jpg", b"2.jpg"]), files.extend("", [b"readme.txt"])
+    (2, 1)
+    >>> len(files), files[1], files[2]
+    (3, '/data/cat/2.jpg', '/data/readme.txt')
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = os.fsencode(root)
+        self._blob = b""
+        self._ends = np.zeros(1, np.int64)
+        self._new: list[bytes] = []
+        self._new_ends: list[Any] = []
+        self._at = 0
+
+    def extend(self, folder: str | bytes, names: Sequence[bytes]) -> int:
+        """Add the files of one folder below the root; returns how many."""
+        start = os.fsencode(folder) + b"/" if folder else b""
+        ends = np.fromiter(map(len, names), np.int64, len(names))
+        if len(names):
+            ends += len(start)
+            np.cumsum(ends, out=ends)
+            ends += self._at
+            self._at = int(ends[-1])
+            # the folder goes before each name; join() takes 80 bytes a name while it works, hence in parts
+            for at in range(0, len(names), _JOINED):
+                self._new.append(start.join([b"", *names[at : at + _JOINED]]))
+            self._new_ends.append(ends)
+        return len(names)
+
+    def _join(self) -> None:
+        if not self._new:
+            return
+        with _joining:  # threads that read at once
+            if self._new:
+                self._blob = b"".join([self._blob, *self._new])
+                self._ends = np.concatenate([self._ends, *self._new_ends])
+                self._new_ends = []
+                self._new = []
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1 + sum(map(len, self._new_ends))
+
+    def name(self, index: int) -> bytes:
+        """The path below the root."""
+        self._join()
+        return self._blob[self._ends[index] : self._ends[index + 1]]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return os.fsdecode(os.path.join(self.root, self.name(index)))
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._join()
+        return vars(self)
+
+    @property
+    def nbytes(self) -> int:
+        self._join()
+        return len(self._blob) + self._ends.nbytes
+
+
+def files_in(
+    folder: str | bytes | os.PathLike[str],
+    extensions: Collection[str] | None = None,
+    shown: Callable[[int], None] | None = None,
+) -> list[bytes]:
+    """The names of the files in a folder, sorted; with extensions only those that end so (case counts).
+
+    ``shown`` is told how many are found; without it, a terminal sees a bar of its own when it takes long.
+
+    >>> import pathlib
+    >>> for name in ("b.jpg", "a.jpg", "c.txt"):
+    ...     _ = pathlib.Path(name).write_bytes(b"")
+    >>> files_in(".", [".jpg"])
+    [b'a.jpg', b'b.jpg']
+    """
+    if shown is None:
+        with progress(f"listing {os.fsdecode(folder)}", after=SHOW_AFTER) as shown:
+            return files_in(folder, extensions, shown)
+    wanted = tuple(os.fsencode(e) for e in extensions) if extensions else None
+    if is_remote(folder):
+        names = map(os.fsencode, in_folder(str(folder))[0])
+        found = sorted(name for name in names if wanted is None or name.endswith(wanted))
+        shown(len(found))
+        return found
+    found = []
+    told = 0
+    for entry in _entries(folder):
+        name = entry.name
+        if (wanted is None or name.endswith(wanted)) and _is_file(entry):
+            found.append(name)
+            if len(found) - told >= 4096:
+                shown(len(found) - told)
+                told = len(found)
+    shown(len(found) - told)
+    found.sort()
+    return found
+
+
+def _is_file(entry: os.DirEntry[bytes]) -> bool:
+    """A link that leads nowhere counts: reading it is an error that names it, leaving it out would be silent."""
+    return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
+
+
+def folders_in(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
+    """The names of the folders in a folder, sorted.
+
+    >>> import os
+    >>> os.makedirs("top/b"), os.makedirs("top/a")
+    (None, None)
+    >>> folders_in("top")
+    [b'a', b'b']
+    """
+    if is_remote(folder):
+        return sorted(map(os.fsencode, in_folder(str(folder))[1]))
+    return sorted(entry.name for entry in _entries(folder) if entry.is_dir())
+
+
+def _entries(folder: str | bytes | os.PathLike[str]) -> Iterator[os.DirEntry[bytes]]:
+    try:
+        with os.scandir(os.fsencode(folder)) as entries:
+            yield from entries
+    except OSError as error:
+        raise FormatError(
+            f"Invalid file, failed to open folder: {os.fsdecode(folder)} ({error.strerror})",
+            file=os.fsdecode(folder),
+        ) from error
+
+
+def lines_of(
+    path: str | os.PathLike[str],
+    *,
+    most: int = MOST_TEXT,
+    keep_empty: bool = False,
+    may_be_empty: bool = False,
+) -> list[str]:
+    """The lines of a text file in UTF-8, without their ends and without empty ones.
+
+    A file without any line is refused unless it ``may_be_empty``; so is a NUL byte, which no name can hold.
+
+    >>> with open("list.txt", "w") as file:
+    ...     _ = file.write("a\\n\\nb\\r\\n")
+    >>> lines_of("list.txt")
+    ['a', 'b']
+    """
+    name = os.fspath(path)
+    try:
+        if os.path.getsize(name) > most:
+            raise FormatError(f"a list of more than {most} bytes cannot be read", file=name)
+        with open(name, "rb") as file:
+            text = file.read().decode("utf-8")
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"the text is not UTF-8: {error}", file=name) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FormatError(f"line {line} holds a NUL byte: this is not text", file=name)
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if not keep_empty:
+        lines = [line for line in lines if line.strip()]
+    elif not lines[-1]:
+        lines.pop()
+    if not lines and not may_be_empty:
+        raise FormatError("the file is empty", file=name)
+    return lines

@@ -1,0 +1,73 @@
+"""Local copies of files behind addresses, for formats whose rows are found by looking through all of a file.
+
+They lie in ``TMPDIR`` for as long as the source lives. Worker processes read the copies of their parent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from millrace._src.core.io.remote import download, is_remote
+from millrace._src.core.io.temporary_directory import Scratch
+
+__all__ = ["Copies"]
+
+AT_ONCE = 8
+
+
+class Copies:
+    """Where the copy of each address lies.
+
+    >>> from millrace._src.core.io.remote import file_system
+    >>> file_system("memory://doc/lines.txt")[0].pipe("/doc/lines.txt", b"one")
+    >>> copies = Copies()
+    >>> with open(copies.path("memory://doc/lines.txt")) as file:
+    ...     file.read(), copies.path("here.txt")
+    ('one', 'here.txt')
+    """
+
+    def __init__(self) -> None:
+        self._paths: dict[str, str] = {}
+        self._scratch: Scratch | None = None
+        self._turn = threading.Lock()
+
+    def path(self, name: str) -> str:
+        """A path to open: the name itself, or for an address that of its copy, made on the first call."""
+        if not is_remote(name):
+            return name
+        found = self._paths.get(name)
+        if found is None or not os.path.exists(found):
+            self.bring([name])
+        return self._paths[name]
+
+    def bring(self, names: Iterable[str]) -> None:
+        """Copy the addresses among these names that are not here yet, some at once."""
+        with self._turn:
+            missing = [
+                name for name in names if is_remote(name) and not os.path.exists(self._paths.get(name, ""))
+            ]
+            if not missing:
+                return
+            if self._scratch is None:
+                self._scratch = Scratch("copy")
+            folder = self._scratch.path
+            with ThreadPoolExecutor(min(AT_ONCE, len(missing)), "millrace-copy") as pool:
+                for name, path in zip(missing, pool.map(lambda name: _copied(name, folder), missing)):
+                    self._paths[name] = path
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_paths": self._paths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _scratch=None, _turn=threading.Lock())
+
+
+def _copied(name: str, folder: Any) -> str:
+    target = folder / hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
+    download(name, target)
+    return str(target)

@@ -1,0 +1,106 @@
+"""Where the rows of a file lie, found once: the index of a large file is kept in the user's cache folder.
+
+The folder is ``$XDG_CACHE_HOME/millrace/offsets`` (``~/.cache`` where that is not set). An entry belongs to one
+path, size, time of change and kind of scan; anything else about it (another version, damage, a half-written file,
+a folder that cannot be written) means that the file is scanned again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.log import get_logger
+
+from .byte_ranges import Spans
+
+__all__ = ["KEEP_FROM", "spans_of"]
+
+log = get_logger(__name__)
+
+# A smaller file is scanned faster than its index is looked up and checked.
+KEEP_FROM = 8 << 20
+VERSION = 1
+HEAD = 4096
+
+
+def spans_of(path: str, kind: str, scan: Callable[[str], Spans]) -> Spans:
+    """The rows of a file, from the kept index when it still fits, else from a scan.
+
+    ``kind`` names the scan and whatever it depends on: another kind has another index.
+    """
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be opened: {error.strerror}", file=path) from error
+    if state.st_size < KEEP_FROM:
+        return scan(path)
+    belongs = {
+        "path": os.path.realpath(path),
+        "size": state.st_size,
+        "changed": state.st_mtime_ns,
+        "kind": kind,
+        "version": VERSION,
+    }
+    entry = _folder() / (hashlib.blake2b(f"{belongs['path']}\0{kind}".encode(), digest_size=16).hexdigest())
+    kept = _load(entry, belongs)
+    if kept is not None:
+        return kept
+    found = scan(path)
+    again = os.stat(path)
+    if (again.st_size, again.st_mtime_ns) == (state.st_size, state.st_mtime_ns):
+        _save(entry, belongs, found)
+    return found
+
+
+def _folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "millrace" / "offsets"
+
+
+def _load(entry: Path, belongs: dict[str, object]) -> Spans | None:
+    try:
+        raw = entry.read_bytes()
+        head = json.loads(raw[:HEAD].rstrip(b"\0"))
+    except (OSError, ValueError):
+        return None
+    rows, check = head.pop("rows", -1), head.pop("check", -1)
+    if head != belongs or not isinstance(rows, int) or len(raw) != HEAD + 16 * max(0, rows):
+        return None
+    if zlib.crc32(memoryview(raw)[HEAD:]) != check:
+        log.warning("the index %s is damaged; %s is scanned again", entry, belongs["path"])
+        return None
+    both = np.frombuffer(raw, "<i8", 2 * rows, HEAD)
+    starts, stops = both[:rows], both[rows:]
+    size = belongs["size"]
+    ordered = bool((starts[1:] >= stops[:-1]).all() and (stops >= starts).all())
+    inside = not rows or (starts[0] >= 0 and stops[-1] <= size)
+    return Spans(starts, stops) if ordered and inside else None
+
+
+def _save(entry: Path, belongs: dict[str, object], found: Spans) -> None:
+    """Whole or not at all: another process never sees half of it."""
+    body = found.starts.astype("<i8").tobytes() + found.stops.astype("<i8").tobytes()
+    head = json.dumps(belongs | {"rows": len(found), "check": zlib.crc32(body)}).encode()
+    if len(head) > HEAD:
+        return  # a path of thousands of characters
+    temporary = ""
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        number, temporary = tempfile.mkstemp(prefix=f"millrace-index-{os.getpid()}-", dir=entry.parent)
+        with os.fdopen(number, "wb") as file:
+            file.write(head.ljust(HEAD, b"\0"))
+            file.write(body)
+        os.replace(temporary, entry)
+    except OSError as error:
+        log.info("the index of %s is not kept: %s", belongs["path"], error)
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)

@@ -1,0 +1,89 @@
+"""IDX files, the format of MNIST: a magic number, the dimensions, the elements; plain or gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+
+from .files.decompression import most_unpacked
+
+__all__ = ["map_idx", "read_idx"]
+
+_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArray[Any]:
+    """The array of an IDX file; ``rank`` is the number of dimensions it must have.
+
+    >>> with open("labels-idx1-ubyte", "wb") as file:
+    ...     _ = file.write(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 5]))
+    >>> read_idx("labels-idx1-ubyte").tolist()
+    [7, 5]
+    """
+    name, size = str(path), os.path.getsize(path)
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    try:
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            head = file.read(4)
+            if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in _TYPES or not 1 <= head[3] <= 8:
+                raise FormatError("this is not an IDX file", file=name)
+            if rank is not None and head[3] != rank:
+                raise FormatError(f"the file has {head[3]} dimensions, {rank} are needed", file=name)
+            sizes = file.read(4 * head[3])
+            shape = [int.from_bytes(sizes[4 * n : 4 * n + 4], "big") for n in range(head[3])]
+            dtype = np.dtype(_TYPES[head[2]])
+            wanted = math.prod(shape) * dtype.itemsize
+            if len(sizes) < 4 * head[3] or wanted > (most_unpacked(size) if packed else size):
+                raise FormatError(f"the dimensions {shape} are damaged: the file has {size} bytes", file=name)
+            parts, left = list[bytes](), wanted + 1  # one byte more tells whether something follows
+            while left and (part := file.read(min(1 << 20, left))):
+                parts.append(part)
+                left -= len(part)
+            data = b"".join(parts)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(f"the file is damaged: {error}", file=name) from error
+    if len(data) != wanted:
+        found = f"{len(data)}" if len(data) < wanted else f"more than {wanted}"
+        raise FormatError(f"the file holds {found} bytes, {shape} needs {wanted}", file=name)
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def map_idx(path: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """An IDX file of bytes, mapped into memory and not read; ``shape`` is that of one element.
+
+    >>> with open("images-idx2-ubyte", "wb") as file:
+    ...     _ = file.write(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 7, 8, 9]))
+    >>> map_idx("images-idx2-ubyte", (3,)).tolist()
+    [[7, 8, 9]]
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4 + 4 * (1 + len(shape)))
+            size = os.fstat(file.fileno()).st_size - len(head)
+    except OSError as error:
+        raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
+    if head[:3] != b"\0\0\x08" or head[3:4] != bytes([1 + len(shape)]):
+        raise FormatError(
+            f"Invalid file, this is not an IDX file of {1 + len(shape)} dimensions of bytes", file=path
+        )
+    count, *found = [int.from_bytes(head[i : i + 4], "big") for i in range(4, len(head), 4)]
+    if tuple(found) != shape:
+        raise FormatError(
+            f"Invalid file, elements have the shape {found}, {list(shape)} is needed", file=path
+        )
+    if size != count * math.prod(shape):
+        raise FormatError(
+            f"the file holds {size} bytes, {count} elements of {list(shape)} were promised", file=path
+        )
+    if not count:
+        return np.zeros((0, *shape), np.uint8)
+    return np.memmap(path, np.uint8, "r", len(head), (count, *shape))

@@ -1,0 +1,178 @@
+"""Blob fields: bytes, plain float arrays, and the packed integers of version 3.0.
+
+A packed array is a big-endian count, two bits per element for its width (1, 2, 4 or 8 bytes), and the
+elements in little-endian two's complement, each in its own width.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+
+__all__ = ["pack", "unpack", "unpack_many", "unpack_uniform"]
+
+Ints = npt.NDArray[np.int64]
+_BLOCK = 1 << 16
+_TOGETHER = 1 << 20  # bytes unpacked in one go
+
+
+def pack(values: npt.NDArray[Any]) -> bytes:
+    """Integers, each in the smallest of 1, 2, 4, 8 bytes.
+
+    >>> pack(np.array([1, -1, 128])).hex(" ")
+    '00 00 00 03 04 01 ff 80 00'
+    """
+    flat = np.ascontiguousarray(values, np.int64).reshape(-1)
+    count = len(flat)
+    head = count.to_bytes(4, "big")
+    if not count:
+        return head
+    low, high = int(flat.min()), int(flat.max())
+    codes = np.zeros(-(-count // 4) * 4, np.uint8)
+    if low >= -128 and high <= 127:
+        return head + bytes(len(codes) // 4) + flat.astype(np.int8).tobytes()
+    own = codes[:count]
+    for width in (8, 16, 32):
+        edge = 1 << (width - 1)
+        own += (flat < -edge) | (flat >= edge)
+    quads = codes.reshape(-1, 4)
+    packed = (quads[:, 0] << 6) | (quads[:, 1] << 4) | (quads[:, 2] << 2) | quads[:, 3]
+    body = flat.astype("<i8").view(np.uint8).reshape(count, 8)
+    keep = np.arange(8) < (1 << own.astype(np.int64))[:, None]
+    return head + packed.tobytes() + body[keep].tobytes()
+
+
+def _codes(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint8]:
+    spread = np.empty((len(data), 4), np.uint8)
+    for place in range(4):
+        spread[:, place] = (data >> (6 - 2 * place)) & 3
+    return spread.reshape(-1)[:count]
+
+
+def unpack(data: bytes | memoryview, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The integers of one packed field; its length must be exactly what its codes say.
+
+    >>> unpack(bytes.fromhex("0000000304 01ff8000".replace(" ", "")), np.dtype("<i4")).tolist()
+    [1, -1, 128]
+    """
+    size = len(data)
+    if size < 4:
+        raise FormatError(f"a packed array needs 4 bytes for its count, the field has {size}")
+    count = int.from_bytes(data[:4], "big")
+    width = -(-count // 4)
+    if 4 + width + count > size:
+        raise FormatError(f"a packed array claims {count} elements in {size} bytes")
+    whole = np.frombuffer(data, np.uint8)
+    codes = _codes(whole[4 : 4 + width], count)
+    body = whole[4 + width :]
+    if not count or not codes.any():
+        if len(body) != count:
+            raise FormatError(f"a packed array of {count} bytes is followed by {len(body) - count} more")
+        return body.view(np.int8).astype(dtype)
+    need = sum(int(n) << code for code, n in enumerate(np.bincount(codes, minlength=4)))
+    if need != len(body):
+        raise FormatError(f"a packed array needs {need} bytes for its elements, the field has {len(body)}")
+    code = int(codes[0])
+    if bool((codes == code).all()):
+        return _narrowed(body.view(f"<i{1 << code}"), dtype)
+    padded = np.concatenate([body, np.zeros(8, np.uint8)])
+    words = np.ndarray((len(padded) - 7,), "<i8", padded.data, 0, (1,))
+    values = np.empty(count, dtype)
+    at = 0
+    for begin in range(0, count, _BLOCK):  # a block at a time: the working arrays are wider than the data
+        widths = np.left_shift(1, codes[begin : begin + _BLOCK].astype(np.int64))
+        ends = at + np.cumsum(widths)
+        spare = 64 - 8 * widths
+        values[begin : begin + _BLOCK] = _narrowed((words[ends - widths] << spare) >> spare, dtype)
+        at = int(ends[-1])
+    return values
+
+
+def _narrowed(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    if values.dtype.itemsize > dtype.itemsize and not bool((values == values.astype(dtype)).all()):
+        raise FormatError(f"a packed array holds a number beyond {dtype}")
+    return values.astype(dtype)
+
+
+def unpack_uniform(
+    data: bytes, starts: Ints, ends: Ints, count: int, dtype: np.dtype[Any]
+) -> npt.NDArray[Any] | None:
+    """Rows of equally many elements, all of one width, as one array; None if they are not like that."""
+    width = -(-count // 4)
+    sizes = ends - starts
+    size = int(sizes[0])
+    body = size - 4 - width
+    if body not in (count, 2 * count, 4 * count, 8 * count) or bool((sizes != size).any()):
+        return None
+    rows = (
+        np.ndarray((len(data) - size + 1,), f"V{size}", data, 0, (1,))[starts]
+        .view(np.uint8)
+        .reshape(-1, size)
+    )
+    code = (body // count).bit_length() - 1
+    head = np.frombuffer(count.to_bytes(4, "big") + _uniform_codes(code, count), np.uint8)
+    if not bool((rows[:, : 4 + width] == head).all()):
+        return None
+    values = np.ascontiguousarray(rows[:, 4 + width :]).view(f"<i{1 << code}")
+    return _narrowed(values, dtype)
+
+
+def _uniform_codes(code: int, count: int) -> bytes:
+    full, rest = divmod(count, 4)
+    whole = (0x00, 0x55, 0xAA, 0xFF)[code]
+    return bytes([whole]) * full + (bytes([whole & (0xFF << (8 - 2 * rest)) & 0xFF]) if rest else b"")
+
+
+def unpack_many(data: bytes, starts: Ints, ends: Ints, dtype: np.dtype[Any]) -> list[npt.NDArray[Any]]:
+    """Packed fields of many rows; data ends in eight spare bytes. Small ones are unpacked all at once."""
+    if len(starts) < 4 or int((ends - starts).sum()) > 1024 * len(starts):
+        view = memoryview(data)
+        return [
+            _numbered(view[s:e], dtype, n) for n, (s, e) in enumerate(zip(starts.tolist(), ends.tolist()))
+        ]
+    sizes = ends - starts
+    if int(sizes.sum()) > _TOGETHER:
+        half = len(starts) // 2
+        first = unpack_many(data, starts[:half], ends[:half], dtype)
+        try:
+            return first + unpack_many(data, starts[half:], ends[half:], dtype)
+        except FormatError as error:
+            error.context["block_row"] += half
+            raise
+    _all(sizes >= 4, "a packed array needs 4 bytes for its count")
+    words = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
+    counts = (words[starts].byteswap() >> np.uint64(32)).astype(np.int64)
+    code_bytes = (counts + 3) // 4
+    _all(4 + code_bytes + counts <= sizes, "a packed array claims more elements than it has bytes")
+    firsts = np.cumsum(counts) - counts
+    place = np.arange(int(counts.sum())) - np.repeat(firsts, counts)  # number of the element in its row
+    whole = np.frombuffer(data, np.uint8)
+    code = (whole[np.repeat(starts + 4, counts) + place // 4] >> (6 - 2 * (place & 3)).astype(np.uint8)) & 3
+    widths = np.left_shift(1, code.astype(np.int64))
+    offsets = np.cumsum(widths) - widths
+    totals = np.concatenate([offsets, [int(widths.sum())]])
+    row_base = totals[np.minimum(firsts, len(offsets))]
+    row_bytes = totals[firsts + counts] - row_base
+    _all(4 + code_bytes + row_bytes == sizes, "a packed array's elements do not fill its field")
+    at = offsets + np.repeat(starts + 4 + code_bytes - row_base, counts)
+    spare = 64 - 8 * widths
+    flat = _narrowed((words[at].view(np.int64) << spare) >> spare, dtype)
+    bounds = firsts.tolist()
+    return [flat[b : b + c] for b, c in zip(bounds, counts.tolist())]
+
+
+def _numbered(data: memoryview, dtype: np.dtype[Any], number: int) -> npt.NDArray[Any]:
+    try:
+        return unpack(data, dtype)
+    except FormatError as error:
+        error.context["block_row"] = number
+        raise
+
+
+def _all(good: npt.NDArray[np.bool_], text: str) -> None:
+    if not bool(good.all()):
+        raise FormatError(text, block_row=int(np.flatnonzero(~good)[0]))

@@ -1,0 +1,381 @@
+"""Read a set of MindRecord files by blocks of row numbers, as arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace._src.core.io.remote import RemotePath
+from millrace._src.core.log import warn_once
+
+from . import encryption as crypto
+from .encoding.blob_fields import Pieces, blob_columns, join
+from .encoding.msgpack import decode_columns
+from .row_offsets import Places
+from .schema import RecordSchema
+from .shard import Shard
+from .shard_discovery import open_all
+
+__all__ = ["MindRecordReader"]
+
+Ints = npt.NDArray[np.int64]
+_COLUMN_ROWS = 1 << 15
+_MAX_MAPS = 256  # each open map holds a descriptor
+
+
+class MindRecordReader:
+    """A MindRecord set: version 2.0 and 3.0, plain or encrypted, by memory map.
+
+    A path names a whole set, of which it is one shard; a list names exactly the files to read. Reading is
+    safe from several threads; a pickled reader opens the files again where it arrives.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("numbers.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"n": {"type": "int32"}, "v": {"type": "float32", "shape": [2]}})
+    >>> _ = writer.write_raw_data([{"n": n, "v": np.full(2, n, np.float32)} for n in range(5)])
+    >>> _ = writer.commit()
+    >>> with MindRecordReader("numbers.mindrecord") as reader:
+    ...     block = reader.read([4, 0, 2])
+    >>> block["n"].tolist(), block["v"].shape
+    ([4, 0, 2], (3, 2))
+    """
+
+    def __init__(
+        self,
+        files: str | os.PathLike[str] | RemotePath | Sequence[str | os.PathLike[str] | RemotePath],
+        *,
+        check_index: bool = True,
+        cipher: crypto.Cipher | None = None,
+    ) -> None:
+        self._given = files if isinstance(files, (str, os.PathLike, RemotePath)) else list(files)
+        self._cipher = crypto.current().copy() if cipher is None else cipher
+        self._lock = threading.RLock()
+        self._maps: OrderedDict[int, mmap.mmap] = OrderedDict()
+        self._closed = False
+        self._shards: list[Shard] = []
+        try:
+            self._shards = open_all(self._given, self._cipher)
+            self._set_up()
+            if check_index and self.is_local:
+                self._mend_indexes()
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self) -> None:
+        first = self._shards[0].header
+        self.schema: RecordSchema = first.schema
+        self.version, self.index_fields = first.version, list(first.index_fields)
+        self.shard_sizes = [shard.rows for shard in self._shards]
+        self._shard_ends = np.cumsum(self.shard_sizes)
+        self._rows = int(self._shard_ends[-1])
+        self._groups = [
+            (number, group) for number, shard in enumerate(self._shards) for group in shard.groups
+        ]
+        bases = self._shard_ends - self.shard_sizes
+        self._group_starts = np.array([bases[n] + g.start_row for n, g in self._groups], np.int64)
+        self._raw = Places(self._rows, len(self._groups), blob=False)
+        self._blob = Places(self._rows, len(self._groups), blob=True)
+
+    # --- what is inside -------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{f.name}: {f.type}{list(f.shape) if f.shape else ''}" for f in self.schema.fields)
+        return f"MindRecordReader({self._rows} rows in {len(self._shards)} file(s), {names})"
+
+    @property
+    def files(self) -> list[str]:
+        return [str(shard.path) for shard in self._shards]
+
+    @property
+    def shards(self) -> list[Shard]:
+        return self._shards
+
+    @property
+    def cipher(self) -> crypto.Cipher:
+        return self._cipher
+
+    @property
+    def is_local(self) -> bool:
+        return self._shards[0].is_local
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes that rows take, all shards together."""
+        return sum(group.blob_end - group.blob + group.raw_end - group.raw for _, group in self._groups)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row on average, at least 1."""
+        return max(1, self.total_bytes // max(1, self._rows))
+
+    def place(self, row: int) -> dict[str, Any]:
+        """File, number of the shard, page of the blob and row in the file, of a row of the set."""
+        number = int(np.searchsorted(self._shard_ends, row, "right"))
+        group = self._groups[int(np.searchsorted(self._group_starts, row, "right")) - 1][1]
+        inside = row - int(self._shard_ends[number]) + self.shard_sizes[number]
+        return {"file": self.files[number], "shard": number, "page": group.blob_page, "row_in_file": inside}
+
+    def where(self, row: int) -> str:
+        """The same as a text."""
+        at = self.place(row)
+        return f"{at['file']} (shard {at['shard']}, page {at['page']}, row {at['row_in_file']} of the file)"
+
+    def read(
+        self,
+        indices: Sequence[int] | Ints,
+        columns: Sequence[str] | None = None,
+        *,
+        views: bool = False,
+        stored: bool = False,
+    ) -> dict[str, Any]:
+        """Rows by number, in the order given, as columns.
+
+        Numbers and arrays of fixed shape come as one array; text, bytes and arrays of open shape as lists.
+        With ``views`` bytes come as read-only arrays on the file, not copied. With ``stored`` numbers come as
+        they are stored (int64, float64), whatever the width in the schema.
+        """
+        wanted = self.schema.names if columns is None else list(columns)
+        for name in wanted:
+            if name not in self.schema.names:
+                raise ArgumentValueError(f"no column '{name}'; the file has {', '.join(self.schema.names)}")
+        rows = self._checked(indices)
+        raw = [f.name for f in self.schema.raw if f.name in wanted]
+        blob = [f.name for f in self.schema.blob if f.name in wanted]
+        found: dict[str, Any] = {}
+        try:
+            if raw:
+                with self._holding(rows, self._raw):
+                    found |= self._read_raw(rows, raw, stored)
+            if blob:
+                with self._holding(rows, self._blob):
+                    pieces = self._pieces(rows, self._blob)
+                    packed, on_map = self.version >= "3.0", views and self.is_local
+                    found |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
+        except FormatError as error:
+            number = error.context.pop("block_row", None)
+            if number is not None:
+                error.context |= {"row": int(rows[number]), **self.place(int(rows[number]))}
+            raise
+        return {name: found[name] for name in wanted}
+
+    def column(self, name: str) -> npt.NDArray[Any] | list[Any]:
+        """One field of all rows, as it is stored: what sampling by class needs."""
+        parts = [
+            self.read(np.arange(start, min(start + _COLUMN_ROWS, self._rows)), [name], stored=True)[name]
+            for start in range(0, max(self._rows, 1), _COLUMN_ROWS)
+        ]
+        if isinstance(parts[0], np.ndarray):
+            return np.concatenate(parts)
+        return [value for part in parts for value in part]
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row, with Python numbers: what is stored, whole floats staying floats."""
+        return next(self.rows(index, index + 1))
+
+    def rows(
+        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Rows [start, stop) one by one, scalars before blobs."""
+        chosen = self.schema.names if columns is None else list(columns)
+        names = [f.name for f in (*self.schema.raw, *self.schema.blob) if f.name in chosen]
+        stop = self._rows if stop is None else stop
+        while start < stop:
+            block = np.arange(start, min(stop, start + self._block_rows(start, stop)))
+            found = self.read(block, names, stored=True)
+            plain = [column if isinstance(column, list) else _items(column) for column in found.values()]
+            for values in zip(*plain):
+                yield dict(zip(names, values))
+            start = int(block[-1]) + 1
+
+    def _block_rows(self, start: int, stop: int) -> int:
+        """How many rows make a block of at most a few megabytes."""
+        block = np.arange(start, min(stop, start + 1024))
+        if not self.schema.blob:
+            return len(block)
+        begins, ends = self._places(block, self._blob)
+        return max(1, int(np.searchsorted(np.cumsum(ends - begins), 4 << 20)))
+
+    # --- how ------------------------------------------------------------------------------------------------
+
+    def _checked(self, indices: Sequence[int] | Ints) -> Ints:
+        if self._closed:
+            raise ArgumentValueError("the reader is closed")
+        rows = np.asarray(indices)
+        if rows.size == 0:
+            return np.empty(0, np.int64)
+        if rows.dtype.kind not in "iu" or rows.ndim != 1:
+            raise ArgumentTypeError(f"indices must be a list of ints, got {rows.dtype} of shape {rows.shape}")
+        rows = rows.astype(np.int64, copy=False)
+        if int(rows.min()) < 0 or int(rows.max()) >= self._rows:
+            raise ArgumentValueError(f"row numbers must lie in [0, {self._rows})")
+        return rows
+
+    def _read_raw(self, rows: Ints, names: list[str], stored: bool) -> dict[str, Any]:
+        parts = self._pieces(rows, self._raw).cut()
+        found = decode_columns(*join(parts), self.schema.raw, names)
+        if stored:
+            return found
+        for field in self.schema.raw:
+            if field.name not in found or field.type == "string":
+                continue
+            values = found[field.name]
+            if field.type == "int32":
+                narrow = values.astype(np.int32)
+                if not bool((narrow == values).all()):
+                    bad = int(np.flatnonzero(narrow != values)[0])
+                    text = f"the value {int(values[bad])} is beyond int32"
+                    raise FormatError(text, column=field.name, block_row=bad)
+                found[field.name] = narrow
+            elif field.type == "float32":
+                with np.errstate(over="ignore", invalid="ignore"):
+                    found[field.name] = values.astype(np.float32)
+        return found
+
+    @contextlib.contextmanager
+    def _holding(self, rows: Ints, places: Places) -> Iterator[None]:
+        """While this is open, the bytes of these rows are in the maps (those of remote files are fetched)."""
+        if self.is_local or not len(rows):
+            yield
+            return
+        starts, ends = self._places(rows, places)
+        numbers = np.searchsorted(self._shard_ends, rows, "right")
+        with contextlib.ExitStack() as stack:
+            for number in np.unique(numbers).tolist():
+                mine = numbers == number
+                ranges = list(zip(starts[mine].tolist(), ends[mine].tolist()))
+                stack.enter_context(self._shards[number].holding(ranges))
+            yield
+
+    def _pieces(self, rows: Ints, places: Places) -> Pieces:
+        starts, ends = self._places(rows, places)
+        groups = hinted = None
+        if places.any_hinted:
+            groups = np.searchsorted(self._group_starts, rows, "right") - 1
+            hinted = places.hinted[groups]
+            # read again after that: another thread may just have found out that a hint is wrong
+            starts, ends = places.starts[rows], places.ends[rows]
+        if len(self._shards) == 1:
+            maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
+        else:
+            numbers = np.searchsorted(self._shard_ends, rows, "right").tolist()
+            by_number = {number: self._map(number) for number in set(numbers)}
+            maps = [by_number[number] for number in numbers]
+        begins, stops = starts.tolist(), ends.tolist()
+        if groups is not None and hinted is not None:
+            wrong = places.wrong_hints(groups, hinted, maps, begins, stops)
+            for number, row in wrong.items():
+                try:
+                    self._learn(number, places, by_index=False)
+                except FormatError:  # the index is right, and the data file is damaged
+                    raise FormatError("the length of the row is damaged", block_row=row) from None
+            if wrong:
+                return self._pieces(rows, places)
+        return Pieces(maps, begins, stops)
+
+    def _places(self, rows: Ints, places: Places) -> tuple[Ints, Ints]:
+        if not places.complete:
+            groups = np.unique(np.searchsorted(self._group_starts, rows, "right") - 1)
+            for number in groups[~places.known[groups]].tolist():
+                self._learn(number, places)
+        return places.starts[rows], places.ends[rows]
+
+    def _learn(self, number: int, places: Places, by_index: bool = True) -> None:
+        with self._lock:
+            if places.known[number] and by_index:
+                return
+            shard_number, group = self._groups[number]
+            data, first = self._map(shard_number), int(self._group_starts[number])
+            try:
+                shard = self._shards[shard_number]
+                places.learn(number, shard_number, shard, group, data, first, by_index)
+            except FormatError as error:
+                inside = error.context.get("row", 0)
+                error.context |= {"shard": shard_number, "row_in_file": group.start_row + inside}
+                error.context["row"] = first + inside
+                raise
+
+    def will_need(self, start: int, stop: int) -> None:
+        """Ask the kernel to read the blobs of rows [start, stop) ahead, as far as they lie in one file."""
+        if not self.schema.blob or stop <= start:
+            return
+        number = int(np.searchsorted(self._shard_ends, start, "right"))
+        stop = min(stop, int(self._shard_ends[number]))
+        begins, ends = self._places(np.array([start, stop - 1]), self._blob)
+        first = int(begins[0]) // mmap.PAGESIZE * mmap.PAGESIZE
+        data = self._map(number)
+        if ends[1] > first:
+            data.madvise(mmap.MADV_WILLNEED, first, int(ends[1]) - first)
+
+    def _map(self, number: int) -> mmap.mmap:
+        with self._lock:
+            if self._closed:
+                raise ArgumentValueError("the reader is closed")
+            data = self._maps.get(number)
+            if data is None:
+                data = self._maps[number] = self._shards[number].map()
+                if len(self._maps) > _MAX_MAPS:
+                    self._maps.popitem(last=False)  # closes when the last view of it is gone
+            else:
+                self._maps.move_to_end(number)
+            return data
+
+    def _mend_indexes(self) -> None:
+        mended, kept = [], []
+        for shard in self._shards:
+            problem = shard.index_problem(self._cipher)
+            if problem is None:
+                continue
+            try:
+                shard.rebuild_index(self._cipher)
+                mended.append(f"{shard.path}.db ({problem})")
+            except OSError as error:
+                kept.append(f"{shard.path}.db ({problem}; {error.strerror})")
+        if mended:
+            text = "rebuilt from the data file: " + ", ".join(mended)
+            warn_once(f"mindrecord index {mended}", text, stacklevel=5)
+        if kept:
+            text = "cannot be rebuilt here, and is not needed by Millrace: " + ", ".join(kept)
+            warn_once(f"mindrecord index {kept}", text, stacklevel=5)
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the files; arrays that view them keep them mapped."""
+        with self._lock:
+            self._closed = True
+            self._maps.clear()
+            for places in (self._raw, self._blob) if self._shards else ():
+                places.close()
+
+    def __enter__(self) -> MindRecordReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reopen, (self._given, self._cipher.state()))
+
+
+def _reopen(files: Any, cipher: Any) -> MindRecordReader:
+    return MindRecordReader(files, check_index=False, cipher=crypto.Cipher.from_state(cipher))
+
+
+def _items(column: npt.NDArray[Any]) -> list[Any]:
+    return column.tolist() if column.ndim == 1 and column.dtype.itemsize == 8 else list(column)

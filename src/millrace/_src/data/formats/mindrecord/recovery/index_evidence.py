@@ -1,0 +1,95 @@
+"""What an index (`.db`) knows of the rows of a damaged file: where they lie, and what their indexed values are.
+
+It is evidence, not truth: places count when they fit together and the lengths in the data file agree with them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.data.formats.mindrecord.header import Header
+from millrace._src.data.formats.mindrecord.sqlite_index import MAX_STEPS, guard, open_index, same_value
+
+__all__ = ["IndexEvidence"]
+
+_PLACES = (
+    "ROW_ID, PAGE_ID_RAW, PAGE_OFFSET_RAW, PAGE_OFFSET_RAW_END, PAGE_ID_BLOB, PAGE_OFFSET_BLOB, "
+    "PAGE_OFFSET_BLOB_END"
+)
+_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
+
+
+class IndexEvidence:
+    """An index that names the data file; anything it cannot answer is None."""
+
+    def __init__(self, connection: sqlite3.Connection, header: Header, rows: int) -> None:
+        self._connection, self._header, self.rows = connection, header, rows
+
+    @classmethod
+    def of(cls, path: Path, name: str, header: Header) -> IndexEvidence | None:
+        if not path.exists():
+            return None
+        try:
+            connection = open_index(path)
+        except _ERRORS:
+            return None
+        try:
+            guard(connection, 1000 * MAX_STEPS)
+            named = connection.execute("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall()
+            rows = connection.execute("SELECT count(*) FROM INDEXES").fetchone()[0]
+        except _ERRORS:
+            named, rows = [], 0
+        if named != [(name.encode(),)]:
+            connection.close()
+            return None
+        return cls(connection, header, rows)
+
+    def places(self, first: int, last: int) -> npt.NDArray[np.int64] | None:
+        """Row, raw page, start and end, blob page, start and end of rows [first, last)."""
+        found = self._ask(_PLACES, first, last)
+        table: npt.NDArray[Any] = np.array(found or [])
+        if (
+            table.ndim != 2
+            or table.dtype != np.int64
+            or not np.array_equal(table[:, 0], np.arange(first, last))
+        ):
+            return None
+        return table if bool((abs(table) < 2**40).all()) else None
+
+    def differing(self, first: int, columns: dict[str, Any], count: int) -> dict[int, str]:
+        """Rows whose indexed values are not those of the data file: position -> what differs.
+
+        Where most rows differ, the index is of another file and says nothing.
+        """
+        names = [name for name in self._header.index_fields if name in columns]
+        found = self._ask(", ".join(f'"{name}_0"' for name in names), first, first + count) if names else None
+        if found is None or len(found) != count:
+            return {}
+        bad: dict[int, str] = {}
+        for number, name in enumerate(names):
+            column = columns[name] if isinstance(columns[name], list) else columns[name].tolist()
+            for row, (mine, theirs) in enumerate(zip(column, found)):
+                text = mine.split("\0", 1)[0] if isinstance(mine, str) else mine
+                if not same_value(text, theirs[number], self._header.version):
+                    shown = theirs[number]
+                    shown = shown.decode("utf-8", "replace") if isinstance(shown, bytes) else shown
+                    bad[row] = (
+                        f"the index has {shown!r} for '{name}', the row {mine!r}: one of them is damaged"
+                    )
+        return bad if 2 * len(bad) <= count or len(bad) == 1 else {}
+
+    def _ask(self, columns: str, first: int, last: int) -> list[tuple[Any, ...]] | None:
+        query = f"SELECT {columns} FROM INDEXES WHERE ROW_ID >= ? AND ROW_ID < ? ORDER BY ROW_ID LIMIT ?"
+        try:
+            return self._connection.execute(query, (first, last, last - first + 1)).fetchall()
+        except _ERRORS:
+            return None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()

@@ -1,0 +1,97 @@
+"""Where the rows of one run of a page lie, as far as that can be proven.
+
+A run is what one row group has in one page: rows behind their lengths, from its first byte to its last. Without
+other evidence the lengths prove something only when all of them together come out exactly: so many rows, the last
+ending where the run ends. One that is damaged leads astray at once (a run of zeros reads as empty rows), and from
+there on nothing says which places are true. Where the places are known from elsewhere (an index, rows of one size),
+a row counts when the length before it and the length after it agree: damage that is seen at one end of a row may
+reach into it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.mindrecord.row_scan import chain
+from millrace._src.data.formats.mindrecord.schema import RecordSchema
+
+__all__ = ["Run", "Span", "fixed_size", "proven"]
+
+Ints = npt.NDArray[np.int64]
+Span = tuple[int, int] | str  # a payload in the file, or why it is lost
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """The rows of one group in one page, by what the header says."""
+
+    page: int | None
+    start: int
+    end: int
+    rows: int
+
+
+def fixed_size(schema: RecordSchema) -> int | None:
+    """Bytes of every blob row, where the schema leaves no choice.
+
+    >>> fixed_size(RecordSchema.parse({"x": {"type": "float32", "shape": [2, 2]}, "n": {"type": "int32"}}))
+    16
+    >>> fixed_size(RecordSchema.parse({"n": {"type": "int32"}}))
+    4
+    """
+    if not schema.blob:
+        return 4
+    total = 0
+    for field in schema.blob:
+        if field.type == "bytes" or not field.is_float or field.fixed_size is None:
+            return None
+        total += field.fixed_size * field.dtype.itemsize
+    return total + (8 * len(schema.blob) if len(schema.blob) > 1 else 0)
+
+
+def proven(data: Any, size: int, run: Run, known: tuple[Ints, Ints] | None) -> tuple[list[Span], bool]:
+    """Each row's payload or why it is lost; and whether the lengths alone prove all of them.
+
+    ``known`` are first and last byte (exclusive) of each row, its length included, from other evidence.
+    """
+    if run.page is None:
+        return ["its row group has no page of scalars"] * run.rows, False
+    reason = "the file is cut short"
+    if run.end <= size:
+        try:
+            begins, ends = chain(data, run.start, run.end, run.rows)
+            if int(ends[-1]) == run.end:
+                return list(zip(begins.tolist(), ends.tolist())), True
+            reason = f"the lengths of the rows in its page end {run.end - int(ends[-1])} bytes too early"
+        except FormatError as error:
+            number = error.context.get("row", 0)
+            reason = f"the lengths of the rows in its page go wrong at row {number} or before"
+    if known is None:
+        text = f"{reason}, and without an index or checksums no row of the page can be proven whole"
+        return [text] * run.rows, False
+    return _agreeing(data, size, known, reason), False
+
+
+def _agreeing(data: Any, size: int, known: tuple[Ints, Ints], reason: str) -> list[Span]:
+    starts, ends = known
+    inside = (starts >= 0) & (ends - starts >= 8) & (ends <= size)
+    places = np.where(inside, starts, 0)
+    lengths = np.array([int.from_bytes(data[at : at + 8], "little") for at in places.tolist()], np.uint64)
+    own = inside & (lengths == np.maximum(ends - starts - 8, 0).astype(np.uint64))
+    after = np.append(own[1:], True)
+    found: list[Span] = []
+    for good, next_good, start, end in zip(own.tolist(), after.tolist(), starts.tolist(), ends.tolist()):
+        if end > size:
+            found.append("the file is cut short before its end")
+        elif not good:
+            found.append("its length is damaged")
+        elif not next_good:
+            found.append("the length behind it is damaged, and the damage may reach into it")
+        else:
+            found.append((start + 8, end))
+    return found

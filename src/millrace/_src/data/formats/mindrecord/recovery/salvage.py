@@ -1,0 +1,411 @@
+"""Rows of a damaged data file: those that can be proven whole, and no others.
+
+Checksums beside the file prove a row. Without them the lengths of a page prove its rows when they come out exactly,
+and an index (.db) proves rows where its places and the lengths agree. Each row is decoded then; a value that the
+index has otherwise is in doubt. What none of this proves is lost: it is never guessed. What stays unseen without
+checksums is damage inside a value that leaves its length and its type as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.io.remote import RemotePath
+from millrace._src.data.formats.mindrecord import encryption as crypto
+from millrace._src.data.formats.mindrecord.atomic_commit import index_path
+from millrace._src.data.formats.mindrecord.checksums import Checksums, read_checksums
+from millrace._src.data.formats.mindrecord.encoding.blob_fields import DUMMY_BLOB, Pieces, blob_columns, join
+from millrace._src.data.formats.mindrecord.encoding.msgpack import DUMMY_RAW, decode_columns
+from millrace._src.data.formats.mindrecord.header import (
+    BLOB,
+    MAX_HEADER,
+    RAW,
+    Header,
+    Page,
+    parse_header_bytes,
+)
+from millrace._src.data.formats.mindrecord.remote_files import RemoteFile
+from millrace._src.data.formats.mindrecord.shard import RemoteShard, Shard
+
+from .index_evidence import IndexEvidence
+from .row_spans import Ints, Run, fixed_size, proven
+
+__all__ = ["Block", "Salvage"]
+
+_BLOCK_ROWS = 1024
+_NOWHERE = (-1, -1)  # the place of a dummy that is damaged
+_BLOCK_BYTES = 16 << 20
+
+# (raw start, raw end, blob start, blob end) of payloads in the file, or why the row is lost
+Place = tuple[int, int, int, int] | str
+
+
+@dataclasses.dataclass
+class Block:
+    """Some neighbouring rows: the good ones as stored bytes, the bad ones as (page, row, reason).
+
+    Notes are of rows that are saved although something around them is damaged.
+    """
+
+    rows: int
+    raw: list[bytes]
+    blob: list[bytes]
+    problems: list[tuple[int | None, int, str]]
+    notes: list[tuple[int | None, int, str]] = dataclasses.field(default_factory=list)
+
+
+class Salvage:
+    """The rows of one data file, read without trust in its lengths or its header's."""
+
+    def __init__(
+        self,
+        name: str,
+        header: Header,
+        data: Any,
+        path: Path | None,
+        shard: Shard | None = None,
+        header_lost: bool = False,
+    ) -> None:
+        self.name, self.header, self.data, self.size = name, header, data, len(data)
+        self._shard = shard
+        self.header_lost = header_lost
+        self.total_known = True  # false when rows may be lost that nobody has counted
+        self.sums: Checksums | None = None
+        self.sums_problem = ""
+        self.index: IndexEvidence | None = None
+        if path is not None:
+            found = read_checksums(path)
+            if isinstance(found, str):
+                self.sums_problem = found
+            elif found.stale(data):
+                self.sums_problem = (
+                    "it was made for another state of the file: `millrace record checksum` renews it"
+                )
+            else:
+                self.sums = found
+                self.header_damaged = bytes(data[: len(found.front)]) != found.front
+                self.header = found.header(name)
+            self.index = IndexEvidence.of(index_path(path), path.name, self.header)
+
+    header_damaged = False
+
+    @classmethod
+    def of_shard(cls, shard: Shard) -> Salvage:
+        """The rows of a file that could be opened."""
+        local = shard.path if shard.is_local and not shard.encrypted else None
+        data = shard.map() if shard.groups or local is not None else b""
+        return cls(str(shard.path), shard.header, data, local, shard)
+
+    @classmethod
+    def of_file(cls, path: Path, cipher: crypto.Cipher, template: Header | None = None) -> Salvage:
+        """The rows of a file that may be cut short; a header that is lost is taken from another file of the set."""
+        data = _content(path, cipher)
+        lost = False
+        try:
+            header = _header(data, str(path))
+        except FormatError:
+            if template is None:
+                raise
+            header, lost = dataclasses.replace(template, pages=[]), True
+        return cls(str(path), header, data, path if cipher.key is None else None, header_lost=lost)
+
+    def close(self) -> None:
+        """Let go of the index; rows that were given stay."""
+        if self.index is not None:
+            self.index.close()
+
+    @staticmethod
+    def header_of(path: Any, cipher: crypto.Cipher) -> Header:
+        """The header of a file, whatever the pages are like."""
+        if isinstance(path, RemotePath):
+            return RemoteShard(path, RemoteFile(str(path)), cipher).header
+        try:
+            return _header(_content(path, cipher), str(path))
+        except FormatError:
+            kept = read_checksums(path)
+            if isinstance(kept, str):
+                raise
+            return kept.header(str(path))
+
+    # --- rows -----------------------------------------------------------------------------------------------
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order, some at a time."""
+        start, places, pages, size = 0, list[Place](), list[int | None](), 0
+        for place, page in self._places():
+            places.append(place)
+            pages.append(page)
+            size += 0 if isinstance(place, str) else place[3] - place[2]
+            if len(places) == _BLOCK_ROWS or size > _BLOCK_BYTES:
+                yield self._block(start, places, pages)
+                start, places, pages, size = start + len(places), [], [], 0
+        if places:
+            yield self._block(start, places, pages)
+
+    def _places(self) -> Iterator[tuple[Place, int | None]]:
+        if self.sums is not None:
+            for entry in self.sums.rows:
+                raw, blob = int(entry["raw"]), int(entry["blob"])
+                spans = raw, raw + int(entry["raw_size"]), blob, blob + int(entry["blob_size"])
+                yield spans, (blob - self.header.header_size) // self.header.page_size
+            return
+        if not self.header.pages:
+            yield from self._indexed_only()
+            return
+        raw_runs, first = self._raw_runs(), 0
+        for page in self.header.pages:
+            if page.type != BLOB or page.end_row <= page.start_row:
+                continue
+            if page.start_row != first or 8 * (page.end_row - page.start_row) > min(
+                page.used, self.header.page_size
+            ):
+                self.total_known = False  # the header's own numbers contradict each other
+                return
+            first = page.end_row
+            yield from self._group(page, raw_runs.get(page.type_id))
+
+    def _raw_runs(self) -> dict[int, tuple[int, int, int]]:
+        """Row group -> (raw page, first byte, last byte), as far as the header makes sense."""
+        found: dict[int, tuple[int, int, int]] = {}
+        for page in self.header.pages:
+            ordered = sorted(page.groups, key=lambda group: group[1]) if page.type == RAW else []
+            limits = [offset for _, offset in ordered[1:]] + [page.used]
+            for (group, offset), limit in zip(ordered, limits):
+                start = self.header.page_start(page.id)
+                if offset <= limit <= self.header.page_size:
+                    found[group] = (page.id, start + offset, start + limit)
+        return found
+
+    def _group(self, page: Page, raw: tuple[int, int, int] | None) -> Iterator[tuple[Place, int | None]]:
+        rows, start = page.end_row - page.start_row, self.header.page_start(page.id)
+        blob_run = Run(page.id, start, start + page.used, rows)
+        raw_run = Run(*raw, rows) if raw is not None else Run(None, 0, 0, rows)
+        spans = [(run.start, min(run.end, self.size)) for run in (blob_run, raw_run)]
+        with self._holding([span for span in spans if span[1] > span[0]]):
+            blobs, all_blobs = proven(self.data, self.size, blob_run, self._even(blob_run))
+            raws, all_raws = proven(self.data, self.size, raw_run, None)
+            if not (all_blobs and all_raws):
+                known = self._known(page, blob_run, raw_run)
+                if known is not None:
+                    raws = raws if all_raws else proven(self.data, self.size, raw_run, known[0])[0]
+                    blobs = blobs if all_blobs else proven(self.data, self.size, blob_run, known[1])[0]
+        schema = self.header.schema
+        # the part of a row that the schema leaves empty is a dummy: without it nothing is lost
+        raws = raws if schema.raw else [_NOWHERE if isinstance(span, str) else span for span in raws]
+        blobs = blobs if schema.blob else [_NOWHERE if isinstance(span, str) else span for span in blobs]
+        for raw_span, blob_span in zip(raws, blobs):
+            if isinstance(blob_span, str):
+                yield blob_span, page.id
+            elif isinstance(raw_span, str):
+                yield raw_span, raw_run.page
+            else:
+                yield (*raw_span, *blob_span), page.id
+
+    def _even(self, run: Run) -> tuple[Ints, Ints] | None:
+        """The places of rows that must all have one size."""
+        size = fixed_size(self.header.schema)
+        if size is None or (size + 8) * run.rows != run.end - run.start:
+            return None
+        starts = run.start + (size + 8) * np.arange(run.rows, dtype=np.int64)
+        return starts, starts + size + 8
+
+    def _known(
+        self, page: Page, blob_run: Run, raw_run: Run
+    ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None:
+        """What the index says of a group, if that fits together and fits the header."""
+        table = self.index.places(page.start_row, page.end_row) if self.index is not None else None
+        if table is None:
+            return None
+        found = []
+        for columns, run in ((table[:, 1:4], raw_run), (table[:, 4:7], blob_run)):
+            if run.page is None or bool((columns[:, 0] != run.page).any()):
+                return None
+            starts, ends = (self.header.page_start(run.page) + columns[:, n] for n in (1, 2))
+            if starts[0] != run.start or ends[-1] != run.end or bool((starts[1:] != ends[:-1]).any()):
+                return None
+            found.append((starts, ends))
+        return found[0], found[1]
+
+    def _holding(self, ranges: list[tuple[int, int]]) -> Any:
+        return self._shard.holding(ranges) if self._shard is not None else contextlib.nullcontext()
+
+    def _indexed_only(self) -> Iterator[tuple[Place, int | None]]:
+        """The header is lost (another file of the set has lent its own): only the index knows of rows."""
+        rows = self.index.rows if self.index is not None else 0
+        table = self.index.places(0, rows) if self.index is not None and rows else None
+        if table is None:
+            self.total_known = not self.header_lost
+            return
+        found = []
+        for columns in (table[:, 1:4], table[:, 4:7]):
+            starts, ends = (
+                self.header.header_size + self.header.page_size * columns[:, 0] + columns[:, n]
+                for n in (1, 2)
+            )
+            cuts = np.flatnonzero(starts[1:] != ends[:-1]) + 1
+            runs = np.split(np.arange(rows), cuts)
+            found.append(
+                [
+                    span
+                    for run in runs
+                    for span in proven(
+                        self.data,
+                        self.size,
+                        Run(int(columns[run[0], 0]), int(starts[run[0]]), int(ends[run[-1]]), len(run)),
+                        (starts[run], ends[run]),
+                    )[0]
+                ]
+            )
+        for raw, blob in zip(*found):
+            if isinstance(raw, str) or isinstance(blob, str):
+                yield (raw if isinstance(raw, str) else blob), None
+            else:
+                yield (*raw, *blob), None
+
+    # --- decoding -------------------------------------------------------------------------------------------
+
+    def _block(self, start: int, places: list[Place], pages: list[int | None]) -> Block:
+        good = [n for n, place in enumerate(places) if not isinstance(place, str)]
+        lost = [(pages[n], start + n, place) for n, place in enumerate(places) if isinstance(place, str)]
+        spans = cast("list[tuple[int, int, int, int]]", [places[n] for n in good])
+        if not spans:
+            return Block(len(places), [], [], lost)
+        ranges = [pair for s in spans for pair in ((s[0], s[1]), (s[2], s[3])) if pair != _NOWHERE]
+        with self._shard.holding(ranges) if self._shard is not None else contextlib.nullcontext():
+            raw, blob = self._cut(spans)
+            notes = self._notes(spans)
+        if self.sums is not None:
+            bad = self._changed(start, good)
+        else:
+            bad = self._undecodable(raw, blob)
+            bad |= self._unlike_index(start, good, raw, bad)
+        lost += [(pages[good[n]], start + good[n], text) for n, text in bad.items()]
+        kept = [n for n in range(len(good)) if n not in bad]
+        whole = [(pages[n], start + n, text) for n, text in notes.items() if n not in bad]
+        return Block(
+            len(places),
+            [raw[n] for n in kept],
+            [blob[n] for n in kept],
+            sorted(lost, key=lambda p: p[1]),
+            whole,
+        )
+
+    def _notes(self, spans: list[tuple[int, int, int, int]]) -> dict[int, str]:
+        """Rows that are whole although something around them is damaged."""
+        dummy = "the dummy beside its values is damaged; the row is whole"
+        notes = {n: dummy for n, span in enumerate(spans) if -1 in span}
+        if self.sums is not None:
+            length = "its length is damaged; the checksums say that the row is whole"
+            for n, (a, b, c, d) in enumerate(spans):
+                if any(self.data[s - 8 : s] != (e - s).to_bytes(8, "little") for s, e in ((a, b), (c, d))):
+                    notes[n] = length
+        return notes
+
+    def _changed(self, start: int, good: list[int]) -> dict[int, str]:
+        """Rows that are not what they were when the checksums were taken."""
+        assert self.sums is not None
+        parts = self.sums.parts(self.name)
+        return {
+            n: "its checksum does not match"
+            for n, place in enumerate(good)
+            if not self.sums.matches(self.data, start + place, parts)
+        }
+
+    def _unlike_index(
+        self, start: int, good: list[int], raw: list[bytes], bad: dict[int, str]
+    ) -> dict[int, str]:
+        """Rows whose indexed values the index has otherwise."""
+        fields = self.header.schema.raw
+        if self.index is None or not fields:
+            return {}
+        found: dict[int, str] = {}
+        position = {place: n for n, place in enumerate(good) if n not in bad}
+        for first, last in _runs(list(position)):
+            part = [position[place] for place in range(first, last)]
+            columns = decode_columns(*join([raw[n] for n in part]), fields, self.header.index_fields)
+            differing = self.index.differing(start + first, columns, len(part))
+            found |= {part[n]: text for n, text in differing.items()}
+        return found
+
+    def _cut(self, spans: list[tuple[int, int, int, int]]) -> tuple[list[bytes], list[bytes]]:
+        schema = self.header.schema
+        raw = [self.data[s[0] : s[1]] if schema.raw else DUMMY_RAW for s in spans]
+        return raw, [self.data[s[2] : s[3]] if schema.blob else DUMMY_BLOB for s in spans]
+
+    def _undecodable(self, raw: list[bytes], blob: list[bytes]) -> dict[int, str]:
+        """Row -> why it cannot be decoded; found by halving, so that good blocks cost one pass."""
+        bad: dict[int, str] = {}
+        parts = [(0, len(raw))]
+        while parts:
+            first, last = parts.pop()
+            text = self._decode(raw[first:last], blob[first:last])
+            if text is None:
+                continue
+            if last - first == 1:
+                bad[first] = text
+            else:
+                middle = (first + last) // 2
+                parts += [(first, middle), (middle, last)]
+        return bad
+
+    def _decode(self, raw: Sequence[bytes], blob: Sequence[bytes]) -> str | None:
+        schema = self.header.schema
+        try:
+            if schema.raw:
+                decode_columns(*join(list(raw)), schema.raw, [f.name for f in schema.raw])
+            if schema.blob:
+                pieces = Pieces(blob, [0] * len(blob), [len(b) for b in blob])
+                blob_columns(pieces, schema.blob, [f.name for f in schema.blob], self.header.version >= "3.0")
+        except FormatError as error:
+            column = error.context.get("column")
+            return error.message + (f" (field '{column}')" if column else "")
+        return None
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring numbers as [first, last)."""
+    for _, part in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in part]
+        yield run[0], run[-1] + 1
+
+
+def _content(path: Path, cipher: crypto.Cipher) -> Any:
+    """A file as a map, decrypted if it is encrypted."""
+    try:
+        source = open(path, "rb")  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise FormatError(f"the file cannot be opened: {error.strerror}", file=str(path)) from None
+    with source:
+        if crypto.is_encrypted(source.fileno()) is None:
+            if os.fstat(source.fileno()).st_size == 0:
+                return b""
+            return mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        if cipher.key is None:
+            raise FormatError("the file is encrypted: give its key to set_enc_key()", file=str(path))
+        with tempfile.TemporaryFile() as plain:
+            crypto.decrypt(source, cast(BinaryIO, plain), cipher, str(path))
+            return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _header(data: Any, name: str) -> Header:
+    length = int.from_bytes(data[:8], "little")
+    front = bytes(data[: 8 + min(length, MAX_HEADER)])
+    header = parse_header_bytes(front, len(data), name)
+    listed = json.loads(front[8:])["schema"][0].get("blob_fields")
+    if isinstance(listed, list) and listed != [field.name for field in header.schema.blob]:
+        raise FormatError(
+            f"the header is damaged: 'blob_fields' {listed} is not what its schema says", file=name
+        )
+    return header

@@ -1,0 +1,256 @@
+"""Is a set whole? Every page is walked and every row decoded; what is wrong is named by shard, page and row."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.io.remote import RemotePath, is_remote
+from millrace._src.data.formats.mindrecord import encryption as crypto
+from millrace._src.data.formats.mindrecord.atomic_commit import finish_commit
+from millrace._src.data.formats.mindrecord.checksums import write_checksums
+from millrace._src.data.formats.mindrecord.header import Header
+from millrace._src.data.formats.mindrecord.shard import Shard, open_shard
+from millrace._src.data.formats.mindrecord.shard_discovery import open_all
+from millrace._src.data.formats.mindrecord.sqlite_index import compare_rows
+
+from .salvage import Salvage
+
+__all__ = ["Problem", "Verdict", "add_checksums", "ranges", "reindex", "verify"]
+
+_MOST_PROBLEMS = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and where."""
+
+    text: str
+    file: str
+    shard: int
+    page: int | None = None
+    row: int | None = None
+    last_row: int | None = None  # where it is true of several rows, row to last_row
+
+    def __str__(self) -> str:
+        place = [f"shard {self.shard}"]
+        place += [f"page {self.page}"] if self.page is not None else []
+        if self.last_row is not None:
+            place.append(f"rows {self.row} to {self.last_row}")
+        elif self.row is not None:
+            place.append(f"row {self.row}")
+        return f"{self.file}: {', '.join(place)}: {self.text}"
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What verify found: problems of the data, and of indexes and checksums (which can be made anew)."""
+
+    files: list[str]
+    rows: int = 0
+    rows_lost: int = 0
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    index_problems: list[Problem] = dataclasses.field(default_factory=list)
+    checksums: int = 0  # files with checksums that fit
+    total_known: bool = True  # false when nobody knows how many rows there were
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and not self.index_problems
+
+
+def verify(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    progress: Callable[[int], object] = lambda rows: None,
+) -> Verdict:
+    """Walk a whole set and say what is wrong with it; nothing is changed.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("whole.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"n": {"type": "int32"}}), writer.write_raw_data([{"n": 1}]), writer.commit()
+    >>> verify("whole.mindrecord").ok
+    True
+    """
+    cipher = crypto.current()
+    paths, template = all_files(files, cipher)
+    verdict = Verdict([str(path) for path in paths])
+    for number, path in enumerate(paths):
+        try:
+            shard = open_shard(path, cipher)
+        except FormatError as error:
+            verdict.problems.append(_problem(error, str(path), number))
+            if isinstance(path, Path) and path.exists():
+                _what_is_left(path, number, cipher, template, verdict, progress)
+            else:
+                verdict.total_known = False
+            continue
+        if template is not None and shard.header.identity() != template.identity():
+            text = "schema, index, page size or version differ from those of the first file: not one set"
+            verdict.problems.append(Problem(text, str(path), number))
+        _check(shard, number, cipher, verdict, progress)
+    if not verdict.problems:
+        _check_set(files, cipher, verdict)
+    return verdict
+
+
+def all_files(files: Any, cipher: crypto.Cipher) -> tuple[list[Any], Header | None]:
+    """The files of a set, and the first header that can be read."""
+    if not isinstance(files, (str, os.PathLike)):
+        paths: list[Any] = [RemotePath(str(f)) if is_remote(f) else Path(f) for f in files]
+        return paths, _any_header(paths, cipher)
+    path: Any = RemotePath(str(files)) if is_remote(files) else Path(files)
+    if isinstance(path, Path):
+        finish_commit(path)
+    header = _any_header([path], cipher)
+    if header is None or path.name not in header.addresses:
+        return [path], header
+    return [path.parent / name for name in header.addresses], header
+
+
+def _any_header(paths: list[Any], cipher: crypto.Cipher) -> Header | None:
+    for path in paths:
+        try:
+            return Salvage.header_of(path, cipher)
+        except (FormatError, OSError):
+            continue
+    return None
+
+
+def _problem(error: FormatError, file: str, shard: int, row: int | None = None) -> Problem:
+    found = error.context.get("row") if row is None else row
+    return Problem(error.message, file, shard, error.context.get("page"), found)
+
+
+def ranges(found: list[tuple[int | None, int, str]], file: str, shard: int) -> list[Problem]:
+    """Problems of rows; neighbours with the same one are said once."""
+    made: list[Problem] = []
+    for page, row, text in found:
+        before = made[-1] if made else None
+        if before is not None and (before.page, before.text) == (page, text):
+            last = before.row if before.last_row is None else before.last_row
+            if last is not None and row == last + 1:
+                made[-1] = dataclasses.replace(before, last_row=row)
+                continue
+        made.append(Problem(text, file, shard, page, row))
+    return made
+
+
+def _walk(salvage: Salvage, number: int, verdict: Verdict, progress: Callable[[int], object]) -> int:
+    """Add what is wrong with the rows of one file; return how many rows are lost."""
+    lost: list[tuple[int | None, int, str]] = []
+    rows = bad = 0
+    for block in salvage.blocks():
+        progress(block.rows)
+        rows += block.rows
+        bad += len(block.problems)
+        lost += sorted([*block.problems, *block.notes], key=lambda entry: entry[1])
+        if len(lost) > _MOST_PROBLEMS:
+            verdict.problems += ranges(lost, salvage.name, number)[: _MOST_PROBLEMS - len(verdict.problems)]
+            lost = []
+    verdict.problems += ranges(lost, salvage.name, number)[: max(0, _MOST_PROBLEMS - len(verdict.problems))]
+    verdict.rows += rows
+    verdict.rows_lost += bad
+    verdict.total_known &= salvage.total_known
+    verdict.checksums += salvage.sums is not None
+    if salvage.sums_problem:
+        verdict.index_problems.append(Problem(salvage.sums_problem, f"{salvage.name}.crc", number))
+    return bad
+
+
+def _check(
+    shard: Shard, number: int, cipher: crypto.Cipher, verdict: Verdict, progress: Callable[[int], object]
+) -> None:
+    before = len(verdict.problems)
+    with contextlib.closing(Salvage.of_shard(shard)) as salvage:
+        if salvage.header_damaged:
+            text = "the header is not the one that the checksums were taken with"
+            verdict.problems.append(Problem(text, str(shard.path), number))
+        _walk(salvage, number, verdict, progress)
+    if len(verdict.problems) > before or not shard.is_local:
+        return
+    text_ = shard.index_problem(cipher)
+    if text_ is None and not shard.encrypted:
+        text_ = compare_rows(shard.path, shard.header, shard.index_rows())
+    if text_ is not None:
+        verdict.index_problems.append(Problem(text_, f"{shard.path}.db", number))
+
+
+def _what_is_left(
+    path: Path,
+    number: int,
+    cipher: crypto.Cipher,
+    template: Header | None,
+    verdict: Verdict,
+    progress: Callable[[int], object],
+) -> None:
+    try:
+        salvage = Salvage.of_file(path, cipher, template)
+    except FormatError:
+        verdict.total_known = False
+        return
+    with contextlib.closing(salvage):
+        _walk(salvage, number, verdict, progress)
+
+
+def _check_set(files: Any, cipher: crypto.Cipher, verdict: Verdict) -> None:
+    try:
+        open_all(files if isinstance(files, (str, os.PathLike)) else list(files), cipher)
+    except FormatError as error:
+        file = str(error.context.get("file", verdict.files[0]))
+        verdict.problems.append(_problem(error, file, 0))
+
+
+def reindex(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], force: bool = False
+) -> list[str]:
+    """Rebuild the indexes that do not fit their data files (all with ``force``); return their names.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("again.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"n": {"type": "int32"}}), writer.write_raw_data([{"n": 1}]), writer.commit()
+    >>> os.remove("again.mindrecord.db")
+    >>> reindex("again.mindrecord")
+    ['again.mindrecord.db']
+    """
+    cipher, done = crypto.current(), []
+    for shard in open_all(files if isinstance(files, (str, os.PathLike)) else list(files), cipher):
+        if not shard.is_local:
+            raise FormatError(
+                "copy the file here first: an index is rebuilt on a local disk", file=str(shard.path)
+            )
+        problem = shard.index_problem(cipher)
+        if problem is None and not shard.encrypted and not force:
+            problem = compare_rows(shard.path, shard.header, shard.index_rows())
+        if problem is not None or force:
+            shard.rebuild_index(cipher)
+            done.append(f"{shard.path}.db")
+    return done
+
+
+def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Write checksums beside each data file of a set that is whole as it stands; return their names.
+
+    >>> from millrace.mindrecord import FileWriter
+    >>> writer = FileWriter("summed.mindrecord", overwrite=True)
+    >>> _ = writer.add_schema({"n": {"type": "int32"}}), writer.write_raw_data([{"n": 1}]), writer.commit()
+    >>> add_checksums("summed.mindrecord")
+    ['summed.mindrecord.crc']
+    >>> verify("summed.mindrecord").checksums
+    1
+    """
+    verdict = verify(files)
+    if verdict.problems:
+        raise FormatError(f"checksums are taken of a whole set only: {verdict.problems[0]}")
+    done = []
+    for shard in open_all(files if isinstance(files, (str, os.PathLike)) else list(files), crypto.current()):
+        if not shard.is_local:
+            raise FormatError("copy the file here first: checksums lie on a local disk", file=str(shard.path))
+        if shard.encrypted:
+            raise FormatError("an encrypted file carries its own proof of every byte", file=str(shard.path))
+        done.append(str(write_checksums(shard)))
+    return done

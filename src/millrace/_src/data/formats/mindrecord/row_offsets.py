@@ -1,0 +1,92 @@
+"""Where the rows of a set lie, learnt a row group at a time."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .header import Group
+from .shard import Shard
+from .sqlite_index import PlaceHints
+
+__all__ = ["Places"]
+
+Ints = npt.NDArray[np.int64]
+_LARGE_ROW = 16 << 10
+_LENGTH = struct.Struct("<Q")
+
+
+class Places:
+    """First and last byte of each row's payload, raw or blob, for the rows of all shards.
+
+    Rows are found by following their lengths through the page. Where rows are large that touches every part
+    of the page, so the index beside the file is asked first: a hint, taken when it cuts the page into as many
+    rows as it has, and checked against the length in front of each row that is read.
+    """
+
+    def __init__(self, rows: int, groups: int, blob: bool) -> None:
+        self.blob = blob
+        self.starts, self.ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        self.known = np.zeros(groups, bool)
+        self.hinted = np.zeros(groups, bool)
+        self.complete = not groups
+        self.any_hinted = False
+        self._hints: dict[int, PlaceHints | None] = {}
+
+    def learn(
+        self,
+        number: int,
+        shard_number: int,
+        shard: Shard,
+        group: Group,
+        data: Any,
+        first: int,
+        by_index: bool = True,
+    ) -> None:
+        """Find the rows of one group, whose first row is this one."""
+        found = self._from_index(shard_number, shard, group) if by_index else None
+        hinted = found is not None
+        if found is None:
+            found = (shard.blob_places if self.blob else shard.raw_places)(data, group)
+        self.starts[first : first + group.rows], self.ends[first : first + group.rows] = found
+        # in this order: whoever sees that there is no hint must see the places found without one
+        self.hinted[number] = hinted
+        self.any_hinted = self.any_hinted or hinted
+        self.known[number] = True
+        self.complete = bool(self.known.all())
+
+    def _from_index(self, number: int, shard: Shard, group: Group) -> tuple[Ints, Ints] | None:
+        large = self.blob and group.blob_end - group.blob > _LARGE_ROW * group.rows
+        if not large or shard.encrypted or not shard.is_local:
+            return None
+        if number not in self._hints:
+            self._hints[number] = PlaceHints.of(shard.path, shard.header)
+        hints = self._hints[number]
+        found = None if hints is None else hints.blob_rows(group)
+        if found is None:
+            return None
+        starts, ends = found[:, 0] + group.blob + 8, found[:, 1] + group.blob
+        good = starts[0] == group.blob + 8 and ends[-1] == group.blob_end
+        good = good and bool((starts[1:] - 8 == ends[:-1]).all()) and bool((starts <= ends).all())
+        return (starts, ends) if good else None
+
+    @staticmethod
+    def wrong_hints(
+        groups: Ints, hinted: npt.NDArray[np.bool_], maps: Any, starts: list[int], ends: list[int]
+    ) -> dict[int, int]:
+        """Group -> the first of these rows whose length in the file is not what the index says."""
+        wrong: dict[int, int] = {}
+        for row in np.flatnonzero(hinted).tolist():
+            if _LENGTH.unpack_from(maps[row], starts[row] - 8)[0] != ends[row] - starts[row]:
+                wrong.setdefault(int(groups[row]), row)
+        return wrong
+
+    def close(self) -> None:
+        """Let go of the indexes."""
+        for hints in self._hints.values():
+            if hints is not None:
+                hints.close()
+        self._hints.clear()

@@ -1,0 +1,100 @@
+"""Where the rows of a row group begin and end: a chain of length-prefixed rows, followed without trust."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+
+__all__ = ["chain"]
+
+Ints = npt.NDArray[np.int64]
+_LENGTH = struct.Struct("<Q")
+
+
+def chain(
+    data: mmap.mmap | bytes,
+    start: int,
+    limit: int,
+    rows: int,
+    sign: bytes = b"",
+    file: str = "",
+    page: int = 0,
+) -> tuple[Ints, Ints]:
+    """First and last byte (exclusive) of each row's payload; rows must fill [start, limit) from its start.
+
+    ``sign`` is what every payload is expected to begin with: a hint that lets many rows be found at once.
+
+    >>> one = chain(b"\\x02" + b"\\0" * 7 + b"ab" + b"\\x01" + b"\\0" * 7 + b"c", 0, 19, 2)
+    >>> one[0].tolist(), one[1].tolist()
+    ([8, 18], [10, 19])
+    """
+    found = _equal_rows(data, start, limit, rows)
+    if found is None and sign and rows > 64:
+        found = _by_sign(data, start, limit, rows, sign)
+    return found if found is not None else _step_by_step(data, start, limit, rows, file, page)
+
+
+def _equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int) -> tuple[Ints, Ints] | None:
+    """All rows of one size (fixed-size blobs, dummies): one strided look at the lengths."""
+    stride = (limit - start) // rows
+    if stride < 8 or stride * rows != limit - start:
+        return None
+    lengths = np.ndarray((rows,), "<u8", data, start, (stride,))
+    if not bool((lengths == stride - 8).all()):
+        return None
+    begins = start + 8 + stride * np.arange(rows, dtype=np.int64)
+    return begins, begins + (stride - 8)
+
+
+def _by_sign(
+    data: mmap.mmap | bytes, start: int, limit: int, rows: int, sign: bytes
+) -> tuple[Ints, Ints] | None:
+    """Find every place that looks like the front of a row, then check that each leads to the next.
+
+    Five zero bytes (the top of a length below 2**24) and three of the payload make one 64-bit word.
+    """
+    word = int.from_bytes(b"\0" * 5 + sign[:3], "little")
+    if len(sign) < 3 or limit - start < 16:
+        return None
+    places = []
+    for shift in range(8):
+        count = (limit - start - 3 - shift) // 8
+        if count > 0:
+            words = np.ndarray((count,), "<u8", data, start + 3 + shift)
+            places.append(np.flatnonzero(words == word) * 8 + (start + 8 + shift))
+    begins = np.sort(np.concatenate(places)).astype(np.int64)
+    if len(begins) < rows or begins[0] != start + 8:
+        return None
+    lengths = np.ndarray((limit - 7,), "<u8", data, 0, (1,))[begins - 8].astype(np.int64)
+    ends = begins + lengths
+    if len(begins) > rows:  # a sign inside a value, or rows of another group after these
+        begins, ends = begins[:rows], ends[:rows]
+    if bool((ends[:-1] + 8 != begins[1:]).any()) or ends[-1] > limit:
+        return None
+    return begins, ends
+
+
+def _step_by_step(
+    data: mmap.mmap | bytes, start: int, limit: int, rows: int, file: str, page: int
+) -> tuple[Ints, Ints]:
+    begins = np.empty(rows, np.int64)
+    ends = np.empty(rows, np.int64)
+    read = _LENGTH.unpack_from
+    at = start
+    for row in range(rows):
+        if at + 8 > limit:
+            raise FormatError(f"the page ends after {row} of {rows} rows", file=file, page=page, row=row)
+        begins[row] = at + 8
+        at += 8 + read(data, at)[0]
+        if at > limit:
+            text = (
+                f"a row claims {at - int(begins[row])} bytes, {limit - int(begins[row])} are left in its page"
+            )
+            raise FormatError(text, file=file, page=page, row=row)
+        ends[row] = at
+    return begins, ends

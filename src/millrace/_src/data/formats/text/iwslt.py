@@ -1,0 +1,94 @@
+"""Text between tags, as the TED talks of IWSLT have it, found by its offsets; no XML is interpreted."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.values.chunk import Column
+from millrace._src.data.formats.files.byte_ranges import Block, Spans
+
+from .lines import line_spans, text_column
+
+__all__ = ["Segments", "Untagged"]
+
+MOST_BYTES = 1 << 30
+# What MindSpore takes for a tag; any other line is text, though it may begin with "<".
+_TAGS = tuple(b"<url <keywords <talkid <description <reviewer <translator <title <speaker <doc </doc".split())
+_SEGMENT = re.compile(rb"<seg\b[^<>]{0,200}>([^<]*)</seg>")
+
+
+class Untagged:
+    """Lines that do not begin with a tag, without the space around them; the nth of one language is that of the other.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("<title>x</title>\\n one \\n")
+    >>> len(Untagged("text").scan("t.txt"))
+    1
+    """
+
+    kind = "untagged lines, blank too"
+    blank_together = True
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+
+    def scan(self, path: str) -> Spans:
+        spans = line_spans(path)
+        full = spans.stops > spans.starts
+        if not full.any():
+            return spans
+        data = np.memmap(path, np.uint8, "r")
+        first = data[np.where(full, spans.starts, 0)]
+        keep = np.ones(len(spans), bool)
+        for row in np.flatnonzero(full & ((first == ord("<")) | (first == ord(" ")) | (first == ord("\t")))):
+            line = data[spans.starts[row] : spans.stops[row]].tobytes()
+            keep[row] = not line.lstrip().startswith(_TAGS)
+        return Spans(spans.starts[keep], spans.stops[keep])
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        return {self.column: text_column([text.strip() for text in _decoded(block)])}
+
+
+class Segments:
+    """The text of every ``<seg>`` of a file, entities resolved, without the space around it.
+
+    >>> with open("t.xml", "w") as file:
+    ...     _ = file.write('<doc><seg id="1"> one &amp; two </seg></doc>')
+    >>> len(Segments("text").scan("t.xml"))
+    1
+    """
+
+    kind = "segments"
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+
+    def scan(self, path: str) -> Spans:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise FormatError(
+                f"{path}: an XML file of more than {MOST_BYTES} bytes cannot be read", file=path
+            )
+        found = [match.span(1) for match in _SEGMENT.finditer(data)]
+        if not found:
+            raise FormatError(f"Invalid file, failed to load xml file: {path} has no <seg>", file=path)
+        both = np.array(found, np.int64)
+        return Spans(both[:, 0].copy(), both[:, 1].copy())
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        return {self.column: text_column([html.unescape(text).strip() for text in _decoded(block)])}
+
+
+def _decoded(block: Block) -> list[str]:
+    made = []
+    for row, piece in enumerate(block.pieces()):
+        try:
+            made.append(piece.decode())
+        except UnicodeDecodeError as error:
+            raise block.error(row, f"this is not text in UTF-8: {error}") from None
+    return made

@@ -1,0 +1,78 @@
+"""Files with a JSON object on each line: values taken out by their path, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.values.chunk import Column
+from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.formats.json_decoder import json_lines, parse_json
+
+from .lines import Lines, text_column
+
+__all__ = ["JsonLines"]
+
+
+class JsonLines(Lines):
+    """Columns from the objects of a file: name -> the keys that lead to the value.
+
+    Text becomes text, a whole number uint32, another number float32, a list an array of one of these, as in
+    MindSpore.
+
+    >>> with open("t.json", "w") as file:
+    ...     _ = file.write('{"a": {"b": 3}}\\n')
+    >>> len(JsonLines({"x": ("a", "b")}).scan("t.json"))
+    1
+    """
+
+    def __init__(self, columns: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__("")
+        self.columns = dict(columns)
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        made: dict[str, list[Any]] = {name: [] for name in self.columns}
+        pieces = block.pieces()
+        values = json_lines(pieces)
+        for row, piece in enumerate(pieces):
+            number = int(block.rows[row])
+            try:
+                value = parse_json(piece, block.path, number + 1) if values is None else values[row]
+                for name, keys in self.columns.items():
+                    made[name].append(_find(value, keys, block, row))
+            except FormatError as error:
+                error.row_index = number  # type: ignore[attr-defined]
+                raise
+        return {name: _column(values) for name, values in made.items()}
+
+
+def _find(value: Any, keys: tuple[str, ...], block: Block, row: int) -> Any:
+    for key in keys:
+        if not isinstance(value, dict) or key not in value:
+            text = f"Invalid json file, in given JSON file, failed to find key: {key}"
+            raise block.error(row, text, "line")
+        value = value[key]
+    if isinstance(value, (dict, bool)) or value is None:
+        raise block.error(
+            row, f"the value of {'.'.join(keys)} is {value!r}: text, a number or a list is needed", "line"
+        )
+    return value
+
+
+def _column(values: list[Any]) -> Column:
+    if all(isinstance(value, str) for value in values):
+        return text_column(values)
+    return [_value(value) for value in values]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        kind = np.str_ if all(isinstance(item, str) for item in value) else None
+        made = np.array(value, dtype=kind)
+        return made if kind else made.astype(np.uint32 if made.dtype.kind in "iu" else np.float32)
+    if isinstance(value, int):
+        return np.array(value & 0xFFFFFFFF, np.uint32)
+    return np.array(value, np.float32 if isinstance(value, float) else None)

@@ -1,0 +1,156 @@
+"""Lines of text: where they lie in a file, and their text as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.values.chunk import Column
+from millrace._src.core.values.columns import Texts, offsets_of
+from millrace._src.data.formats.files.byte_ranges import Block, Ints, Spans
+
+__all__ = ["Groups", "Lines", "blocks_of", "newlines", "text_column"]
+
+BLOCK = 16 << 20
+# A column of text is one array when that takes no more than this many times the text itself.
+SPREAD = 4
+SPARE = 1 << 16
+SPACE, RETURN = 32, 13
+
+
+def blocks_of(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+    """The file in large parts, each with the place where it begins."""
+    at = 0
+    with open(path, "rb") as file:
+        while data := file.read(BLOCK):
+            yield at, np.frombuffer(data, np.uint8)
+            at += len(data)
+
+
+def newlines(path: str) -> tuple[Ints, int]:
+    """Where every newline stands, and the size of the file."""
+    found, size = [np.empty(0, np.int64)], 0
+    for at, data in blocks_of(path):
+        found.append(np.flatnonzero(data == 10) + at)
+        size = at + len(data)
+    return np.concatenate(found), size
+
+
+def line_spans(path: str) -> Spans:
+    """Every line without its newline; a last line without one counts."""
+    ends, size = newlines(path)
+    starts = np.concatenate(([0], ends + 1))
+    stops = np.append(ends, size)
+    return Spans(starts[:-1], stops[:-1]) if starts[-1] == size else Spans(starts, stops)
+
+
+def text_column(texts: list[str], zeros: bool = True) -> Texts:
+    """A column with one text per row; ``zeros`` is False where it is known that no text holds a NUL.
+
+    >>> text_column(["a", "bc"])[1]
+    array('bc', dtype='<U2')
+    """
+    # an array of text drops the zeros at its end, so such a text would be another one as an array
+    if zeros and any(text[-1:] == "\0" for text in texts):
+        texts = [text.rstrip("\0") for text in texts]
+    return Texts.of(texts)
+
+
+class Lines:
+    """Each line is a row with one column of text; empty lines are left out, or kept on wish.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("one\\n\\ntwo")
+    >>> spans = Lines("text").scan("t.txt")
+    >>> spans.starts.tolist(), spans.stops.tolist()
+    ([0, 5], [3, 8])
+
+    ``paired`` lines belong to those of another file by their number: they are left out where both are empty.
+    """
+
+    def __init__(
+        self, column: str, keep_blank: bool = False, strip: bool = False, paired: bool = False
+    ) -> None:
+        self.column, self.keep_blank, self.strip = column, keep_blank or paired, strip
+        self.blank_together = paired
+        self.kind = "lines, blank too" if self.keep_blank else "lines"
+
+    def scan(self, path: str) -> Spans:
+        spans = line_spans(path)
+        if self.keep_blank:
+            return spans
+        full = spans.stops > spans.starts
+        return spans if bool(full.all()) else Spans(spans.starts[full], spans.stops[full])
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        raw = block.joined()
+        if len(block) and not self.strip and b"\0" not in raw and raw.isascii():
+            sizes = block.stops - block.starts
+            return {self.column: Texts.of_lines(raw, offsets_of(sizes[:-1] + 1))}
+        try:
+            texts = raw.decode().split("\n")
+        except UnicodeDecodeError:
+            raise _bad_line(block, self.keep_blank and not self.blank_together) from None
+        if self.strip:
+            texts = [text.strip() for text in texts]
+        return {self.column: text_column(texts, zeros=b"\0" in raw)}
+
+
+def _bad_line(block: Block, all_counted: bool) -> Exception:
+    counted = "" if all_counted else " (empty lines are not counted)"
+    for row, piece in enumerate(block.pieces()):
+        try:
+            piece.decode()
+        except UnicodeDecodeError as error:
+            found = block.error(row, f"this is not text in UTF-8{counted}: {error}", "line")
+            found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+            return found
+    return block.error(0, "this is not text in UTF-8", "line")
+
+
+class Groups:
+    """Lines up to an empty one are one row; the fields of a line are its columns. Runs of spaces part like one space.
+
+    >>> with open("t.txt", "w") as file:
+    ...     _ = file.write("a 1\\nb 2\\n\\nc 3\\n")
+    >>> groups = Groups(["word", "tag"], " ")
+    >>> len(groups.scan("t.txt"))
+    2
+    """
+
+    kind = "groups of lines, blank ones between"
+
+    def __init__(self, columns: list[str], delimiter: str) -> None:
+        self.columns, self.delimiter = columns, delimiter
+
+    def scan(self, path: str) -> Spans:
+        spans = line_spans(path)
+        full = spans.stops > spans.starts
+        short = np.flatnonzero(spans.stops - spans.starts == 1)
+        if len(short):  # a line of nothing but a return, or a space
+            full[short] = ~np.isin(np.memmap(path, np.uint8, "r")[spans.starts[short]], (SPACE, RETURN))
+        first = full & ~np.concatenate(([False], full[:-1]))
+        last = full & ~np.append(full[1:], False)
+        return Spans(spans.starts[first], spans.stops[last])
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        made: dict[str, list[Any]] = {name: [] for name in self.columns}
+        for row, piece in enumerate(block.pieces()):
+            try:
+                fields = [self._fields(line) for line in piece.decode().split("\n")]
+            except UnicodeDecodeError as error:
+                raise block.error(row, f"this is not text in UTF-8: {error}", "sentence") from None
+            for line in fields:
+                if len(line) != len(self.columns):
+                    wanted = f"{len(self.columns)} fields ({', '.join(self.columns)})"
+                    raise block.error(row, f"a line needs {wanted}, but got {line}", "sentence")
+            for number, name in enumerate(self.columns):
+                made[name].append(np.array([line[number] for line in fields]))
+        return dict(made)
+
+    def _fields(self, line: str) -> list[str]:
+        fields = line.removesuffix("\r").split(self.delimiter)
+        return [field for field in fields if field] if self.delimiter == " " else fields

@@ -1,0 +1,98 @@
+"""Questions and answers of a SQuAD file. The document is parsed once in each process and its rows are picked."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.values.chunk import Column
+from millrace._src.data.formats.files.byte_ranges import Block, Spans
+from millrace._src.data.formats.json_decoder import parse_json
+
+from .lines import text_column
+
+__all__ = ["SquadFile"]
+
+MOST_BYTES = 1 << 30
+NO_ANSWER = {"text": "", "answer_start": -1}
+
+Row = tuple[str, str, list[str], list[int]]
+
+
+class SquadFile:
+    """A row per question: ``context``, ``question``, the ``text`` of its answers and their ``answer_start``.
+
+    A question without an answer has one empty text that begins at the greatest uint32, as in MindSpore.
+
+    >>> with open("t.json", "w") as file:
+    ...     _ = file.write(
+    ...         '{"data": [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "answers": []}]}]}]}'
+    ...     )
+    >>> len(SquadFile().scan("t.json"))
+    1
+    """
+
+    kind = "squad"
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, list[Row]] = {}
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+
+    def scan(self, path: str) -> Spans:
+        numbers = np.arange(len(self._rows(path)), dtype=np.int64)
+        return Spans(numbers, numbers)  # rows have no bytes of their own: their numbers find them
+
+    def _rows(self, path: str) -> list[Row]:
+        with self._turn:
+            if path not in self._loaded:
+                if os.path.getsize(path) > MOST_BYTES:
+                    raise FormatError(
+                        f"{path}: JSON of more than {MOST_BYTES} bytes cannot be read", file=path
+                    )
+                with open(path, "rb") as file:
+                    self._loaded[path] = _questions(parse_json(file.read(), path), path)
+            return self._loaded[path]
+
+    def rows(self, block: Block) -> dict[str, Column]:
+        rows = self._rows(block.path)
+        chosen = [rows[i] for i in block.rows.tolist()]
+        return {
+            "context": text_column([row[0] for row in chosen]),
+            "question": text_column([row[1] for row in chosen]),
+            "text": [np.array(row[2], dtype=np.str_) for row in chosen],
+            "answer_start": [np.array(row[3], dtype=np.int64).astype(np.uint32) for row in chosen],
+        }
+
+
+def _questions(document: Any, path: str) -> list[Row]:
+    try:
+        return [
+            (
+                _text(paragraph["context"]),
+                _text(asked["question"]),
+                [_text(answer["text"]) for answer in asked["answers"] or [NO_ANSWER]],
+                [int(answer["answer_start"]) for answer in asked["answers"] or [NO_ANSWER]],
+            )
+            for article in document["data"]
+            for paragraph in article["paragraphs"]
+            for asked in paragraph["qas"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"failed to find key {error}" if isinstance(error, KeyError) else str(error)
+        raise FormatError(f"Invalid json file, {path} is not a SQuAD file: {what}", file=path) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text is needed, but got {value!r:.80}")
+    return value

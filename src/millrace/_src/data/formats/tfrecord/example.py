@@ -1,0 +1,179 @@
+"""Example messages, the rows of TFRecord files, one at a time: read and written without TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace._src.core.io.protobuf import field, varint
+
+__all__ = ["encode_example", "parse_example"]
+
+_MAX_FEATURES = 100_000
+
+Feature = npt.NDArray[Any] | list[bytes]
+
+
+class _Bad(Exception):
+    pass
+
+
+def parse_example(data: bytes, file: str = "", row: int = 0) -> dict[str, Feature]:
+    """The features of a serialised tf.train.Example: int64 and float32 arrays, lists of bytes.
+
+    >>> made = parse_example(encode_example({"n": [1, -2], "x": [0.5], "s": b"hi"}))
+    >>> made["n"].tolist(), made["x"].tolist(), made["s"]
+    ([1, -2], [0.5], [b'hi'])
+    """
+    found: dict[str, Feature] = {}
+    view = memoryview(data)
+    try:
+        for number, features in _fields(view):
+            if number == 1:
+                for inner, entry in _fields(_message(features)):
+                    if inner == 1:
+                        name, feature = _entry(_message(entry))
+                        found[name] = feature
+                        if len(found) > _MAX_FEATURES:
+                            raise _Bad(f"more than {_MAX_FEATURES} features")
+    except (_Bad, UnicodeDecodeError) as error:
+        raise FormatError(f"the record is not an Example: {error}", file=file or None, row=row) from None
+    return found
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+        shift += 7
+    raise _Bad("a number is cut short")
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
+    """(field number, value): an int for a varint, a view for the rest."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(data, at)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            size, at = _varint(data, at)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+        else:
+            raise _Bad(f"wire type {kind}")
+        if size > len(data) - at:
+            raise _Bad("a field reaches past its end")
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _message(value: Any) -> memoryview:
+    if not isinstance(value, memoryview):
+        raise _Bad("a number stands where a message must")
+    return value
+
+
+def _entry(data: memoryview) -> tuple[str, Feature]:
+    name, feature = "", memoryview(b"")
+    for number, value in _fields(data):
+        if number == 1:
+            name = bytes(_message(value)).decode()
+        elif number == 2:
+            feature = _message(value)
+    made: Feature = []
+    for number, value in _fields(feature):
+        if number == 1:
+            made = [bytes(_message(item)) for n, item in _fields(_message(value)) if n == 1]
+        elif number == 2:
+            made = _floats(_message(value))
+        elif number == 3:
+            made = _ints(_message(value))
+    return name, made
+
+
+def _floats(data: memoryview) -> npt.NDArray[np.float32]:
+    parts = []
+    for number, value in _fields(data):
+        if number == 1:
+            if len(_message(value)) % 4:
+                raise _Bad("a list of floats of another length")
+            parts.append(np.frombuffer(value, "<f4"))
+    return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)
+
+
+def _ints(data: memoryview) -> npt.NDArray[np.int64]:
+    parts: list[npt.NDArray[np.uint64]] = []
+    for number, value in _fields(data):
+        if number == 1:
+            parts.append(np.array([value], np.uint64) if isinstance(value, int) else _packed_ints(value))
+    return np.concatenate(parts).view(np.int64) if parts else np.empty(0, np.int64)
+
+
+def _packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
+    """All varints of a packed list at once."""
+    raw = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(raw < 0x80)
+    if len(raw) and (not len(ends) or ends[-1] != len(raw) - 1):
+        raise _Bad("a number is cut short")
+    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    if len(ends) and int((ends - starts).max()) > 9:
+        raise _Bad("a number of more than ten bytes")
+    owner = np.repeat(np.arange(len(ends)), ends - starts + 1)
+    shifts = ((np.arange(len(raw)) - starts[owner]) * 7).astype(np.uint64)
+    found = np.zeros(len(ends), np.uint64)
+    np.bitwise_or.at(found, owner, (raw & 0x7F).astype(np.uint64) << shifts)
+    return found
+
+
+def encode_example(features: Mapping[str, Any]) -> bytes:
+    """A serialised tf.train.Example of ints, floats, text and bytes, one or a flat list of each.
+
+    Nothing is rounded: a float that float32 does not hold, or an int beyond int64, is refused.
+
+    >>> encode_example({"a": 1})
+    b'\\n\\x0c\\n\\n\\n\\x01a\\x12\\x05\\x1a\\x03\\n\\x01\\x01'
+    """
+    entries = []
+    for name, value in features.items():
+        entries.append(field(1, field(1, name.encode()) + field(2, _feature(name, value))))
+    return field(1, b"".join(entries))
+
+
+def _feature(name: str, value: Any) -> bytes:
+    if isinstance(value, (str, bytes)):
+        value = [value]
+    if isinstance(value, list) and value and all(isinstance(item, (str, bytes)) for item in value):
+        texts = [item.encode() if isinstance(item, str) else item for item in value]
+        return field(1, b"".join(field(1, text) for text in texts))
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        return _feature(name, array.ravel().tolist())
+    if array.dtype.kind not in "biuf":
+        raise ArgumentTypeError(
+            f"'{name}': an Example cannot hold {array.dtype}, only integers, floats or bytes"
+        )
+    flat = array.ravel()
+    if array.dtype.kind in "biu":
+        if array.dtype == np.uint64 and flat.size and int(flat.max()) > 2**63 - 1:
+            raise ArgumentValueError(f"'{name}': {int(flat.max())} is beyond int64")
+        packed = b"".join(map(varint, flat.astype(np.int64).tolist()))
+        return field(3, field(1, packed))
+    with np.errstate(over="ignore"):
+        narrow = flat.astype("<f4")
+    lost = (narrow.astype(flat.dtype) != flat) & ~np.isnan(flat)
+    if bool(lost.any()):
+        text = f"'{name}': {flat[lost][0]} is not a float32; round it with astype(np.float32) first"
+        raise ArgumentValueError(text)
+    return field(2, field(1, narrow.tobytes()))

@@ -1,0 +1,124 @@
+"""TFRecord files: where the records lie, whether they are whole, and how they are written.
+
+A record is: length (u64), its masked CRC-32C, the bytes, their masked CRC-32C; all little-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.io.framing import checksums, masked, write_record
+from millrace._src.data.formats.files.byte_ranges import Block, Handles, Spans, cut_out, gather
+
+__all__ = ["check_records", "masked", "read_records", "record_spans", "write_record"]
+
+STEP = 8 << 20
+HEAD, TAIL = 12, 4
+U32 = npt.NDArray[np.uint32]
+
+
+def _masked_all(pieces: Iterable[bytes], count: int) -> U32:
+    """The same of many."""
+    crcs = np.fromiter(checksums(pieces), np.uint32, count)
+    return ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(0xA282EAD8)
+
+
+def record_spans(file: BinaryIO, path: str) -> Spans:
+    """Each record with the checksum behind it; the checksums of the lengths are compared here."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    starts: list[int] = []
+    lengths: list[int] = []
+    heads: list[bytes] = []
+    at = base = 0
+    data = file.read(STEP)
+    unpack = struct.Struct("<Q").unpack_from
+    while at < size:
+        inside = at - base
+        if inside + HEAD > len(data):
+            file.seek(at)
+            base, inside, data = at, 0, file.read(STEP)
+            if len(data) < HEAD:
+                raise _bad(path, starts, heads, at, "the file is cut short")
+        (length,) = unpack(data, inside)
+        starts.append(at + HEAD)
+        lengths.append(length)
+        heads.append(data[inside : inside + HEAD])
+        at += HEAD + length + TAIL
+    if at > size:
+        raise _bad(
+            path, starts, heads, int(starts[-1]) - HEAD, "the file is cut short, or a length is damaged"
+        )
+    _check_heads(path, heads)
+    first = np.array(starts, np.int64)
+    return Spans(first, first + np.array(lengths, np.int64) + TAIL)
+
+
+def _check_heads(path: str, heads: list[bytes]) -> None:
+    stored = np.frombuffer(b"".join(heads), "<u4")[2::3]
+    wrong = np.flatnonzero(_masked_all((head[:8] for head in heads), len(heads)) != stored)
+    if len(wrong):
+        raise FormatError(
+            f"Invalid file. {path} is not a valid TFRecordDataset file: record {int(wrong[0]) + 1}: the checksum "
+            "of its length is wrong",
+            file=path,
+        )
+
+
+def _bad(path: str, starts: list[int], heads: list[bytes], at: int, text: str) -> FormatError:
+    try:
+        _check_heads(path, heads)
+    except FormatError as error:
+        return error
+    return FormatError(
+        f"Invalid file. {path} is not a valid TFRecordDataset file: record {len(starts)} at byte {at}: {text}",
+        file=path,
+    )
+
+
+def check_records(block: Block) -> None:
+    """Compare the checksum of every record with what stands behind it."""
+    stops = block.stops - TAIL
+    data = block.data
+    pieces = (data[a:b] for a, b in zip(block.starts.tolist(), stops.tolist()))
+    crcs = _masked_all(pieces, len(block))
+    raw = np.frombuffer(block.data, np.uint8)
+    stored = cut_out(raw, stops, TAIL).view("<u4")[:, 0]
+    wrong = np.flatnonzero(crcs != stored)
+    if len(wrong):
+        row = int(wrong[0])
+        error = block.error(row, "the checksum of the record is wrong: the file is damaged", "record")
+        error.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+        raise error
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The records of one file, in order; a damaged or cut one is an error that names its number.
+
+    >>> with open("x.tfrecord", "wb") as file:
+    ...     write_record(file, b"one"), write_record(file, b"two")
+    (None, None)
+    >>> list(read_records("x.tfrecord"))
+    [b'one', b'two']
+    """
+    name = os.fspath(path)
+    with open(name, "rb") as file:
+        spans = record_spans(file, name)
+    handles, at = Handles(), 0
+    try:
+        while at < len(spans):
+            end = max(at + 1, int(np.searchsorted(spans.stops, spans.starts[at] + STEP, "right")))
+            starts, stops = spans.starts[at:end], spans.stops[at:end]
+            block = gather(handles, name, starts, stops, np.arange(at, end))
+            check_records(block)
+            yield from (piece[:-TAIL] for piece in block.pieces())
+            at = end
+    finally:
+        handles.close()

@@ -1,0 +1,205 @@
+"""Filters with two poles and two zeros: their coefficients, from what a user says of them.
+
+The formulas are those of R. Bristow-Johnson's cookbook and of SoX. MindSpore keeps arguments as float32 numbers and
+goes on in float64 (some filters: in float32 throughout); so do these functions, since a filter with poles near the
+unit circle shows the difference.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .validation import narrow
+
+__all__ = [
+    "Coefficients",
+    "allpass",
+    "band",
+    "bandpass",
+    "bandreject",
+    "bass",
+    "deemphasis",
+    "equalizer",
+    "given",
+    "highpass",
+    "lowpass",
+    "riaa",
+    "treble",
+]
+
+F = np.float32
+# an operation asks for the same ones at every row
+_kept = functools.lru_cache(maxsize=128)
+
+
+class Coefficients(NamedTuple):
+    """b of the input and a of the output, lower delays first."""
+
+    b: tuple[float, ...]
+    a: tuple[float, ...]
+
+
+def given(b: Iterable[float], a: Iterable[float]) -> Coefficients:
+    """A user's own, which MindSpore keeps as float32."""
+    return _plain(map(F, b), map(F, a))
+
+
+class _Pass(NamedTuple):
+    """What the filters of the cookbook share: the cosine of the frequency's angle, its sine, and the sine / 2q."""
+
+    cos: Any
+    sin: Any
+    alpha: Any
+
+    @property
+    def a(self) -> tuple[float, ...]:
+        return 1 + self.alpha, -2 * self.cos, 1 - self.alpha
+
+
+@_kept
+def allpass(rate: int, frequency: float, q: float) -> Coefficients:
+    p = _pass(rate, frequency, q)
+    return Coefficients(p.a[::-1], p.a)
+
+
+@_kept
+def lowpass(rate: int, frequency: float, q: float) -> Coefficients:
+    p = _pass(rate, frequency, q)
+    return Coefficients(((1 - p.cos) / 2, 1 - p.cos, (1 - p.cos) / 2), p.a)
+
+
+@_kept
+def highpass(rate: int, frequency: float, q: float) -> Coefficients:
+    p = _pass(rate, frequency, q)
+    return Coefficients(((1 + p.cos) / 2, -1 - p.cos, (1 + p.cos) / 2), p.a)
+
+
+@_kept
+def bandreject(rate: int, frequency: float, q: float) -> Coefficients:
+    p = _pass(rate, frequency, q)
+    return Coefficients((1.0, -2 * p.cos, 1.0), p.a)
+
+
+@_kept
+def bandpass(rate: int, frequency: float, q: float, constant_skirt: bool) -> Coefficients:
+    """In float32 throughout."""
+    angle = float(F(_angle(rate, frequency)))
+    alpha = F(math.sin(angle) / 2 / narrow(q))
+    top = F(math.sin(angle) / 2) if constant_skirt else alpha
+    return _plain((top, F(0), -top), (F(1) + alpha, F(-2 * math.cos(angle)), F(1) - alpha))
+
+
+@_kept
+def equalizer(rate: int, frequency: float, gain: float, q: float) -> Coefficients:
+    p, rise = _pass(rate, frequency, q), _rise(gain)
+    b = (1 + p.alpha * rise, -2 * p.cos, 1 - p.alpha * rise)
+    return Coefficients(b, (1 + p.alpha / rise, -2 * p.cos, 1 - p.alpha / rise))
+
+
+@_kept
+def band(rate: int, frequency: float, q: float, noise: bool) -> Coefficients:
+    width = narrow(frequency) / narrow(q)
+    a2 = math.exp(-2 * math.pi * width / rate)
+    a1 = -4 * a2 / (1 + a2) * math.cos(_angle(rate, frequency))
+    if noise:
+        b0 = _root(((1 + a2) ** 2 - a1 * a1) * (1 - a2) / (1 + a2))
+    else:
+        b0 = _root(1 - a1 * a1 / (4 * a2)) * (1 - a2)
+    return Coefficients((b0, 0.0, 0.0), (1.0, a1, a2))
+
+
+@_kept
+def bass(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
+    p, rise = _pass(rate, frequency, q), _rise(gain)
+    b, a = _shelf(p, rise, p.alpha, -1.0)
+    return Coefficients(tuple([v / a[0] for v in b]), tuple([v / a[0] for v in a]))
+
+
+@_kept
+def treble(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
+    """In float32 throughout."""
+    p = _pass(rate, frequency, q)
+    made = _shelf(_Pass(F(p.cos), F(p.sin), F(p.alpha)), F(_rise(gain)), F(p.alpha), F(1))
+    return _plain(*made)
+
+
+# centre frequency, slope, gain
+_DEEMPHASIS = {44100: (5283.0, 0.4845, -9.477), 48000: (5356.0, 0.479, -9.62)}
+
+
+@_kept
+def deemphasis(rate: int) -> Coefficients:
+    frequency, slope, gain = _DEEMPHASIS[rate]
+    rise = math.exp(gain / 40 * math.log(10))
+    p = _pass(rate, frequency, 1.0)
+    alpha = p.sin / 2 * math.sqrt((rise + 1 / rise) * (1 / slope - 1) + 2)
+    return _shelf(p, rise, alpha, 1.0)
+
+
+# zeros and poles, from SoX
+_RIAA = {
+    44100: ((-0.2014898, 0.9233820), (0.7083149, 0.9924091)),
+    48000: ((-0.1766069, 0.9321590), (0.7396325, 0.9931330)),
+    88200: ((-0.1168735, 0.9648312), (0.8590646, 0.9964002)),
+    96000: ((-0.1141486, 0.9676817), (0.8699137, 0.9966946)),
+}
+
+
+@_kept
+def riaa(rate: int) -> Coefficients:
+    """A gain of 1 at 1000 Hz; in float32 throughout."""
+    zeros, poles = _RIAA[rate]
+    b, a = _polynomial(*map(F, zeros)), _polynomial(*map(F, poles))
+    angle = float(F(2 * math.pi * 1000 / rate))
+    gain = F(1) / F(math.sqrt(_power(b, angle) / _power(a, angle)))
+    return _plain(tuple([v * gain for v in b]), a)
+
+
+def _pass(rate: int, frequency: float, q: float) -> _Pass:
+    angle = _angle(rate, frequency)
+    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / narrow(q))
+
+
+def _angle(rate: int, frequency: float) -> float:
+    return 2 * math.pi * narrow(frequency) / rate
+
+
+def _rise(gain: float) -> float:
+    """The square root of an amplitude ratio in decibels; infinite where it is too large for a float64."""
+    power = narrow(gain) / 40 * math.log(10)
+    return math.exp(power) if power < 700 else math.inf
+
+
+def _shelf(p: _Pass, rise: Any, alpha: Any, side: Any) -> Coefficients:
+    """A high (side 1) or low (side -1) shelf."""
+    edge = 2 * rise**0.5 * alpha
+    less, more = (rise - 1) * p.cos, (rise + 1) * p.cos
+    b = (rise * ((rise + 1) + side * less + edge), -side * 2 * rise * ((rise - 1) + side * more))
+    a = ((rise + 1) - side * less + edge, side * 2 * ((rise - 1) - side * more))
+    last = (rise * ((rise + 1) + side * less - edge), (rise + 1) - side * less - edge)
+    return Coefficients((*b, last[0]), (*a, last[1]))
+
+
+def _polynomial(first: Any, second: Any) -> tuple[Any, Any, Any]:
+    """The coefficients of the polynomial with these roots."""
+    return F(1), -(first + second), first * second
+
+
+def _power(c: tuple[Any, Any, Any], angle: float) -> Any:
+    """The squared magnitude of a polynomial on the unit circle."""
+    real = c[0] + c[1] * F(math.cos(-angle)) + c[2] * F(math.cos(-2 * angle))
+    imaginary = c[1] * F(math.sin(-angle)) + c[2] * F(math.sin(-2 * angle))
+    return real * real + imaginary * imaginary
+
+
+def _plain(b: Iterable[Any], a: Iterable[Any]) -> Coefficients:
+    return Coefficients(tuple(map(float, b)), tuple(map(float, a)))
+
+
+def _root(value: float) -> float:
+    return math.sqrt(value) if value >= 0 else math.nan

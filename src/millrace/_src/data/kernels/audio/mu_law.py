@@ -1,0 +1,43 @@
+"""The mu-law: fine levels for soft values, coarse ones for loud values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+
+from .validation import sound
+
+__all__ = ["mu_law_decode", "mu_law_encode"]
+
+Array = np.ndarray[Any, Any]
+
+
+def mu_law_encode(x: Array, channels: int) -> Array:
+    """Values in [-1, 1] as levels from 0 to channels - 1, int32."""
+    made = sound(x, "MuLawEncoding")
+    mu = _mu(channels, "Encoding")
+    if not np.isfinite(made).all():
+        raise DataError("MuLawEncoding: the waveform holds NaN or an infinity, which has no level.")
+    kind = made.dtype.type
+    bent = np.sign(made) * np.log1p(kind(mu) * np.abs(made)) / kind(math.log1p(mu))
+    return np.asarray(((bent + 1) / 2 * kind(mu) + kind(0.5)).astype(np.int32))
+
+
+def mu_law_decode(x: Array, channels: int) -> Array:
+    """Levels as values in [-1, 1]."""
+    made = sound(x, "MuLawDecoding")
+    mu = _mu(channels, "Decoding")
+    kind = made.dtype.type
+    bent = made / kind(mu) * 2 - 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.sign(bent) * (np.exp(np.abs(bent) * kind(math.log1p(mu))) - 1) / kind(mu))
+
+
+def _mu(channels: int, what: str) -> float:
+    if channels == 1:
+        raise DataError(f"{what}: invalid parameter, 'mu' can not be zero.")
+    return float(np.float32(channels - 1))

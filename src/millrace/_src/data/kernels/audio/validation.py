@@ -1,0 +1,87 @@
+"""What audio kernels take: types and shapes, and MindSpore's words when it is something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+
+__all__ = [
+    "check_dims",
+    "check_filled",
+    "check_floats",
+    "check_numbers",
+    "floating",
+    "narrow",
+    "sound",
+    "wave",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def check_filled(x: Array, op: str) -> None:
+    """Refuse a value without any numbers in it."""
+    if x.size == 0:
+        raise DataError(f"{op}: Input Tensor has no data. Its shape is {_shape(x)}.")
+
+
+def check_dims(x: Array, op: str, least: int = 1, wanted: str = "<..., time>") -> None:
+    """Refuse a value of fewer dimensions than ``wanted`` names."""
+    if x.ndim < least:
+        raise DataError(
+            f"{op}: the shape of input tensor does not match the requirement of operator. "
+            f"Expecting tensor in shape of {wanted}. But got tensor with dimension {x.ndim}."
+        )
+
+
+def check_numbers(x: Array, op: str, wanted: str = "[int, float, double]") -> None:
+    """Refuse text, bytes and complex numbers."""
+    if x.dtype.kind not in "biuf":
+        _wrong_type(x, op, wanted)
+
+
+def check_floats(x: Array, op: str, wanted: str = "[float, double]") -> None:
+    """Refuse all but floats."""
+    if x.dtype.kind != "f":
+        _wrong_type(x, op, wanted)
+
+
+def floating(x: Array) -> Array:
+    """Numbers as the floats that MindSpore makes of them: float64 as it is, all others float32."""
+    return x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
+
+
+def narrow(value: float) -> float:
+    """A user's number as MindSpore keeps it: in float32."""
+    return float(np.float32(value))
+
+
+def wave(x: Array, op: str) -> Array:
+    """A waveform of floats, time last; refused where it is something else."""
+    check_filled(x, op)
+    check_dims(x, op)
+    check_floats(x, op)
+    return x
+
+
+def sound(x: Array, op: str) -> Array:
+    """A waveform of any numbers as floats, time last; refused where it is something else."""
+    check_filled(x, op)
+    check_dims(x, op)
+    check_numbers(x, op)
+    return floating(x)
+
+
+def _wrong_type(x: Array, op: str, wanted: str) -> None:
+    got = {"U": "string", "S": "bytes"}.get(x.dtype.kind, x.dtype.name)
+    raise DataError(
+        f"{op}: the data type of input tensor does not match the requirement of operator. "
+        f"Expecting tensor in type of {wanted}. But got type {got}."
+    )
+
+
+def _shape(x: Array) -> str:
+    return "<" + ",".join(map(str, x.shape)) + ">"

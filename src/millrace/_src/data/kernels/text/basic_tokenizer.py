@@ -1,0 +1,123 @@
+"""The basic tokenizer of BERT: clean a text, then cut it at white space, around punctuation and around ideographs."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+from .unicode_normalization import NormalizeForm, case_fold, normalize
+from .unicode_properties import CONTROL, IDEOGRAPHS, SPACES, char_class, points
+from .unicode_tokenizers import Spans, placed
+
+__all__ = ["UNUSED", "basic_spans", "basic_tokens", "cleaned"]
+
+# tokens with a meaning of their own, which stay whole
+_KEPT = r"\[(?:CLS|SEP|UNK|PAD|MASK)\]"
+UNUSED = rf"{_KEPT}|\[unused\d+\]"
+_ASCII = r"!-/:-@\[-`{-~"
+_UNUSED = re.compile(UNUSED)
+_FOLD_KEPT = re.compile(f"({_KEPT})")
+
+
+@functools.cache
+def _alone() -> re.Pattern[str]:
+    return re.compile(f"[{_ASCII}{char_class('PUNCTUATION')}{IDEOGRAPHS}]")
+
+
+@functools.cache
+def _splitter(keep_whitespace: bool, unused: bool) -> re.Pattern[str]:
+    alone = _alone().pattern[1:-1]
+    parts = [UNUSED] if unused else []
+    if keep_whitespace:
+        parts.append(f"[{SPACES}]+")
+    return re.compile("|".join([*parts, f"[{alone}]", f"[^{alone}{SPACES}]+"]))
+
+
+@functools.cache
+def _ascii_splitter(unused: bool) -> re.Pattern[str]:
+    """The same for ASCII, where what is no letter and no digit is punctuation, white space or control."""
+    return re.compile("|".join([*([UNUSED] if unused else []), "[0-9A-Za-z]+", f"[{_ASCII}]"]))
+
+
+@functools.cache
+def _control() -> re.Pattern[str]:
+    return re.compile(f"[{CONTROL}{char_class('FORMATS')}]")
+
+
+class _Lowered(dict[int, str]):
+    """What each character becomes where case and accents do not count, worked out when it is first met."""
+
+    def __missing__(self, point: int) -> str:
+        made = _slowly(chr(point))
+        self[point] = made
+        return made
+
+
+_lowered = _Lowered()
+
+
+class _Parted(dict[int, str]):
+    """Each character, between spaces where it stands alone."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        made = f" {char} " if _alone().match(char) else char
+        self[point] = made
+        return made
+
+
+_parted = _Parted()
+# marks that are not dropped with the accents and yet change places among each other: texts with them go the long way
+_MOVING = re.compile(
+    "[\u1715\u1734\u1b44\u1baa\u1bf2\u1bf3\u302e\u302f\ua953\ua9c0\U000111c0\U00011235\U0001134d\U000116b6"
+    "\U0001193d\U00011f41\U00016ff0\U00016ff1\U0001d15e-\U0001d166\U0001d16d-\U0001d172\U0001d1bb-\U0001d1c0]"
+)
+
+
+def _slowly(text: str) -> str:
+    plain = unicodedata.normalize("NFD", case_fold(text))
+    marks = points("MARKS")
+    return _control().sub(" ", "".join([char for char in plain if char not in marks]))
+
+
+def cleaned(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
+    """The text that is cut: folded and without accents, or in a normal form; a space for what is not to be seen.
+
+    >>> cleaned("Crème BRÛLÉE\\x01", True, NormalizeForm.NONE, False)
+    'creme brulee '
+    """
+    if not lower_case:
+        return _control().sub(" ", normalize(text, form))
+    if unused and "[" in text and _FOLD_KEPT.search(text):
+        parts = _FOLD_KEPT.split(text)
+        parts[::2] = [_lower(part) for part in parts[::2]]
+        return "".join(parts)
+    return _lower(text)
+
+
+def _lower(text: str) -> str:
+    if text.isascii():
+        return _control().sub(" ", text.lower())
+    return _slowly(text) if _MOVING.search(text) else text.translate(_lowered)
+
+
+def basic_tokens(text: str, keep_whitespace: bool, unused: bool) -> list[str]:
+    """The tokens of a cleaned text, which may be none.
+
+    >>> basic_tokens("it's 北京 [CLS]", False, True)
+    ['it', "'", 's', '北', '京', '[CLS]']
+    """
+    if keep_whitespace:
+        return _splitter(True, unused).findall(text)
+    if text.isascii():
+        return _ascii_splitter(unused).findall(text)
+    if unused and "[" in text and _UNUSED.search(text):
+        return _splitter(False, True).findall(text)
+    return text.translate(_parted).split()
+
+
+def basic_spans(text: str, keep_whitespace: bool, unused: bool) -> Spans:
+    """The tokens of a cleaned text with their places in it, in bytes."""
+    found = _splitter(keep_whitespace, unused).finditer(text)
+    return placed(text, [match.span() for match in found])

@@ -1,0 +1,54 @@
+"""Arrays of text as arrays of bytes, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["to_bytes", "to_str"]
+
+
+def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
+    """An array of bytes as an array of text.
+
+    Args:
+        array (numpy.ndarray): an array of bytes.
+        encoding (str): how the text is written in them. Default: ``'utf8'``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.to_str(np.array([b"caf\\xc3\\xa9", b"tea"]))
+    array(['café', 'tea'], dtype='<U4')
+    """
+    if not isinstance(array, np.ndarray):
+        raise ArgumentTypeError("input should be a NumPy array.")
+    return _converted(array, "S", np.char.decode, encoding)
+
+
+def to_bytes(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
+    """An array of text as an array of bytes.
+
+    Args:
+        array (numpy.ndarray): an array of text.
+        encoding (str): how the text is to be written. Default: ``'utf8'``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.to_bytes(np.array(["café", "tea"]))
+    array([b'caf\\xc3\\xa9', b'tea'], dtype='|S5')
+    """
+    if not isinstance(array, np.ndarray):
+        raise ArgumentValueError("input should be a NumPy array.")
+    return _converted(array, "U", np.char.encode, encoding)
+
+
+def _converted(array: np.ndarray[Any, Any], kind: str, function: Any, encoding: str) -> np.ndarray[Any, Any]:
+    if array.dtype.kind not in "US":
+        raise ArgumentTypeError(f"string operation on non-string array: its type is {array.dtype}.")
+    if array.dtype.kind != kind:
+        wanted = "bytes" if kind == "S" else "text"
+        raise ArgumentTypeError(f"the array is not of {wanted}, but of type {array.dtype}.")
+    if not isinstance(encoding, str):
+        raise ArgumentTypeError(f"Argument encoding with value {encoding} is not of type [<class 'str'>].")
+    return np.asarray(function(array, encoding)) if array.size else array.astype("U" if kind == "S" else "S")

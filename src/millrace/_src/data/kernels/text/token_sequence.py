@@ -1,0 +1,40 @@
+"""Rows of whole columns cut short."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.values.columns import Ragged, Texts, offsets_of
+
+__all__ = ["cut", "lengths_of"]
+
+
+def lengths_of(column: Any) -> npt.NDArray[np.int64]:
+    """How many values each row holds."""
+    if isinstance(column, np.ndarray):
+        return np.full(len(column), column.shape[1], np.int64)
+    made: npt.NDArray[np.int64] = column.lengths
+    return made
+
+
+def cut(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
+    """The first values of each row, this many of each; no row is shorter than that.
+
+    >>> cut(Ragged(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
+    [0, 2, 3]
+    """
+    if isinstance(column, np.ndarray):
+        if len(lengths) and (lengths == lengths[0]).all():
+            return column[:, : lengths[0]]
+        column = Ragged(column.reshape(-1), np.arange(len(column) + 1) * column.shape[1])
+    rows = offsets_of(lengths)
+    if isinstance(column, Texts):
+        pairs = itertools.pairwise(column.rows.tolist())  # type: ignore[union-attr]
+        kept = [column.strings[a : a + n] for (a, _), n in zip(pairs, lengths.tolist(), strict=True)]
+        return Texts.of(list(itertools.chain.from_iterable(kept)), rows)
+    places = np.repeat(column.rows[:-1] - rows[:-1], lengths) + np.arange(rows[-1])
+    return Ragged(column.values[places], rows)

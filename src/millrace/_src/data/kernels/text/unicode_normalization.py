@@ -1,0 +1,110 @@
+"""One form for texts that mean the same: case folding, Unicode's normal forms, a Wikipedia dump as plain words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+from typing import Literal, cast
+
+from millrace._src.core.stable_ids import stable_id
+
+from .unicode_properties import points
+
+__all__ = ["NormalizeForm", "case_fold", "filter_wikipedia", "normalize"]
+
+
+@stable_id("enum.NormalizeForm")
+class NormalizeForm(IntEnum):
+    """Unicode's normal forms, for `NormalizeUTF8` and the BERT tokenizers.
+
+    NFC and NFD compose and decompose characters; NFKC and NFKD also replace what only looks different (ligatures,
+    full-width forms); NONE leaves the text as it is.
+
+    >>> import millrace.dataset.text as text
+    >>> text.NormalizeForm.NFKC.name
+    'NFKC'
+    """
+
+    NONE = 0
+    NFC = 1
+    NFKC = 2
+    NFD = 3
+    NFKD = 4
+
+
+# U+1E030 to U+1E06D came with Unicode 15: letters raised or lowered, and what they are replaced with
+_RAISED = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
+_NEW = {0x1E030 + i: letter for i, letter in enumerate(_RAISED)}
+
+
+def normalize(text: str, form: NormalizeForm) -> str:
+    """The text in a normal form.
+
+    >>> normalize("ﬁ e\\u0301", NormalizeForm.NFKC)
+    'fi é'
+    """
+    if form == NormalizeForm.NONE or text.isascii():
+        return text
+    if form in (NormalizeForm.NFKC, NormalizeForm.NFKD):
+        text = text.translate(_NEW)
+    return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form.name), text)
+
+
+class _Folds(dict[int, str]):
+    """What each character is folded to, worked out when it is first met."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        if char in points("IGNORED"):
+            char = ""
+        while True:  # folding may bring up what has a normal form, and the other way round
+            made = normalize(normalize(char, NormalizeForm.NFKC).casefold(), NormalizeForm.NFKC)
+            if made == char:
+                self[point] = made
+                return made
+            char = made
+
+
+_folds = _Folds()
+
+
+def case_fold(text: str) -> str:
+    """The text without differences of case, width or form, and without what is not to be seen (NFKC_Casefold).
+
+    >>> case_fold("Straße ＡＢＣ ﬁ\\u00ad")
+    'strasse abc fi'
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text.translate(_folds))
+
+
+_NUMBERS = "zero one two three four five six seven eight nine".split()  # noqa: SIM905
+_PLAIN = {ord("0") + i: f" {word} " for i, word in enumerate(_NUMBERS)}
+# from the first < of a line to its last >, then what is left between < and > across lines
+_TAGS = re.compile("<[^\n\v\f\r\x85\u2028\u2029]*>")
+_LONG_TAGS = re.compile("<[^>]*>")
+_ENTITY = re.compile("&[^;]*;")
+_OTHER = re.compile("[^a-z]+")
+
+
+def filter_wikipedia(text: str) -> str:
+    """The words of a piece of Wikipedia's XML: small Latin letters, digits spelt out, single spaces.
+
+    >>> filter_wikipedia("<b>AT&amp;T</b> has 3 Offices")
+    'has three offices'
+    """
+    lowered = _lower(text)
+    if "#redirect" in lowered:
+        return ""
+    plain = _ENTITY.sub(" ", _LONG_TAGS.sub("", _TAGS.sub("", lowered)))
+    return _OTHER.sub(" ", plain.translate(_PLAIN)).strip()
+
+
+def _lower(text: str) -> str:
+    """Small letters for A to Z alone."""
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+_LOWER = {ord("A") + i: chr(ord("a") + i) for i in range(26)}

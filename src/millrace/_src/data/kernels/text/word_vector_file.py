@@ -1,0 +1,122 @@
+"""Files of word vectors: a word and its numbers in each line, parted by single spaces.
+
+They are read in blocks of some megabytes, and the numbers of a block all at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+
+__all__ = ["VectorFile"]
+
+BLOCK = 8 << 20
+# A line that is longer belongs to something else than a file of vectors.
+MOST_LINE = 16 << 20
+
+Matrix = npt.NDArray[np.float32]
+
+
+class VectorFile:
+    """A file of vectors, read from its beginning; ``blocks()`` gives what it holds, some thousand words at a time.
+
+    A first line of two fields (how many, how long) is skipped. Of a word that comes twice, the first counts.
+    """
+
+    def __init__(self, path: str, most: int) -> None:
+        self.path, self.most = path, most
+        self.table: dict[str, int] = {}
+        self.dim = 0
+        self.rows = 0
+        self._line = 0
+
+    def blocks(self) -> Iterator[Matrix]:
+        """The vectors, in order; ``table`` grows along with them."""
+        with open(self.path, "rb") as file:
+            while block := file.read(BLOCK):
+                if not block.endswith(b"\n"):
+                    block += file.readline(MOST_LINE)
+                    if len(block) >= BLOCK + MOST_LINE:
+                        raise self._wrong(
+                            f"a line of more than {MOST_LINE} bytes", self._line + block.count(b"\n")
+                        )
+                made = self._block(block)
+                if made is not None:
+                    yield made
+                if self.most and self.rows >= self.most:
+                    return
+
+    def _block(self, block: bytes) -> Matrix | None:
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        if b"\r" in block or b" \n" in block or b"\t" in block or block.endswith(b" "):
+            lines = [line.rstrip(b" \t\r") for line in lines]
+        if not self._line and lines[0].count(b" ") == 1:
+            del lines[0]
+            self._line = 1
+        if self.most:
+            lines = lines[: self.most - self.rows]
+        if not lines:
+            return None
+        if not self.dim:
+            self._check(lines[0], 0)
+            self.dim = lines[0].count(b" ")
+        if {line.count(b" ") for line in lines} != {self.dim}:
+            for i, line in enumerate(lines):
+                self._check(line, i)
+        parts = [line.split(b" ", 1) for line in lines]
+        made = self._numbers([part[1] for part in parts])
+        words = b"\n".join([part[0] for part in parts]).decode("utf-8", "surrogateescape").split("\n")
+        for row, word in enumerate(words, self.rows):
+            self.table.setdefault(word, row)
+        self.rows += len(lines)
+        self._line += len(lines)
+        return made
+
+    def _check(self, line: bytes, number: int) -> None:
+        found = line.count(b" ")
+        if found < 2:
+            raise self._wrong("token with 1-dimensional vector", number, line)
+        if self.dim and found != self.dim:
+            raise self._wrong(
+                f"all vectors must have the same number of dimensions, but got dim {found} while expecting {self.dim}",
+                number,
+                line,
+            )
+
+    def _numbers(self, texts: list[bytes]) -> Matrix:
+        joined = b" ".join(texts)
+        if b"  " not in joined:
+            made = _parsed(joined)
+            if made is not None and made.size == len(texts) * self.dim:
+                return made.reshape(len(texts), self.dim)
+        for number, text in enumerate(texts):
+            for field in text.split(b" "):
+                one = _parsed(field) if field else None
+                if one is None or one.size != 1:
+                    shown = field[:40].decode("utf-8", "backslashreplace")
+                    raise self._wrong(f'"{shown}" is not a number', number, text)
+        raise self._wrong("its numbers cannot be read", 0)
+
+    def _wrong(self, what: str, number: int, line: bytes = b"") -> FormatError:
+        at = self._line + number + 1
+        shown = line[:40].decode("utf-8", "backslashreplace")
+        begins = f", which begins {shown!r}" if line else ""
+        return FormatError(f"Vectors: {what} (line {at}{begins}).", file=self.path, line=at)
+
+
+def _parsed(text: bytes) -> npt.NDArray[Any] | None:
+    """Numbers parted by spaces; None where there is something else."""
+    with warnings.catch_warnings():  # NumPy before 2.3 warns of what later ones refuse
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(text, np.float32, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None

@@ -1,0 +1,331 @@
+"""Word vectors: words and a row of numbers for each, from a file, the same object for every part of a process.
+
+The vectors of a large file are mapped into memory from the cache (see vector_store.py). Workers get the path of the
+mapping and share its memory; smaller ones travel beside the pickle, once for all workers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import INT32_MAX, Range, checked
+from millrace._src.core.errors import ArgumentValueError, DataError, FormatError
+from millrace._src.core.stable_ids import stable_id
+
+from .vocab_arrays import Packed
+from .word_hash_index import WordIndex
+from .word_vector_cache import Entry, Stored, digest_of, opened
+from .word_vector_file import VectorFile
+
+__all__ = ["CharNGram", "FastText", "GloVe", "Vectors"]
+
+Matrix = npt.NDArray[np.float32]
+# Words that are remembered with their rows, where there is no table of all.
+MOST_SEEN = 1_000_000
+
+
+@stable_id("text.Vectors")
+class Vectors:
+    """Word vectors from a text file: in each line a word and its numbers, parted by single spaces.
+
+    A first line of two fields (how many words, how many numbers) is skipped. Of a word that comes twice, the first
+    counts. A line with too few or too many numbers is an error that names it, and so is one with something else than a
+    number, where MindSpore takes 0.
+
+    The parsed vectors of a file of 8 MB and more are kept in ``~/.cache/millrace/vectors`` (``$XDG_CACHE_HOME``), and
+    mapped from there into memory the next time, for as long as size, time and both ends of the file stay the same.
+
+    >>> with open("vectors.txt", "w") as file:
+    ...     _ = file.write("ok 0.5 0.25\\nthe 1 2\\n")
+    >>> vectors = Vectors.from_file("vectors.txt")
+    >>> vectors
+    Vectors(2 words of 2 numbers)
+    >>> vectors.matrix[vectors.table["the"]]
+    array([1., 2.], dtype=float32)
+    """
+
+    def __init__(self) -> None:
+        self._index: WordIndex | None = None
+        self._table: dict[str, int] | None = None
+        self._seen: dict[str, int | None] = {}  # words that the index was asked for
+        self._digest = b""
+        self._kept = ""  # the file that is mapped
+        self._matrix: Matrix = np.zeros((0, 0), np.float32)
+        self.file_path = ""
+        self.max_vectors = 0
+
+    @classmethod
+    @checked
+    def from_file(cls, file_path: str, max_vectors: int | None = None) -> Self:
+        """The vectors of a file, or the first ``max_vectors`` of them; None and 0 stand for all.
+
+        >>> with open("vectors.txt", "w") as file:
+        ...     _ = file.write("2 3\\nok 1 2 3\\nthe 4 5 6\\n")
+        >>> len(Vectors.from_file("vectors.txt", max_vectors=1))
+        1
+        """
+        _check_name(file_path)
+        if max_vectors is not None:
+            Range(0, INT32_MAX).check("max_vectors", max_vectors)
+        made = cls()
+        made.file_path, made.max_vectors = file_path, max_vectors or 0
+        try:
+            entry = Entry(file_path, made.max_vectors)
+            cls._check_file(file_path)
+            made._fill(entry)
+        except OSError as error:
+            raise FormatError(f"{cls._not_found(file_path)} ({error.strerror})", file=file_path) from error
+        if not made._matrix.size:
+            raise FormatError("Vectors: invalid file, file is empty.", file=file_path)
+        return made
+
+    def _fill(self, entry: Entry) -> None:
+        if entry.worth_it:
+            stored = entry.load()
+            if stored is None:
+                source = VectorFile(self.file_path, self.max_vectors)
+                stored = entry.save(source.blocks(), source.table)
+            if stored is not None:
+                self._take(stored, str(entry.path))
+                return
+        source = VectorFile(self.file_path, self.max_vectors)
+        blocks = list(source.blocks())
+        if blocks:
+            self._matrix = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+            self._matrix.flags.writeable = False
+        self._table = source.table
+
+    def _take(self, stored: Stored, kept: str = "") -> None:
+        self._index, self._matrix, self._digest = stored
+        self._kept = kept
+
+    @classmethod
+    def _check_file(cls, file_path: str) -> None:
+        """Refuse a name that files of this kind do not have."""
+
+    @classmethod
+    def _not_found(cls, file_path: str) -> str:
+        return f"Vectors: get real path failed, path: {file_path}"
+
+    # --- what it tells ------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> dict[str, int]:
+        """The words and their rows in ``matrix``, for reading only."""
+        if self._table is None:
+            self._table = {} if self._index is None else self._index.table()
+        return self._table
+
+    @property
+    def matrix(self) -> Matrix:
+        """All vectors, one in each row, for reading only."""
+        return self._matrix
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a vector has."""
+        return int(self._matrix.shape[1])
+
+    def find(self, words: Sequence[str], unknown: Matrix, lower: bool) -> Matrix:
+        """The vectors of these words, one in each row; a word that is not known gets ``unknown``."""
+        rows = self._rows(words)
+        if lower and None in rows:
+            missing = [i for i, row in enumerate(rows) if row is None]
+            again = self._rows([words[i].lower() for i in missing])
+            for i, row in zip(missing, again, strict=True):
+                rows[i] = row
+        places = np.array([-1 if row is None else row for row in rows], np.int64)
+        found = self._matrix[places]
+        found[places < 0] = unknown
+        return found
+
+    def _rows(self, words: Sequence[str]) -> list[int | None]:
+        """The rows of these words: from the table, or from the index, which is asked once for a word."""
+        if self._table is not None or self._index is None:
+            return list(map(self.table.get, words))
+        seen = self._seen
+        new = [word for word in dict.fromkeys(words) if word not in seen]
+        if new:
+            found = dict(zip(new, self._index.find(new), strict=True))
+            if len(seen) + len(new) > MOST_SEEN:
+                self._seen = seen = {**{word: seen[word] for word in words if word in seen}, **found}
+            else:
+                seen.update(found)
+        return [seen[word] for word in words]
+
+    # --- what it is ---------------------------------------------------------------------------------
+
+    @property
+    def digest(self) -> bytes:
+        """A hash of the words and vectors, the same in every process."""
+        if not self._digest:
+            self._digest = digest_of(self._matrix, self.table)
+        return self._digest
+
+    def _identity(self) -> dict[str, Any]:
+        return {"digest": self.digest}
+
+    def to_plain(self) -> dict[str, Any]:
+        """What JSON keeps of it: the file that it came from."""
+        return {"file_path": self.file_path, "max_vectors": self.max_vectors}
+
+    @classmethod
+    def from_plain(cls, kept: dict[str, Any]) -> Self:
+        if not isinstance(kept, dict) or set(kept) != {"file_path", "max_vectors"}:
+            raise ArgumentValueError(f"{cls.__name__}: expected a dict of file_path and max_vectors.")
+        return cls.from_file(kept["file_path"], kept["max_vectors"])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __len__(self) -> int:
+        return len(self._index) if self._index is not None else len(self.table)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._rows([word])[0] is not None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} words of {self.dim} numbers)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        came = (self.file_path, self.max_vectors)
+        if self._kept:
+            return _unpickled, (type(self), self.digest, came, self._kept, None)
+        return _unpickled, (type(self), self.digest, came, "", (*Packed.of(self.table), self._matrix))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+# Vectors that came here from another process, as long as someone holds them.
+_arrived: weakref.WeakValueDictionary[tuple[type, bytes], Vectors] = weakref.WeakValueDictionary()
+_arriving = threading.Lock()
+
+
+def _unpickled(
+    kind: type[Vectors], digest: bytes, came: tuple[str, int], kept: str, parts: tuple[Any, ...] | None
+) -> Vectors:
+    """The vectors with these contents; those that are here already, where there are some."""
+    with _arriving:
+        found = _arrived.get((kind, digest))
+        if found is None:
+            found = kind()
+            found.file_path, found.max_vectors = came
+            if parts is not None:
+                *packed, found._matrix = parts
+                found._table, found._digest = Packed(*packed).table(), digest
+            else:
+                stored = opened(kept, digest=digest)
+                if stored is None:
+                    raise DataError(
+                        f"the vectors of {came[0]} are no longer in the cache, where {kept} was: load them again with "
+                        f"{kind.__name__}.from_file()."
+                    )
+                found._take(stored, kept)
+            _arrived[kind, digest] = found
+        return found
+
+
+@stable_id("text.GloVe")
+class GloVe(Vectors):
+    """Word vectors of GloVe, from a file with a name such as ``glove.6B.300d.txt``.
+
+    MindSpore takes those of 6B alone; here, as its documentation has it, all that are called ``glove.*.txt``.
+
+    >>> with open("glove.6B.2d.txt", "w") as file:
+    ...     _ = file.write("the 1 2\\n")
+    >>> GloVe.from_file("glove.6B.2d.txt")
+    GloVe(1 words of 2 numbers)
+    """
+
+    @classmethod
+    def _check_file(cls, file_path: str) -> None:
+        if re.fullmatch(r"glove\..*\.txt", os.path.basename(file_path), re.DOTALL) is None:
+            raise FormatError(
+                f"GloVe: invalid file, can not find file 'glove.*.txt', but got: {file_path}", file=file_path
+            )
+
+    @classmethod
+    def _not_found(cls, file_path: str) -> str:
+        return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
+
+
+@stable_id("text.FastText")
+class FastText(Vectors):
+    """Word vectors of fastText, from a text file with a name that ends in ``.vec``.
+
+    >>> with open("wiki.vec", "w") as file:
+    ...     _ = file.write("1 2\\nthe 1 2\\n")
+    >>> FastText.from_file("wiki.vec").table
+    {'the': 0}
+    """
+
+    @classmethod
+    def _check_file(cls, file_path: str) -> None:
+        if os.path.basename(file_path).rpartition(".")[2] != "vec":
+            raise FormatError(
+                f"FastText: invalid file, can not find file '*.vec', but got: {file_path}", file=file_path
+            )
+
+    @classmethod
+    def _not_found(cls, file_path: str) -> str:
+        return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
+
+
+@stable_id("text.CharNGram")
+class CharNGram(Vectors):
+    """Vectors of the pieces of words: the vector of a word is the mean of those of its pieces.
+
+    The pieces of "ab" are those of 2, 3 and 4 signs of ``#BEGIN# a b #END#``, and stand in the file as
+    ``2gram-#BEGIN#a``, ``3gram-ab#END#`` and so on. As in MindSpore a sign is a byte of UTF-8. A word is unknown
+    when none of its pieces is known.
+
+    >>> with open("ngrams.txt", "w") as file:
+    ...     _ = file.write("2gram-#BEGIN#a 1 2\\n2gram-ab 3 4\\n")
+    >>> CharNGram.from_file("ngrams.txt").find(["ab"], np.zeros(2, np.float32), False)
+    array([[2., 3.]], dtype=float32)
+    """
+
+    def find(self, words: Sequence[str], unknown: Matrix, lower: bool) -> Matrix:
+        found = np.empty((len(words), self.dim), np.float32)
+        for i, word in enumerate(words):
+            rows = self._pieces(word)
+            if not rows and lower:
+                rows = self._pieces(word.lower())
+            found[i] = self._matrix[rows].sum(0) / np.float32(len(rows)) if rows else unknown
+        return found
+
+    def _pieces(self, word: str) -> list[int]:
+        data = word.encode("utf-8", "surrogateescape")
+        signs = [b"#BEGIN#", *[data[i : i + 1] for i in range(len(data))], b"#END#"]
+        pieces: list[str] = []
+        for n in (2, 3, 4):
+            for i in range(len(signs) - n + 1):
+                piece = b"".join(signs[i : i + n]).decode("utf-8", "surrogateescape")
+                pieces.append(f"{n}gram-{piece}")
+        return [row for row in self._rows(pieces) if row is not None]
+
+
+def _check_name(path: str) -> None:
+    name = os.path.basename(os.path.realpath(path))
+    if set(name) & set("\\/:*?\"<>|`&';"):
+        raise ArgumentValueError("filename should not contain \\/:*?\\\"<>|`&;\\'")
+    if name.startswith(" ") or name.endswith(" "):
+        raise ArgumentValueError("filename should not start/end with space.")

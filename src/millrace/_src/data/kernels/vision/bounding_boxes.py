@@ -1,0 +1,68 @@
+"""Bounding boxes that follow their image: rows of (x, y, width, height, ...), x and y of the top left corner."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+
+from .validation import Array, describe
+
+__all__ = ["check_boxes", "crop_boxes", "flip_boxes", "move_boxes", "scale_boxes"]
+
+
+def check_boxes(image: Array, boxes: Array, op: str) -> None:
+    """Refuse boxes of a wrong shape or type, and those that reach outside of the image."""
+    if boxes.ndim != 2 or boxes.shape[1] < 4:
+        raise DataError(
+            f"{op}: bounding boxes should have to be two-dimensional matrix at least with 4 features, but got "
+            f"{describe(boxes)}."
+        )
+    if boxes.dtype.kind not in "iuf":
+        raise DataError(
+            f"{op}: bounding boxes should have a float or integer type, but got {describe(boxes)}."
+        )
+    height, width = image.shape[:2]
+    x, y, w, h = (boxes[:, i] for i in range(4))
+    if (x < 0).any() or (y < 0).any():
+        raise DataError(f"{op}: min_x and min_y of the bounding boxes must not be negative.")
+    if (x + w > width).any() or (y + h > height).any():
+        raise DataError(f"{op}: a bounding box reaches outside of the image of {height} x {width}.")
+
+
+def flip_boxes(boxes: Array, height: int, width: int, *, across: bool) -> Array:
+    made = boxes.copy()
+    if across:
+        made[:, 0] = width - (boxes[:, 0] + boxes[:, 2])
+    else:
+        made[:, 1] = height - (boxes[:, 1] + boxes[:, 3])
+    return made
+
+
+def move_boxes(boxes: Array, right: int, down: int) -> Array:
+    made = boxes.copy()
+    made[:, 0] += right
+    made[:, 1] += down
+    return made
+
+
+def scale_boxes(boxes: Array, given: tuple[int, int], wanted: tuple[int, int]) -> Array:
+    """For an image resized from one (height, width) to another."""
+    made = boxes.copy()
+    across, down = np.float32(wanted[1]) / np.float32(given[1]), np.float32(wanted[0]) / np.float32(given[0])
+    made[:, 0], made[:, 2] = boxes[:, 0] * across, boxes[:, 2] * across
+    made[:, 1], made[:, 3] = boxes[:, 1] * down, boxes[:, 3] * down
+    return made
+
+
+def crop_boxes(boxes: Array, top: int, left: int, height: int, width: int) -> Array:
+    """What of the boxes lies in a part of the image; the others go. At least one row stays, of zeros."""
+    right, bottom = left + width, top + height
+    x1, y1 = np.maximum(boxes[:, 0], left), np.maximum(boxes[:, 1], top)
+    x2 = np.minimum(boxes[:, 0] + boxes[:, 2], right)
+    y2 = np.minimum(boxes[:, 1] + boxes[:, 3], bottom)
+    inside = (x2 > x1) & (y2 > y1)
+    made = boxes[inside].copy()
+    made[:, 0], made[:, 1] = x1[inside] - left, y1[inside] - top
+    made[:, 2], made[:, 3] = (x2 - x1)[inside], (y2 - y1)[inside]
+    return made if len(made) else np.zeros((1, boxes.shape[1]), boxes.dtype)

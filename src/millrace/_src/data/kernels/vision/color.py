@@ -1,0 +1,229 @@
+"""Colours: brighter, greyer, sharper, other channels. Arrays are <H,W,C> in RGB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import DataError
+
+from .enums import ConvertMode
+from .lazy_imports import Image, ImageEnhance, ImageOps, cv2
+from .validation import Array, as_array, describe, is_pil, like_channels, need, need_pil
+
+__all__ = [
+    "brightness",
+    "contrast",
+    "convert",
+    "gamma",
+    "gaussian_blur",
+    "grayscale",
+    "hue",
+    "invert",
+    "lighting",
+    "posterize",
+    "saturation",
+    "sharpness",
+    "solarize",
+]
+
+
+def _blend(first: Array, second: Array, share: Any) -> Array:
+    """share of the first and the rest of the second, rounded and kept in the type's range.
+
+    Which comes first decides which product OpenCV rounds before it adds: each caller has MindSpore's order.
+    """
+    share = np.float32(share)
+    return cv2.addWeighted(first, float(share), second, float(np.float32(1) - share), 0)
+
+
+def _rgb(op: str, x: Array) -> Array:
+    need(op, x, ranks=(3,), channels=(3,))
+    return x.view(np.uint8) if x.dtype == np.bool_ else x
+
+
+def brightness(x: Any, factor: float, op: str = "AdjustBrightness") -> Any:
+    """All values times a factor."""
+    if is_pil(x):
+        return ImageEnhance.Brightness(x).enhance(factor)
+    need(op, x, channels=(1, 3))
+    flat = x.view(np.uint8) if x.dtype == np.bool_ else x
+    made = like_channels(_cv(op, lambda: _blend(flat, np.zeros_like(flat), factor), x), x)
+    return made.view(np.bool_) if x.dtype == np.bool_ else made
+
+
+def contrast(x: Any, factor: float, op: str = "AdjustContrast") -> Any:
+    """All values away from the mean grey, or towards it."""
+    if is_pil(x):
+        return ImageEnhance.Contrast(x).enhance(factor)
+    x = _rgb(op, x)
+    mean = cv2.mean(_cv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), x))[0]
+    return _blend(np.full_like(x, mean if x.dtype.kind == "f" else round(mean)), x, 1 - np.float32(factor))
+
+
+def saturation(x: Any, factor: float, op: str = "AdjustSaturation") -> Any:
+    """All colours away from their grey, or towards it."""
+    if is_pil(x):
+        return ImageEnhance.Color(x).enhance(factor)
+    x = _rgb(op, x)
+    grey = _cv(op, lambda: cv2.cvtColor(cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), x)
+    return _blend(grey, x, 1 - np.float32(factor))
+
+
+def hue(x: Any, factor: float, op: str = "AdjustHue") -> Any:
+    """All colours a part of the way around the colour circle."""
+    if is_pil(x):
+        return _hue_pil(x, factor)
+    x = _rgb(op, x)
+    turned = _cv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2HSV_FULL), x)
+    if turned.dtype != np.uint8:
+        raise DataError(f"{op}: only images of uint8 have a hue, but got {describe(x)}.")
+    turned[:, :, 0] += np.uint8(int(factor * 255) % 256)
+    return cv2.cvtColor(turned, cv2.COLOR_HSV2RGB_FULL)
+
+
+def _hue_pil(image: Any, factor: float) -> Any:
+    if image.mode in ("L", "1", "I", "F"):
+        return image
+    colour, *rest = image.convert("HSV").split()
+    turned = np.asarray(colour) + np.uint8(int(factor * 255) % 256)
+    return Image.merge("HSV", (Image.fromarray(turned), *rest)).convert(image.mode)
+
+
+def gamma(x: Any, power: float, gain: float) -> Any:
+    """255 * gain * (x / 255) ** power."""
+    if is_pil(x):
+        values = [int((255 + 1 - 0.001) * gain * pow(v / 255.0, power)) for v in range(256)]
+        bands = len(x.getbands())
+        return x.point(values * bands) if bands in (1, 3) else x
+    if x.ndim > 3:
+        return np.stack([gamma(image, power, gain) for image in x])
+    need("AdjustGamma", x, channels=(1, 3))
+    if x.dtype.kind == "f":
+        scaled = x.astype(np.float32) * np.float32(gain)
+        # rounded from float64: the last bits of a power are those of the processor
+        result = np.power(scaled.astype(np.float64), float(np.float32(power)))
+        return np.clip(result, 0, 1).astype(np.float32)
+    if x.dtype != np.uint8:
+        raise DataError(f"AdjustGamma: only images of uint8 or floats are adjusted, but got {describe(x)}.")
+    levels = np.arange(256) / 255.0
+    table = np.clip(np.floor((255 + 1 - 1e-3) * gain * levels**power), 0, 255).astype(np.uint8)
+    return table[x]
+
+
+_AROUND = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / np.float32(13.0)
+
+
+def sharpness(x: Any, factor: float, op: str = "AdjustSharpness") -> Any:
+    """Away from the blurred image, or towards it; the outermost pixels stay."""
+    if is_pil(x):
+        return ImageEnhance.Sharpness(x).enhance(factor)
+    need(op, x)
+    flat = x.view(np.uint8) if x.dtype == np.bool_ else x
+    soft = like_channels(_cv(op, lambda: cv2.filter2D(flat, -1, _AROUND), x), flat)
+    soft[0], soft[-1], soft[:, 0], soft[:, -1] = flat[0], flat[-1], flat[:, 0], flat[:, -1]
+    return like_channels(_blend(flat, soft, factor), flat)
+
+
+def _cv(op: str, call: Any, x: Array) -> Any:
+    try:
+        return call()
+    except cv2.error as error:
+        raise DataError(f"{op}: OpenCV does not accept {describe(x)}: {error.err}") from error
+
+
+def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> Array:
+    """A blur with a kernel of (width, height); a sigma of zero follows from the kernel's size."""
+    x = as_array(x)
+    need("GaussianBlur", x)
+    if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always this
+        sigma = (0.3 * ((kernel[0] - 1) * 0.5 - 1) + 0.8, sigma[1])
+    flat = x.view(np.uint8) if x.dtype == np.bool_ else x
+    made = _cv("GaussianBlur", lambda: cv2.GaussianBlur(flat, kernel, sigmaX=sigma[0], sigmaY=sigma[1]), x)
+    return like_channels(made, x)
+
+
+def invert(x: Any, op: str = "Invert") -> Any:
+    """255 less the value."""
+    if is_pil(x):
+        return ImageOps.invert(x)
+    need(op, x, ranks=(3,), channels=(3,))
+    if x.dtype == np.uint8:
+        return cv2.bitwise_not(x)
+    if x.dtype == np.bool_:
+        return cv2.bitwise_not(x.view(np.uint8)).view(np.bool_)
+    if x.dtype == np.int8:
+        return np.minimum(255 - x.astype(np.int16), 127).astype(np.int8)
+    return _cv(op, lambda: cv2.subtract(np.full_like(x, 255), x), x)
+
+
+def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
+    """Only the highest bits of each value."""
+    x = as_array(x)
+    need(op, x)
+    if x.dtype.itemsize != 1:
+        raise DataError(f"{op}: input image should be uint8, but got {describe(x)}.")
+    return x.view(np.uint8) & np.uint8((256 - (1 << (8 - bits))) & 255)
+
+
+def solarize(x: Any, low: float, high: float, op: str = "Solarize") -> Array:
+    """Values from low to high inverted; when both are the same, all values from there on."""
+    x = as_array(x)
+    need(op, x, channels=(1, 3))
+    if x.dtype.itemsize == 1 and x.dtype != np.uint8:
+        raise DataError(f"{op}: input image should be uint8 or wider, but got {describe(x)}.")
+    inside = (x >= low) if low == high else (x >= low) & (x <= high)
+    return np.where(inside, cv2.subtract(np.full_like(x, 255), x).reshape(x.shape), x)
+
+
+_MODES = (
+    "BGR2BGRA",
+    "BGRA2BGR",
+    "BGR2RGBA",
+    "RGBA2BGR",
+    "BGR2RGB",
+    "BGRA2RGBA",
+    "BGR2GRAY",
+    "RGB2GRAY",
+    "GRAY2BGR",
+    "GRAY2BGRA",
+    "BGRA2GRAY",
+    "RGBA2GRAY",
+)
+
+
+def convert(x: Any, mode: ConvertMode) -> Array:
+    """Other channels, or the same in another order."""
+    x = as_array(x)
+    need("ConvertColor", x, channels=(1, 3, 4))
+    code = getattr(cv2, "COLOR_" + _MODES[mode])
+    return _cv("ConvertColor", lambda: cv2.cvtColor(x, code), x)
+
+
+def grayscale(image: Any, channels: int, op: str = "Grayscale") -> Any:
+    """A grey Pillow image, with one channel or three equal ones."""
+    need_pil(op, image)
+    grey = image.convert("L")
+    return grey if channels == 1 else Image.merge("RGB", (grey, grey, grey))
+
+
+_LIGHT = np.array(
+    [
+        [55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
+        [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
+        [55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203],
+    ]
+)
+
+
+def lighting(x: Any, weights: Array) -> Any:
+    """AlexNet's PCA noise: the three weights times ImageNet's eigenvectors added to the channels."""
+    # one sum after the other: a product of BLAS has other last bits on other processors
+    shift = _LIGHT[:, 0] * weights[0] + _LIGHT[:, 1] * weights[1] + _LIGHT[:, 2] * weights[2]
+    if is_pil(x):
+        image = x if x.mode == "RGB" else x.convert("RGB")
+        return Image.fromarray(np.uint8(np.clip(np.asarray(image) + shift, 0, 255)))
+    need("RandomLighting", x, ranks=(3,), channels=(3,))
+    made = x.astype(np.float64) + shift
+    return (np.clip(made, 0, 255) if x.dtype == np.uint8 else made).astype(x.dtype)

@@ -1,0 +1,219 @@
+"""Encoded images <-> pixels. JPEG through libjpeg-turbo, the rest through OpenCV; nothing huge is decoded."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.row_warnings import notice
+
+from . import jpeg_region as jpeg
+from . import png_region as png
+from .image_header import check_bytes, check_size, image_size, is_grey_png, kind_of
+from .jpeg_region import Box
+from .lazy_imports import Image, cv2, simplejpeg
+from .validation import Array, describe, is_pil
+
+__all__ = ["as_bytes", "decode", "decode_part", "decode_to_pil", "grey_part", "is_jpeg"]
+
+Wants = Callable[[int, int], Box | None]
+Factor = Callable[[int, int], int]
+
+
+def is_jpeg(data: Any) -> bool:
+    return bytes(data[:3]) == b"\xff\xd8\xff"
+
+
+def as_bytes(value: Any, op: str = "Decode") -> memoryview:
+    """The encoded bytes: of bytes, of a 1-D array of uint8 or int8, of one bytes value in an array."""
+    data = _view(value, op)
+    check_bytes(op, len(data))
+    return data
+
+
+def _view(value: Any, op: str) -> memoryview:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return memoryview(value)
+    if not isinstance(value, np.ndarray):
+        raise ArgumentTypeError(
+            f"The type of the encoded image should be {np.ndarray}, but got {type(value)}."
+        )
+    if value.dtype.kind == "U":
+        raise ArgumentTypeError(f"The data type of the encoded image can not be {value.dtype.type}.")
+    if value.dtype.kind == "S" and value.size == 1:
+        return memoryview(value.reshape(()).item())
+    if value.ndim != 1:
+        raise ArgumentTypeError(
+            f"The number of array dimensions of the encoded image should be 1, but got {value.ndim}."
+        )
+    if value.dtype.itemsize != 1 or value.dtype.kind not in "iu":
+        raise DataError(f"{op}: an encoded image is a 1-D array of uint8, but got {describe(value)}.")
+    plain: Any = np.ascontiguousarray(value)  # numpy 2.4's stubs know no buffers
+    return memoryview(plain).cast("B")
+
+
+def decode(value: Any, op: str = "Decode") -> Array:
+    """RGB pixels <H,W,C> of an encoded image. Grey and CMYK become RGB, alpha is dropped, EXIF is ignored."""
+    data = as_bytes(value, op)
+    if len(data) == 0:
+        raise DataError(f"{op}: the encoded image is empty (0 bytes).")
+    if is_jpeg(data):
+        return decode_jpeg(data, op)
+    kind = kind_of(data)
+    if kind in ("gif", "webp"):
+        raise DataError(
+            f"{op}: Unsupported image type [{kind}]: use Decode(to_pil=True), or convert it to JPEG, PNG, BMP or TIFF."
+        )
+    check_size(op, image_size(data))
+    pixels = _by_opencv(data)
+    if pixels is None:
+        what = f"as {kind.upper()}" if kind else "as an image of any known format"
+        raise DataError(
+            f"{op}: image decode failed: {len(data)} bytes that begin with {bytes(data[:8])!r} do not decode {what}."
+        )
+    return pixels
+
+
+def decode_part(
+    value: Any, wants: Wants, go_on: Callable[[Array], Any], op: str = "Decode", factor: Factor | None = None
+) -> Any:
+    """``go_on(decode(value))``, for a function that looks at nothing but the part ``wants(height, width)``.
+
+    The rest of the image may hold anything. With ``factor``, a JPEG may come out at 1 / factor(height, width) of its
+    size; ``go_on`` looks at the shape.
+    """
+    data = as_bytes(value, op)
+    if is_jpeg(data):
+
+        def checked(height: int, width: int) -> int:
+            check_size(op, (height, width))
+            return 1 if factor is None else factor(height, width)
+
+        image = jpeg.decode_part(data, checked, wants)
+        if image is not None:
+            made = go_on(image)
+            # the next image will overwrite this one
+            shared = isinstance(made, np.ndarray) and np.may_share_memory(made, image)
+            return made.copy() if shared else made
+    return go_on(decode(value, op))
+
+
+def grey_part(
+    value: Any, wants: Wants, go_on: Callable[[Array], Array], three: bool, op: str = "Decode"
+) -> Any:
+    """``go_on`` of one channel <H,W,1> of a grey PNG, as <H,W> or, with ``three``, as three equal channels.
+
+    ``go_on`` only moves pixels, and looks at nothing but the part ``wants(height, width)``. None for other images, and
+    where the part is not known.
+    """
+    data = as_bytes(value, op)
+
+    def checked(height: int, width: int) -> Box | None:
+        check_size(op, (height, width))
+        return wants(height, width)
+
+    image = png.grey_part(data, checked)
+    if image is None:
+        return None
+    made = go_on(image)
+    if three:
+        return cv2.cvtColor(made, cv2.COLOR_GRAY2RGB)
+    # the next image will overwrite this one
+    return (made.copy() if np.may_share_memory(made, image) else made)[:, :, 0]
+
+
+def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
+    """RGB pixels of a JPEG. Slips that leave the picture whole are forgiven, a file cut short is not.
+
+    A picture that is damaged inside, its end marker in place, is decoded as far as it goes, as MindSpore does it; that
+    is said in a warning.
+    """
+    try:
+        return _jpeg_pixels(data, op)
+    except ValueError as error:
+        slip = str(error)
+    if _CUT_SHORT in slip and bytes(data[-2:]) != jpeg.END:
+        # when only the end marker is missing, nothing is amiss once it is there
+        try:
+            return _jpeg_pixels(memoryview(bytes(data).removesuffix(jpeg.END[:1]) + jpeg.END), op)
+        except ValueError:
+            pass
+    elif _FORGIVEN.match(slip):
+        check_size(op, image_size(data))
+        pixels = _by_opencv(data)
+        if pixels is not None:
+            return pixels
+    elif slip.startswith(_CORRUPT) and _has_end(data):
+        try:
+            pixels = _jpeg_pixels(data, op, strict=False)
+        except ValueError as error:
+            slip = str(error)
+        else:
+            notice(
+                f"{op}: the JPEG is damaged ({slip}): it was decoded as far as possible; the rest is grey or wrong"
+            )
+            return pixels
+    raise DataError(
+        f"{op}: Error raised by libjpeg: {slip} ({len(data)} bytes; the file is damaged or cut short)."
+    )
+
+
+_CUT_SHORT, _CORRUPT = "Premature end of JPEG file", "Corrupt JPEG data"
+_SCAN = b"\xff\xda"
+# Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
+# marker (0xd9) the same words mean that the picture itself is damaged.
+_FORGIVEN = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
+
+
+def _by_opencv(data: memoryview) -> Array | None:
+    grey = is_grey_png(data)
+    how = cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB
+    try:
+        made: Array | None = cv2.imdecode(np.frombuffer(data, np.uint8), how | cv2.IMREAD_IGNORE_ORIENTATION)
+        # libpng takes a third longer to give each pixel three times than to give it once
+        return cv2.cvtColor(made, cv2.COLOR_GRAY2RGB) if grey and made is not None else made
+    except cv2.error:
+        return None
+
+
+def _has_end(data: memoryview) -> bool:
+    """Whether an end marker stands behind the beginning of the last scan: one of a thumbnail does not count."""
+    plain = bytes(data)
+    return plain.find(jpeg.END, plain.rfind(_SCAN)) > 0
+
+
+def _jpeg_pixels(data: memoryview, op: str, strict: bool = True) -> Array:
+    height, width, space, _ = simplejpeg.decode_jpeg_header(data)
+    check_size(op, (height, width))
+    if space in ("CMYK", "YCCK"):
+        return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK", strict=strict))
+    made: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=strict)
+    return made
+
+
+def _from_cmyk(ink: Array) -> Array:
+    """RGB from the inverted CMYK that JPEG files hold."""
+    black = ink[:, :, 3:].astype(np.int32)
+    return (ink[:, :, :3].astype(np.int32) * black // 255).astype(np.uint8)
+
+
+def decode_to_pil(value: Any) -> Any:
+    """An RGB Pillow image of an encoded image, through Pillow."""
+    if is_pil(value):
+        return value
+    data = as_bytes(value)
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            check_size("Decode", (image.size[1], image.size[0]))
+            return image.convert("RGB")
+    except Image.DecompressionBombError as error:
+        # raised at opening, by a limit of Pillow's own
+        check_size("Decode", image_size(data))
+        raise DataError(f"Decode: {error} (PIL.Image.MAX_IMAGE_PIXELS changes that.)") from error
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ArgumentValueError(f"{error}\n: Failed to decode given image.") from error

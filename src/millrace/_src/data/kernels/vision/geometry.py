@@ -1,0 +1,208 @@
+"""Parts and mirror images of an image, and what lies around it: crop, flip, pad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError, DataError
+
+from .enums import Border, Inter, SliceMode
+from .lazy_imports import Image, ImageOps, cv2
+from .resize import resize, resize_image
+from .validation import Array, as_array, describe, each_image, is_pil, like_channels, need, need_pil
+
+__all__ = [
+    "center_crop",
+    "crop",
+    "crop_and_resize",
+    "five_crop",
+    "flip",
+    "pad",
+    "pad_to_size",
+    "slice_patches",
+]
+
+
+def crop(x: Any, top: int, left: int, height: int, width: int, op: str = "Crop") -> Any:
+    """The part that begins at (top, left); Pillow's may reach outside (black), an array's may not."""
+    if is_pil(x):
+        return x.crop((left, top, left + width, top + height))
+    if x.ndim < 2:
+        need(op, x)
+    rows, columns = x.shape[-3:-1] if x.ndim > 2 else x.shape
+    if top < 0 or top + height > rows:
+        raise DataError(
+            f"{op}: Crop height dimension: {top + height} exceeds image height: {rows} ({describe(x)})"
+        )
+    if left < 0 or left + width > columns:
+        raise DataError(
+            f"{op}: Crop width dimension: {left + width} exceeds image width: {columns} ({describe(x)})"
+        )
+    if x.ndim == 2:
+        return x[top : top + height, left : left + width]
+    return x[..., top : top + height, left : left + width, :]
+
+
+def center_crop(x: Any, height: int, width: int) -> Any:
+    """The middle of an image; where the image is smaller, zeros around it."""
+    if is_pil(x):
+        columns, rows = x.size
+        top, left = round((rows - height) / 2.0), round((columns - width) / 2.0)
+        return crop(x, top, left, height, width)
+    return each_image(lambda image: _center(image, height, width), x, "CenterCrop")
+
+
+def _center(x: Array, height: int, width: int) -> Array:
+    need("CenterCrop", x)
+    rows, columns = x.shape[:2]
+    if height > rows * 3 or width > columns * 3:
+        raise DataError(
+            "CenterCrop: Padding size cannot be more than 3 times of the original image size, got output size "
+            f"({height}, {width}) for {describe(x)}."
+        )
+    tall, broad = max(0, height - rows), max(0, width - columns)
+    if tall or broad:
+        sides = (broad - broad // 2, tall - tall // 2, broad // 2, tall // 2)
+        x = pad(x, sides, (0, 0, 0), Border.CONSTANT)
+        rows, columns = x.shape[:2]
+    return crop(x, (rows - height) // 2, (columns - width) // 2, height, width, "CenterCrop")
+
+
+def crop_and_resize(
+    x: Any, box: tuple[int, int, int, int], size: tuple[int, int], inter: Inter, op: str
+) -> Any:
+    """The box (top, left, height, width) in another size."""
+    if is_pil(x):
+        return resize(crop(x, *box), size, inter)
+    if inter == Inter.ANTIALIAS:
+        need_pil(op, x)
+    return each_image(lambda image: resize_image(crop(image, *box, op), size, inter, op), x, op)
+
+
+def flip(x: Any, *, across: bool, op: str) -> Any:
+    """The mirror image: left to right (across) or top to bottom."""
+    if is_pil(x):
+        kind = Image.Transpose
+        return x.transpose(kind.FLIP_LEFT_RIGHT if across else kind.FLIP_TOP_BOTTOM)
+    if x.ndim < 2:
+        each_image(np.copy, x, op)
+    if x.dtype.kind not in "biuf":
+        need(op, x)
+    if x.dtype == np.uint8 and x.ndim == 3 and x.shape[2] in (1, 3, 4):
+        return like_channels(cv2.flip(x, 1 if across else 0), x)
+    if x.ndim == 2:
+        return x[:, ::-1] if across else x[::-1]
+    return x[..., ::-1, :] if across else x[..., ::-1, :, :]
+
+
+_BORDERS = {
+    Border.CONSTANT: "BORDER_CONSTANT",
+    Border.EDGE: "BORDER_REPLICATE",
+    Border.REFLECT: "BORDER_REFLECT_101",
+    Border.SYMMETRIC: "BORDER_REFLECT",
+}
+
+
+def pad(
+    x: Any,
+    padding: tuple[int, int, int, int],
+    fill: tuple[int, ...],
+    border: Border,
+    op: str = "Pad",
+    fresh: bool = True,
+) -> Any:
+    """More pixels on the (left, top, right, bottom). Without ``fresh``, an image that stays as it is is not copied."""
+    if is_pil(x):
+        return _pad_pil(x, padding, fill, border)
+    need(op, x, channels=(1, 3))
+    if x.dtype == np.uint8 and not any(padding):
+        return x.copy() if fresh else x
+    left, top, right, bottom = padding
+    flat = x.view(np.uint8) if x.dtype == np.bool_ else x
+    value = fill if x.ndim == 3 and x.shape[2] == 3 else fill[:1]
+    if (flat.dtype.itemsize == 8 and flat.dtype.kind in "iu") or flat.dtype == np.uint32:
+        raise DataError(f"{op}: the data type of image tensor does not match, but got {describe(x)}.")
+    try:
+        made = cv2.copyMakeBorder(flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value)
+    except cv2.error as error:
+        raise DataError(f"{op}: OpenCV cannot pad {describe(x)}: {error.err}") from error
+    return like_channels(made, x)
+
+
+def _pad_pil(image: Any, padding: tuple[int, int, int, int], fill: tuple[int, ...], border: Border) -> Any:
+    left, top, right, bottom = padding
+    if border == Border.CONSTANT:
+        value = fill[:1] if image.mode in ("L", "1") else fill
+        made = ImageOps.expand(image, border=padding, fill=value)
+    else:
+        pixels = np.asarray(image)
+        sides = ((top, bottom), (left, right), (0, 0))[: pixels.ndim]
+        made = Image.fromarray(np.pad(pixels, sides, border.value))
+    if image.mode == "P":
+        made.putpalette(image.getpalette())
+    return made
+
+
+def pad_to_size(
+    x: Any, size: tuple[int, int], offset: tuple[int, int] | None, fill: tuple[int, ...], border: Border
+) -> Any:
+    """An image of the given (height, width), with the old one at the offset, or in the middle without one."""
+    x = as_array(x)
+    need("PadToSize", x, channels=(1, 3))
+    rows, columns = x.shape[:2]
+    if rows > size[0] or columns > size[1]:
+        raise DataError(
+            "PadToSize: the target size to pad should be no less than the original image size, but got target size "
+            f"{tuple(size)} and original size {(rows, columns)}."
+        )
+    top, left = offset if offset is not None else ((size[0] - rows) // 2, (size[1] - columns) // 2)
+    if top + rows > size[0] or left + columns > size[1]:
+        raise DataError(
+            f"PadToSize: the sum of offset {(top, left)} and original size {(rows, columns)} should be no more than "
+            f"the target size {tuple(size)}."
+        )
+    sides = (left, top, size[1] - columns - left, size[0] - rows - top)
+    return pad(x, sides, fill, border, "PadToSize")
+
+
+def five_crop(image: Any, height: int, width: int, op: str) -> tuple[Any, ...]:
+    """The four corners and the middle of a Pillow image."""
+    need_pil(op, image)
+    columns, rows = image.size
+    if height > rows or width > columns:
+        raise ArgumentValueError(
+            f"Crop size {(height, width)} is larger than input image size {(rows, columns)}."
+        )
+    corners = [(0, 0), (0, columns - width), (rows - height, 0), (rows - height, columns - width)]
+    return (
+        *[crop(image, top, left, height, width) for top, left in corners],
+        center_crop(image, height, width),
+    )
+
+
+def slice_patches(x: Any, rows: int, columns: int, mode: SliceMode, fill: int) -> tuple[Array, ...]:
+    """An image in rows x columns equal parts; what is left over is dropped, or padded to one more pixel each."""
+    x = as_array(x)
+    if rows == columns == 1:
+        return (x,)
+    need("SlicePatches", x)
+    height, width = x.shape[:2]
+    if height < rows or width < columns:
+        raise DataError(f"SlicePatches: {rows} x {columns} patches need more pixels than {describe(x)}.")
+    tall, broad = height // rows, width // columns
+    if mode == SliceMode.PAD:
+        tall, broad = -(-height // rows), -(-width // columns)
+        more = (0, 0, broad * columns - width, tall * rows - height)
+        if any(more):
+            value = np.full((tall * rows, broad * columns, *x.shape[2:]), fill, x.dtype)
+            value[:height, :width] = x
+            x = value
+    return tuple(
+        [
+            crop(x, i * tall, j * broad, tall, broad, "SlicePatches")
+            for i in range(rows)
+            for j in range(columns)
+        ]
+    )

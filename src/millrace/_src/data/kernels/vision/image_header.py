@@ -1,0 +1,170 @@
+"""What an encoded image says of itself, and whether that much is decoded: files may come from strangers.
+
+The limits are settings (``config.set_max_image_pixels``, ``config.set_max_image_bytes``).
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+
+from .lazy_imports import Image
+
+__all__ = ["check_bytes", "check_size", "image_size", "is_grey_png", "kind_of"]
+
+Size = tuple[int, int]
+
+_MAGIC = (
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"BM", "bmp"),
+    (b"GIF8", "gif"),
+    (b"II*\0", "tiff"),
+    (b"MM\0*", "tiff"),
+)
+
+
+def kind_of(data: bytes | memoryview) -> str:
+    """Which format the first bytes announce, or "" for none that is known.
+
+    >>> kind_of(b"BM...")
+    'bmp'
+    """
+    start = bytes(data[:12])
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "webp"
+    return next((kind for magic, kind in _MAGIC if start.startswith(magic)), "")
+
+
+def image_size(data: bytes | memoryview) -> Size | None:
+    """(height, width) as the header says, without decoding; None where it does not say.
+
+    >>> image_size(b"GIF89a" + bytes([8, 0, 6, 0]))
+    (6, 8)
+    """
+    kind = kind_of(data)
+    try:
+        if kind == "png":
+            width, height = struct.unpack(">II", data[16:24])
+            return height, width
+        if kind == "bmp":
+            width, height = struct.unpack("<ii", data[18:26])
+            return abs(height), abs(width)
+        if kind == "gif":
+            width, height = struct.unpack("<HH", data[6:10])
+            return height, width
+        if kind == "jpeg":
+            return _jpeg_size(memoryview(data))
+        if kind == "tiff":
+            return _tiff_size(memoryview(data))
+    except (struct.error, IndexError):
+        return None
+    return _size_by_pillow(data)
+
+
+def is_grey_png(data: bytes | memoryview) -> bool:
+    """Whether this is a PNG of 8-bit grey, without alpha: a mask, say.
+
+    >>> is_grey_png(b"GIF89a" + bytes(40))
+    False
+    """
+    if kind_of(data) != "png" or bytes(data[24:26]) != b"\x08\x00":  # depth 8, colour type 0
+        return False
+    # a transparent grey and the frames of an animation would be chunks of their own, before the pixels
+    start = bytes(data[:4096])
+    return b"tRNS" not in start and b"acTL" not in start
+
+
+# The markers that begin a frame: all of 0xC0 to 0xCF but tables (C4), an extension (C8) and conditioning (CC).
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+# The markers without a length after them.
+_BARE = frozenset((0x01, *range(0xD0, 0xDA)))
+
+
+def _jpeg_size(data: memoryview) -> Size | None:
+    """The size that the first frame header gives; what stands between the segments is skipped, as libjpeg does."""
+    at = 2
+    while at + 9 <= len(data):
+        if data[at] != 0xFF:
+            gap = bytes(data[at : at + 4096]).find(b"\xff")
+            at += gap if gap >= 0 else 4096
+            continue
+        marker = data[at + 1]
+        if marker == 0xFF:
+            at += 1
+        elif marker in _BARE:
+            at += 2
+        elif marker in _FRAMES:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return height, width
+        else:
+            (length,) = struct.unpack(">H", data[at + 2 : at + 4])
+            at += 2 + max(length, 2)
+    return None
+
+
+_WIDTH, _HEIGHT = 256, 257
+
+
+def _tiff_size(data: memoryview) -> Size | None:
+    """The size in the first directory, which is the only one that is decoded."""
+    order = "<" if data[0] == 0x49 else ">"
+    (start,) = struct.unpack(order + "I", data[4:8])
+    (count,) = struct.unpack(order + "H", data[start : start + 2])
+    found = {}
+    for entry in range(start + 2, start + 2 + 12 * count, 12):
+        tag, kind = struct.unpack(order + "HH", data[entry : entry + 4])
+        if tag in (_WIDTH, _HEIGHT):
+            # 3 is a number of 16 bits, at the front of its field; all others here have 32
+            form, size = ("H", 2) if kind == 3 else ("I", 4)
+            (found[tag],) = struct.unpack(order + form, data[entry + 8 : entry + 8 + size])
+    return (found[_HEIGHT], found[_WIDTH]) if len(found) == 2 else None
+
+
+def _size_by_pillow(data: bytes | memoryview) -> Size | None:
+    """The size of the rarer formats."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return image.size[1], image.size[0]
+    except Image.DecompressionBombError:
+        return 2**31, 2**31
+    except Exception:
+        # Pillow's readers fail on damaged headers with any kind of error. Nothing is decided here: the decoder
+        # has the last word, and OpenCV refuses what has more than 2**30 pixels.
+        return None
+
+
+def check_size(op: str, size: Size | None) -> None:
+    """Refuse an image that claims to be huge.
+
+    >>> check_size("Decode", (100_000, 100_000))
+    Traceback (most recent call last):
+    ...
+    millrace.errors.DataError: Decode: the image claims 100000 x 100000 pixels; at most 178956970 are decoded \
+(config.set_max_image_pixels changes that; a small file with a huge image is damaged or an attack).
+    """
+    most = settings.current().max_image_pixels
+    if most is not None and size is not None and size[0] * size[1] > most:
+        raise DataError(
+            f"{op}: the image claims {size[0]} x {size[1]} pixels; at most {most} are decoded "
+            "(config.set_max_image_pixels changes that; a small file with a huge image is damaged or an attack)."
+        )
+
+
+def check_bytes(op: str, length: int, what: str = "the encoded image") -> None:
+    """Refuse encoded data that is too long.
+
+    >>> check_bytes("Decode", 10**12)
+    Traceback (most recent call last):
+    ...
+    millrace.errors.DataError: Decode: the encoded image has 1000000000000 bytes; at most 268435456 are decoded \
+(config.set_max_image_bytes changes that).
+    """
+    most = settings.current().max_image_bytes
+    if most is not None and length > most:
+        raise DataError(
+            f"{op}: {what} has {length} bytes; at most {most} are decoded (config.set_max_image_bytes changes that)."
+        )

@@ -1,0 +1,217 @@
+"""Images and bytes from files and into files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.values.tensor import Tensor
+
+from .enums import ImageReadMode
+from .image_header import check_bytes, check_size, image_size, kind_of
+from .lazy_imports import cv2
+from .validation import Array, describe, is_pil
+
+__all__ = [
+    "encode_jpeg",
+    "encode_png",
+    "get_image_num_channels",
+    "get_image_size",
+    "read_file",
+    "read_image",
+    "write_file",
+    "write_jpeg",
+    "write_png",
+]
+
+
+def _array(value: Any, what: str, kinds: str) -> Array:
+    if isinstance(value, np.ndarray):
+        return value
+    host = getattr(value, "asnumpy", None)
+    if host is None:
+        raise ArgumentTypeError(f"{what} is not of type {kinds}, but got: {type(value)}.")
+    made: Array = host()
+    return made
+
+
+def _kinds() -> str:
+    return f"{np.ndarray} or {Tensor}"
+
+
+def _need(value: Any, kind: type, what: str) -> None:
+    if not isinstance(value, kind):
+        raise ArgumentTypeError(f"Input {what} is not of type {kind}, but got: {type(value)}.")
+
+
+def _picture(op: str, image: Array) -> Array:
+    if image.dtype != np.uint8:
+        raise DataError(f"{op}: the type of the image data should be UINT8, but got {describe(image)}.")
+    if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
+        raise DataError(f"{op}: the image should be <H,W>, <H,W,1> or <H,W,3>, but got {describe(image)}.")
+    return np.ascontiguousarray(image)
+
+
+def encode_jpeg(image: Any, quality: int = 75) -> Array:
+    """The bytes of a JPEG file, as a 1-D array.
+
+    >>> encode_jpeg(np.zeros((8, 8, 3), np.uint8))[:3].tolist()
+    [255, 216, 255]
+    """
+    _need(quality, int, "quality")
+    pixels = _picture("EncodeJpeg", _array(image, "Input image", _kinds()))
+    if not 1 <= quality <= 100:
+        raise DataError(f"EncodeJpeg: Invalid quality {quality}, should be in range of [1, 100].")
+    if pixels.ndim == 3 and pixels.shape[2] == 3:
+        pixels = pixels[:, :, ::-1]
+    made: Array = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+    return made
+
+
+def encode_png(image: Any, compression_level: int = 6) -> Array:
+    """The bytes of a PNG file, as a 1-D array.
+
+    The pixels in the file are MindSpore's, its bytes are not: another zlib packs them.
+
+    >>> encode_png(np.zeros((8, 8, 3), np.uint8))[1:4].tobytes()
+    b'PNG'
+    """
+    _need(compression_level, int, "compression_level")
+    pixels = _picture("EncodePng", _array(image, "Input image", _kinds()))
+    if not 0 <= compression_level <= 9:
+        raise DataError(
+            f"EncodePng: Invalid compression_level {compression_level}, should be in range of [0, 9]."
+        )
+    if pixels.ndim == 3 and pixels.shape[2] == 3:
+        pixels = pixels[:, :, ::-1]
+    made: Array = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, compression_level])[1]
+    return made
+
+
+def get_image_num_channels(image: Any) -> int:
+    """How many channels an image has.
+
+    >>> get_image_num_channels(np.zeros((8, 8, 3), np.uint8))
+    3
+    """
+    if isinstance(image, np.ndarray):
+        if image.ndim < 2:
+            raise DataError(
+                f"GetImageNumChannels: an image has at least 2 dimensions, but got {describe(image)}."
+            )
+        return 1 if image.ndim == 2 else int(image.shape[-1])
+    if is_pil(image):
+        return len(image.getbands())
+    raise _no_image(image)
+
+
+def get_image_size(image: Any) -> list[int]:
+    """[height, width] of an image.
+
+    >>> get_image_size(np.zeros((6, 8, 3), np.uint8))
+    [6, 8]
+    """
+    if isinstance(image, np.ndarray):
+        if image.ndim < 2:
+            raise DataError(f"GetImageSize: an image has at least 2 dimensions, but got {describe(image)}.")
+        return list(image.shape if image.ndim == 2 else image.shape[-3:-1])
+    if is_pil(image):
+        return [image.size[1], image.size[0]]
+    raise _no_image(image)
+
+
+def _no_image(value: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"Input image is not of type {np.ndarray} or <class 'PIL.Image.Image'>, but got: {type(value)}."
+    )
+
+
+def read_file(filename: str) -> Array:
+    """The bytes of a file, as a 1-D array.
+
+    >>> write_file("a.bin", np.array([1, 2], np.uint8))
+    >>> read_file("a.bin").tolist()
+    [1, 2]
+    """
+    _need(filename, str, "filename")
+    return np.frombuffer(_bytes_of(filename, "ReadFile"), np.uint8).copy()
+
+
+def _bytes_of(filename: str, op: str, image: bool = False) -> bytes:
+    path = Path(filename)
+    if not path.is_file():
+        raise DataError(f"{op}: Invalid file path, {filename!r} is not a regular file.")
+    try:
+        if image:
+            check_bytes(op, path.stat().st_size, f"the file {filename!r}")
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{op}: {filename!r} could not be read: {error}") from error
+
+
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
+    """The pixels of an image file <H,W,C>: as they are (alpha is dropped), grey, or RGB.
+
+    Bit for bit MindSpore's, but for animated PNG files read as grey, which differ by 1. A JPEG that is cut short is
+    an error, where MindSpore gives the part above the cut.
+
+    >>> write_png("a.png", np.zeros((6, 8, 3), np.uint8))
+    >>> read_image("a.png").shape, read_image("a.png", ImageReadMode.GRAYSCALE).shape
+    ((6, 8, 3), (6, 8, 1))
+    """
+    _need(filename, str, "filename")
+    if not isinstance(mode, ImageReadMode):
+        raise ArgumentTypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
+    data = memoryview(_bytes_of(filename, "ReadImage", image=True))
+    if kind_of(data) in ("", "gif", "webp"):
+        raise DataError(
+            f"ReadImage: failed to read file {filename!r}: it is not a JPEG, PNG, BMP or TIFF image."
+        )
+    check_size("ReadImage", image_size(data))
+    how = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    if pixels is None:
+        raise DataError(f"ReadImage: failed to read file {filename!r}: it does not decode.")
+    if pixels.ndim == 2:
+        return pixels[:, :, None]
+    code = cv2.COLOR_BGRA2RGB if pixels.shape[2] == 4 else cv2.COLOR_BGR2RGB
+    made: Array = cv2.cvtColor(pixels, code)
+    return made
+
+
+def write_file(filename: str, data: Any) -> None:
+    """A 1-D array of uint8 as a file.
+
+    >>> write_file("a.bin", np.array([1, 2], np.uint8))
+    """
+    _need(filename, str, "filename")
+    values = _array(data, "Input data", _kinds())
+    if values.dtype != np.uint8 or values.ndim != 1:
+        raise DataError(f"WriteFile: the data should be a 1-D array of UINT8, but got {describe(values)}.")
+    try:
+        Path(filename).write_bytes(values.tobytes())
+    except OSError as error:
+        raise DataError(f"WriteFile: {filename!r} could not be written: {error}") from error
+
+
+def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
+    """An image as a JPEG file.
+
+    >>> write_jpeg("a.jpg", np.zeros((8, 8, 3), np.uint8))
+    """
+    _need(filename, str, "filename")
+    _need(quality, int, "quality")
+    write_file(filename, encode_jpeg(_array(image, "Input image", _kinds()), quality))
+
+
+def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
+    """An image as a PNG file.
+
+    >>> write_png("a.png", np.zeros((8, 8, 3), np.uint8))
+    """
+    _need(filename, str, "filename")
+    _need(compression_level, int, "compression_level")
+    write_file(filename, encode_png(_array(image, "The input image", _kinds()), compression_level))

@@ -1,0 +1,158 @@
+"""Part of a JPEG, decoded alone: rows below it are never read.
+
+With the system's libturbojpeg of version 3 (its TurboJPEG interface, through ctypes), pixels left, right and above are
+not computed either. Without it, simplejpeg decodes the rows down to the end of the part (``jpeg_rows``). Callers decode
+all of a file that cannot be decoded in part. The pixels are the same each time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .jpeg_rows import Box, decode_upper_rows
+from .validation import Array
+
+__all__ = ["END", "Box", "decode_part", "library"]
+
+# TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
+_DECOMPRESS, _RGB = 1, 0
+_SUBSAMPLING, _WIDTH, _HEIGHT, _PRECISION, _COLOURS = 4, 5, 6, 7, 8
+_PLAIN_COLOURS = (1, 2)  # YCbCr and grey
+# width of the blocks that colours are stored in, by kind of subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
+_BLOCK_WIDTHS = (8, 16, 16, 8, 8, 32, 8)
+# the marker that every whole file ends with
+END = b"\xff\xd9"
+
+
+class _Region(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_int) for name in ("x", "y", "w", "h"))
+
+
+class _Scale(ctypes.Structure):
+    _fields_ = (("num", ctypes.c_int), ("denom", ctypes.c_int))
+
+
+class _Library:
+    """The calls we make. The short ones keep the GIL: giving it up and getting it back costs more than they do."""
+
+    def __init__(self, path: str) -> None:
+        short, long = ctypes.PyDLL(path), ctypes.CDLL(path)
+        handle, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+        self.init = _declared(short.tj3Init, handle, number)
+        self.destroy = _declared(short.tj3Destroy, None, handle)
+        self.get = _declared(short.tj3Get, number, handle, number)
+        self.header = _declared(short.tj3DecompressHeader, number, handle, handle, size)
+        self.region = _declared(short.tj3SetCroppingRegion, number, handle, _Region)
+        self.scale = _declared(short.tj3SetScalingFactor, number, handle, _Scale)
+        self.decompress = _declared(long.tj3Decompress8, number, handle, handle, size, handle, number, number)
+
+
+def _declared(function: Any, result: Any, *arguments: Any) -> Any:
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+@functools.cache
+def library() -> _Library | None:
+    """The system's libturbojpeg of version 3, which the distribution keeps up to date; None where there is none."""
+    importlib.import_module("cv2")  # first: see libraries.py
+    for name in ("libturbojpeg.so.0", "libturbojpeg.0.dylib"):
+        try:
+            return _Library(name)
+        except (OSError, AttributeError):  # not there, or older than 3
+            continue
+    return None
+
+
+class _Handle:
+    """One decompressor, with the memory that it fills again and again; freed with the thread that it belongs to."""
+
+    def __init__(self, tj: _Library) -> None:
+        self._destroy, self.pointer = tj.destroy, tj.init(_DECOMPRESS)
+        self.by = 1  # the scale it is set to: 1 / by
+        self.canvas: Array = np.empty(0, np.uint8)
+        self.address = 0
+
+    def __del__(self) -> None:
+        if self.pointer:
+            self._destroy(self.pointer)
+
+    def room(self, height: int, width: int) -> tuple[Array, int]:
+        """Room for an image, and its address. Memory that is fresh has to be cleared first, so the thread's is kept."""
+        size = height * width * 3
+        if size > _MOST_CANVAS:
+            image = np.empty((height, width, 3), np.uint8)
+            return image, image.ctypes.data
+        if self.canvas.size < size:
+            self.canvas = np.empty(size, np.uint8)
+            self.address = self.canvas.ctypes.data
+        return self.canvas[:size].reshape(height, width, 3), self.address
+
+
+# A larger image gets memory of its own.
+_MOST_CANVAS = 64 << 20
+
+_here = threading.local()
+
+
+def _handle(tj: _Library) -> _Handle:
+    held: _Handle | None = getattr(_here, "handle", None)
+    if held is None:
+        held = _here.handle = _Handle(tj)
+    return held
+
+
+def decode_part(
+    data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
+) -> Array | None:
+    """An RGB image in which only the part that ``wants(height, width)`` names holds pixels.
+
+    Those pixels are bit for bit the ones of the whole image; all others are undefined, and the thread's next image
+    takes the same memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants``
+    is asked about the size it then has. None where the part is the whole or cannot be decoded alone: other colours, a
+    warning, an end that is missing.
+    """
+    if bytes(data[-2:]) != END:
+        return None
+    tj = library()
+    if tj is None:
+        return decode_upper_rows(data, factor, wants)
+    held = _handle(tj)
+    handle, get = held.pointer, tj.get
+    source = np.frombuffer(data, np.uint8)
+    start, size = source.__array_interface__["data"][0], source.size
+    if tj.header(handle, start, size):
+        return None
+    height, width, kind = get(handle, _HEIGHT), get(handle, _WIDTH), get(handle, _SUBSAMPLING)
+    if get(handle, _PRECISION) != 8 or get(handle, _COLOURS) not in _PLAIN_COLOURS or kind < 0:
+        return None
+    by = factor(height, width)
+    if by > 1:
+        height, width = -(-height // by), -(-width // by)
+    box = wants(height, width)
+    if box is None:
+        if by == 1:
+            return None
+        box = (0, 0, height, width)
+    if by != held.by:  # what an earlier image asked for
+        if tj.scale(handle, _Scale(1, by)):
+            return None
+        held.by = by
+    top, left, tall, wide = box
+    # Colours of half the width are blended across block borders: one block more on each side makes the part exact.
+    block = _BLOCK_WIDTHS[kind] // by or 1
+    first = max(0, left // block - 1) * block
+    last = min(width, (-(-(left + wide) // block) + 1) * block)
+    if tj.region(handle, _Region(first, top, last - first, tall)):
+        return None
+    image, address = held.room(height, width)
+    pitch = width * 3
+    target = address + top * pitch + first * 3
+    return None if tj.decompress(handle, start, size, target, pitch, _RGB) else image

@@ -1,0 +1,117 @@
+"""The upper rows of a JPEG, decoded alone by simplejpeg: rows below a part are never read.
+
+simplejpeg has no argument for a part. A copy of the file whose frame header gives fewer rows makes libjpeg-turbo stop
+early: the rows above are those of the whole file bit for bit, and the data that is left over is its only warning.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .lazy_imports import simplejpeg
+from .validation import Array
+
+__all__ = ["Box", "decode_upper_rows"]
+
+Box = tuple[int, int, int, int]  # top, left, height, width
+
+_START_OF_SCAN, _RESTART_INTERVAL = 0xDA, 0xDD
+_BASELINE = (0xC0, 0xC1)  # sequential, Huffman
+_OTHER_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC0, 0xC1, 0xC4, 0xC8, 0xCC}
+# libjpeg reports its first warning. Here it is the data of the rows that were cut off, so nothing was wrong before.
+_LEFT_OVER = re.compile(r"Corrupt JPEG data: \d+ extraneous bytes before marker 0xd9")
+# At 1/8 of a smaller image several scales give the same size.
+_LEAST_SCALED = 64
+_MAX_KEPT = 64 << 20
+
+_thread = threading.local()
+
+
+class _Frame(NamedTuple):
+    """What the frame header says, and where the number of rows stands."""
+
+    offset: int
+    height: int
+    width: int
+    block: int  # rows of a block of colours
+
+
+def decode_upper_rows(
+    data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
+) -> Array | None:
+    """An RGB image in which the rows down to the end of the part that ``wants(height, width)`` names hold pixels.
+
+    The pixels are those of the whole image; rows below are undefined, and the next image of this thread takes the same
+    memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants`` is called with
+    the size it then has. None where nothing is saved, or where the file is not a plain one: several scans, restart
+    markers, other colours, damage.
+    """
+    frame = _frame(data)
+    if frame is None:
+        return None
+    by = factor(frame.height, frame.width)
+    if by > 1 and min(frame.height, frame.width) < _LEAST_SCALED:
+        by = 1
+    height, width = -(-frame.height // by), -(-frame.width // by)
+    box = wants(height, width)
+    last = height if box is None else box[0] + box[2]
+    # colours of half the height are blended across block borders: one block more makes the rows exact
+    rows = min(frame.height, (-(-last * by // frame.block) + 1) * frame.block)
+    if rows == frame.height and by == 1:
+        return None
+    image = _room(height, width)
+    upper = image[: -(-rows // by)]
+    source: Any = data
+    if rows < frame.height:
+        source = bytearray(data)
+        source[frame.offset : frame.offset + 2] = rows.to_bytes(2, "big")
+    scale = {"min_height": upper.shape[0], "min_width": width} if by > 1 else {}
+    try:
+        decoded = simplejpeg.decode_jpeg(
+            source, "RGB", fastdct=False, fastupsample=False, buffer=upper.reshape(-1), **scale
+        )
+    except ValueError as error:
+        return image if rows < frame.height and _LEFT_OVER.match(str(error)) else None
+    return image if rows == frame.height and decoded.shape == upper.shape else None
+
+
+def _room(height: int, width: int) -> Array:
+    """Memory for an image; that of the thread is used again, since fresh memory has to be cleared first."""
+    size = height * width * 3
+    if size > _MAX_KEPT:
+        return np.empty((height, width, 3), np.uint8)
+    canvas: Array | None = getattr(_thread, "canvas", None)
+    if canvas is None or canvas.size < size:
+        canvas = _thread.canvas = np.empty(size, np.uint8)
+    return canvas[:size].reshape(height, width, 3)
+
+
+def _frame(data: memoryview) -> _Frame | None:
+    """The frame header of a baseline file of 8 bits, grey or of three colours, with one scan and no restart markers."""
+    frame: _Frame | None = None
+    colours, offset, size = 0, 2, len(data)
+    while offset + 4 <= size and data[offset] == 0xFF:
+        marker, length = data[offset + 1], int.from_bytes(data[offset + 2 : offset + 4], "big")
+        body = data[offset + 4 : offset + 2 + length]
+        if length < 2 or offset + 2 + length > size or marker in _OTHER_FRAMES:
+            return None
+        if marker == _START_OF_SCAN:
+            return frame if frame is not None and len(body) > 0 and body[0] == colours else None
+        if marker == _RESTART_INTERVAL and any(body):
+            return None
+        if marker in _BASELINE:
+            if frame is not None or len(body) < 6 or len(body) != 6 + 3 * body[5]:
+                return None
+            height, width = int.from_bytes(body[1:3], "big"), int.from_bytes(body[3:5], "big")
+            colours = body[5]
+            if body[0] != 8 or colours not in (1, 3) or not height or not width:
+                return None
+            block = 8 * max(body[7 + 3 * number] & 15 for number in range(colours))
+            frame = _Frame(offset + 5, height, width, block)
+        offset += 2 + length
+    return None

@@ -1,0 +1,98 @@
+"""What every image kernel needs: which kind of value it got, its shape checks, leading batch dimensions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, DataError
+
+__all__ = ["Array", "as_array", "describe", "each_image", "is_pil", "like_channels", "need", "need_pil"]
+
+Array = npt.NDArray[Any]
+
+_WORDS = {2: "<H,W>", 3: "<H,W,C>"}
+
+
+def is_pil(value: Any) -> bool:
+    """Whether this is a Pillow image; never imports Pillow."""
+    if type(value) is np.ndarray:
+        return False
+    module = sys.modules.get("PIL.Image")
+    return module is not None and isinstance(value, module.Image)
+
+
+def as_array(value: Any) -> Array:
+    """An array as it is; a Pillow image as the array of its pixels."""
+    return value if type(value) is np.ndarray else np.asarray(value)
+
+
+def describe(value: Any) -> str:
+    """What was got, for an error.
+
+    >>> describe(np.zeros((2, 3), np.uint8))
+    'an array of shape (2, 3) and type uint8'
+    """
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    if is_pil(value):
+        return f"a Pillow image of mode {value.mode} and size {value.size[1]} x {value.size[0]}"
+    return f"a value of {type(value)}"
+
+
+def need(
+    op: str,
+    x: Array,
+    ranks: Collection[int] = (2, 3),
+    channels: Collection[int] | None = None,
+    kinds: str = "biuf",
+) -> None:
+    """Refuse an array whose rank, number of channels or type the op does not take."""
+    if x.ndim not in ranks:
+        shapes = " or ".join(_WORDS.get(r, f"{r} dimensions") for r in sorted(ranks))
+        raise DataError(
+            f"{op}: input tensor is not in shape of {shapes}, but got rank: {x.ndim} ({describe(x)}). "
+            "An encoded image needs Decode() first."
+        )
+    if x.dtype.kind not in kinds:
+        raise DataError(f"{op}: the data type of image tensor does not match, but got {describe(x)}.")
+    if channels is not None and x.ndim == 3 and x.shape[2] not in channels:
+        wanted = " or ".join(map(str, channels))
+        raise DataError(
+            f"{op}: the number of channels of input tensor is not {wanted}, but got: {x.shape[2]} ({describe(x)})."
+        )
+
+
+def need_pil(op: str, value: Any) -> None:
+    """Refuse everything but a Pillow image."""
+    if not is_pil(value):
+        raise ArgumentTypeError(
+            f"img should be PIL image. Got {type(value)}. Use Decode() for encoded data or ToPIL() for decoded "
+            f"data. ({op} got {describe(value)}.)"
+        )
+
+
+def each_image(function: Callable[[Array], Array], x: Array, op: str, most: int | None = None) -> Array:
+    """One image, or every image of <..., H, W, C>."""
+    if x.ndim < 2:
+        raise DataError(
+            f"{op}: input tensor should have at least 2 dimensions, but got: {x.ndim} ({describe(x)}). "
+            "An encoded image needs Decode() first."
+        )
+    if x.ndim <= 3:
+        return function(x)
+    if most is not None and x.ndim > most:
+        raise DataError(f"{op}: input tensor should have at most {most} dimensions, but got {describe(x)}.")
+    lead = x.shape[:-3]
+    flat = x.reshape(-1, *x.shape[-3:])
+    done = np.stack([function(image) for image in flat])
+    return done.reshape(*lead, *done.shape[1:])
+
+
+def like_channels(made: Array, given: Array) -> Array:
+    """OpenCV drops a channel axis of length one: put it back where the input had one."""
+    return made[:, :, None] if given.ndim == 3 and made.ndim == 2 else made

@@ -1,0 +1,247 @@
+"""Videos to arrays, through FFmpeg (PyAV). Files may come from strangers: what is opened and how much is bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from millrace._src.core import settings
+from millrace._src.core.errors import DataError
+from millrace._src.core.log import get_logger
+from millrace._src.core.optional import require
+
+from .image_header import check_size
+from .validation import Array
+
+__all__ = ["Painter", "Span", "decode", "frame_times", "opened", "video_stream"]
+
+_log = get_logger(__name__)
+
+# Containers of video files. A playlist or a list of files is none: it would have FFmpeg open what it names.
+_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,avi,asf,matroska,webm,h264,hevc,mpegts,mpeg,mpegvideo,m4v,flv,ogg"
+
+
+@contextlib.contextmanager
+def opened(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
+    """The container in a file or in bytes; errors of FFmpeg come out as errors that name the file."""
+    av = require("av", extra="video", purpose="reading videos")
+    name = repr(source) if isinstance(source, str) else f"a video of {len(source)} bytes"
+    file: BinaryIO
+    if isinstance(source, str):
+        if os.path.getsize(source) == 0:
+            raise DataError(f"{op}: {source} has invalid file size 0", file=source)
+        file = open(source, "rb")  # noqa: SIM115 - closed below, after the container
+    else:
+        file = io.BytesIO(source)
+    with file:
+        try:
+            rules = {"format_whitelist": _CONTAINERS, "protocol_whitelist": "none"}
+            with av.open(file, container_options=rules, **_titles(av)) as container:
+                yield container
+        except (av.error.FFmpegError, OSError) as error:
+            raise DataError(f"{op}: Failed to read {name}: {_words(error)}; {_ADVICE}") from error
+
+
+def _titles(av: Any) -> dict[str, str]:
+    """What has titles that are no UTF-8 read all the same: PyAV 19 does so by itself, and has no argument for it."""
+    return {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+
+
+_ADVICE = "it is not a video of a known format, or damaged, or cut short."
+
+
+def _words(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).rstrip(".")
+
+
+def video_stream(container: Any, op: str, threads: int = 0) -> Any:
+    """The first video stream or None, ready to decode; refused when its frames are too large."""
+    if not container.streams.video:
+        return None
+    stream = container.streams.video[0]
+    if stream.codec_context is None or not stream.width or not stream.height:
+        where = "" if container.name == "<none>" else f" in {container.name}"
+        raise DataError(f"{op}: the video{where} has an unknown codec or no size: {_ADVICE}")
+    check_size(op, (stream.height, stream.width))
+    most = settings.current().max_image_pixels
+    if most is not None:
+        # frames may be larger than the header of the container says; FFmpeg rounds sizes up before it compares
+        stream.codec_context.options = {"max_pixels": str(2 * most + 2**16)}
+    stream.codec_context.thread_count = threads
+    stream.thread_type = "AUTO" if threads != 1 else "NONE"
+    return stream
+
+
+class Span:
+    """Times from start to end, both included, in a stream's own units; no end is no limit.
+
+    >>> Span(0.5, None, "sec", Fraction(1, 25)).low
+    13
+    """
+
+    def __init__(self, start: Any = 0, end: Any = None, unit: str = "pts", base: Any = None) -> None:
+        scale = Fraction(1) / base if unit == "sec" and base else 1
+        self.low = _nearest(start * scale)
+        self.high = math.inf if end is None else _nearest(end * scale)
+
+
+def _nearest(value: Any) -> float:
+    return value if isinstance(value, float) and math.isinf(value) else math.floor(value + Fraction(1, 2))
+
+
+class _Clock:
+    """The time of each frame; where a stream has none (bare H.264), it is counted from the frame rate."""
+
+    def __init__(self, stream: Any) -> None:
+        rate, base = stream.average_rate, stream.time_base
+        self.step = round(1 / (rate * base)) if rate and base else 1
+        self.count = 0
+
+    def time(self, frame: Any) -> int:
+        made = frame.pts if frame.pts is not None else self.count * self.step
+        self.count += 1
+        return int(made)
+
+
+class _Held:
+    """Counts the bytes that are kept, and refuses more than the setting allows."""
+
+    def __init__(self, op: str) -> None:
+        self.op, self.bytes, self.most = op, 0, settings.current().max_video_bytes
+
+    def add(self, size: int) -> None:
+        self.bytes += size
+        if self.most is not None and self.bytes > self.most:
+            raise DataError(
+                f"{self.op}: the decoded video takes more than {self.most} bytes; read a part of it "
+                "(start_pts and end_pts of read_video), or change config.set_max_video_bytes."
+            )
+
+
+class Painter:
+    """The pixels <H,W,C> of frames, in the size of their stream: frames may change theirs on the way."""
+
+    def __init__(self, stream: Any) -> None:
+        av = require("av", extra="video", purpose="reading videos")
+        self.reformatter = av.video.reformatter.VideoReformatter()
+        self.wanted = {"width": stream.width, "height": stream.height, "format": "rgb24"}
+        # threads of its own cost more than they bring; PyAV knows the option since version 17
+        if int(av.__version__.partition(".")[0]) >= 17:
+            self.wanted["threads"] = 1
+
+    def paint(self, frame: Any) -> Array:
+        made: Array = self.reformatter.reformat(frame, **self.wanted).to_ndarray()
+        return made
+
+
+def decode(
+    source: str | bytes | memoryview,
+    op: str,
+    start: Any = 0,
+    end: Any = None,
+    unit: str = "pts",
+    threads: int = 0,
+) -> tuple[Array, Array, dict[str, Any]]:
+    """Frames <T,H,W,C>, sound <C,L> and rates of the part from start to end.
+
+    The sound has no times of its own: as in MindSpore it is the same share of the whole as the frames are.
+    """
+    with opened(source, op) as container:
+        stream = video_stream(container, op, threads)
+        sound = container.streams.audio[0] if container.streams.audio else None
+        if sound is not None and sound.codec_context is None:
+            _log.warning("%s: %s has sound of an unknown codec, which is left out", op, _name(source))
+            sound = None
+        if stream is None and sound is None:
+            raise DataError(f"{op}: Neither audio nor visual is found in {_name(source)}: {_ADVICE}")
+        meta: dict[str, Any] = {}
+        if sound is not None:
+            meta["audio_fps"] = sound.rate
+        if stream is not None and stream.average_rate:
+            meta["video_fps"] = float(stream.average_rate)
+        kept, waves, first, count = _run(container, stream, sound, op, start, end, unit)
+        shape = (stream.height, stream.width, 3) if stream is not None else (1, 1, 3)
+        audio = _sound(waves, sound, op)
+        if stream is not None:
+            _notice_missing(stream, count, source, op, whole=not start and end is None)
+            if sound is not None and count:
+                share = audio.shape[1] / count
+                begin = math.floor(first * share + 0.5)
+                audio = audio[:, begin : begin + math.floor(len(kept) * share + 0.5)]
+    return _stacked(kept, shape), np.ascontiguousarray(audio), meta
+
+
+def _run(
+    container: Any, stream: Any, sound: Any, op: str, start: Any, end: Any, unit: str
+) -> tuple[list[Array], list[Array], int, int]:
+    """(frames in the span, all sound, number of the first frame in the span, number of all frames)."""
+    held = _Held(op)
+    kept: list[Array] = []
+    waves: list[Array] = []
+    first = count = 0
+    span, clock = Span(), None
+    if stream is not None:
+        span, clock, painter = Span(start, end, unit, stream.time_base), _Clock(stream), Painter(stream)
+        if not start and end is None:
+            held.add(stream.frames * stream.height * stream.width * 3)
+            held.bytes = 0
+    for packet in container.demux([one for one in (stream, sound) if one is not None]):
+        for frame in packet.decode():
+            if clock is None or packet.stream is not stream:
+                waves.append(_wave(frame))
+                held.add(waves[-1].nbytes)
+                continue
+            time = clock.time(frame)
+            if span.low <= time <= span.high:
+                first = first if kept else count
+                held.add(stream.height * stream.width * 3)
+                kept.append(painter.paint(frame))
+            elif time > span.high and sound is None:
+                return kept, waves, first, count
+            count += 1
+    return kept, waves, first, count
+
+
+def _wave(frame: Any) -> Array:
+    """The samples <C,L> of one piece of sound, in the type they are stored in."""
+    made: Array = frame.to_ndarray()
+    return made if frame.format.is_planar else made.reshape(-1, len(frame.layout.channels)).T
+
+
+def _sound(waves: list[Array], stream: Any, op: str) -> Array:
+    if not waves:
+        return np.empty((len(stream.layout.channels) if stream is not None else 1, 0), np.float32)
+    if len({(wave.shape[0], wave.dtype) for wave in waves}) > 1:
+        raise DataError(f"{op}: the sound changes its number of channels or its type on the way.")
+    return np.concatenate(waves, axis=1)
+
+
+def _stacked(frames: list[Array], shape: tuple[int, ...]) -> Array:
+    """One array of all frames; each one is let go once it is copied."""
+    made = np.empty((len(frames), *shape), np.uint8)
+    for i in reversed(range(len(frames))):
+        made[i] = frames.pop()
+    return made
+
+
+def _name(source: str | bytes | memoryview) -> str:
+    return source if isinstance(source, str) else f"a video of {len(source)} bytes"
+
+
+def _notice_missing(stream: Any, count: int, source: Any, op: str, whole: bool) -> None:
+    """A file may hold fewer frames than it announces, after an edit say: worth a word, and no error."""
+    if whole and count < stream.frames:
+        _log.warning("%s: %s holds %d of the %d frames it announces", op, _name(source), count, stream.frames)
+
+
+def frame_times(container: Any, stream: Any) -> list[int]:
+    """The time of every frame, in the stream's units, in order of presentation."""
+    clock = _Clock(stream)
+    return [clock.time(frame) for frame in container.decode(stream)]

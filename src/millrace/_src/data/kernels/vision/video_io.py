@@ -1,0 +1,237 @@
+"""Videos from files: whole, in part, their times, and single frames."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.args import check_type
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+
+from . import video_decode as video
+from .validation import Array
+
+__all__ = ["VideoDecoder", "read_video", "read_video_timestamps"]
+
+
+def _need_text(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"Input {name} is not of type {str}, but got: {type(value)}.")
+
+
+def _need_time(value: Any, name: str) -> None:
+    if not isinstance(value, (float, Fraction, int)):
+        raise ArgumentTypeError(
+            f"Input {name} is not of type [{float}, {Fraction}, {int}], but got: {type(value)}"
+        )
+
+
+def read_video(
+    filename: str,
+    start_pts: float | Fraction | int = 0,
+    end_pts: float | Fraction | int | None = None,
+    pts_unit: str = "pts",
+) -> tuple[Array, Array, dict[str, Any]]:
+    """Frames <T,H,W,C> as RGB, sound <C,L> and rates of a video file, from start to end, both included.
+
+    Needs PyAV: ``pip install av``. Frames, times and sound are MindSpore's. Pixels differ by up to 3 and
+    sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another way. A file that is cut
+    short is an error, where MindSpore gives the frames before the cut; sound of several channels stored in turn (PCM)
+    is taken apart, where MindSpore mixes it up. From PyAV 19 on, the sound ends where the file says, where MindSpore
+    gives the silence, too, that fills up the last packet. ``config.set_max_video_bytes`` bounds the result.
+
+    >>> import cv2
+    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> for i in range(5):
+    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> made.release()
+    >>> video, audio, rates = read_video("a.avi", start_pts=0.04, end_pts=0.12, pts_unit="sec")
+    >>> video.shape, audio.shape, rates
+    ((3, 16, 32, 3), (1, 0), {'video_fps': 25.0})
+    """
+    _need_text(filename, "filename")
+    _need_time(start_pts, "start_pts")
+    if start_pts < 0:
+        raise ArgumentValueError(f"Not supported start_pts for {start_pts}. The start_pts should be >= 0.")
+    if end_pts is not None:
+        _need_time(end_pts, "end_pts")
+        if end_pts < start_pts:
+            raise ArgumentValueError(
+                f"Not supported end_pts for {end_pts}. start_pts = {start_pts}. The end_pts should be >= start_pts."
+            )
+    _need_text(pts_unit, "pts_unit")
+    if pts_unit not in ("pts", "sec"):
+        raise ArgumentValueError(f"Not supported pts_unit for {pts_unit}")
+    _need_file(filename, ArgumentValueError)
+    return video.decode(filename, "ReadVideo", start_pts, end_pts, pts_unit)
+
+
+def _need_file(filename: str, kind: type[Exception]) -> None:
+    if not filename or not os.path.exists(filename):
+        raise kind(f"Invalid file path, {filename} does not exist.")
+    if not os.path.isfile(filename):
+        raise kind(f"Invalid file path, {filename} is not a regular file.")
+
+
+def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
+    """The times of all frames of a video file, in the file's units or in seconds, and the frames per second.
+
+    Seconds are exact to 64 bits; MindSpore's are rounded to 32. A file without frames gives ([], None).
+
+    >>> import cv2
+    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> for i in range(5):
+    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> made.release()
+    >>> read_video_timestamps("a.avi"), read_video_timestamps("a.avi", "sec")[0][1]
+    (([0, 1, 2, 3, 4], 25.0), 0.04)
+    """
+    _need_text(filename, "filename")
+    _need_text(pts_unit, "pts_unit")
+    op = "ReadVideoTimestamps"
+    _need_file(filename, DataError)
+    if pts_unit not in ("pts", "sec"):
+        raise DataError(f"{op}: Not supported pts_unit for {pts_unit}; it is 'pts' or 'sec'.")
+    with video.opened(filename, op) as container:
+        stream = video.video_stream(container, op)
+        times = video.frame_times(container, stream) if stream is not None else []
+        if not times:
+            return [], None
+        rate = float(stream.average_rate) if stream.average_rate else None
+        return (times if pts_unit == "pts" else [float(t * stream.time_base) for t in times]), rate
+
+
+class VideoDecoder:
+    """Single frames of a video file, and what the file says of itself.
+
+    Needs PyAV: ``pip install av``. MindSpore decodes single frames only on Ascend devices, and only
+    H.264 and H.265; here they are decoded on the CPU, from every format. The file is opened anew for each call.
+
+    >>> import cv2
+    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> for i in range(5):
+    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> made.release()
+    >>> decoder = VideoDecoder("a.avi")
+    >>> decoder.metadata["num_frames"], decoder.get_frames_at([4, 0])[:, 0, 0, 1].tolist()
+    (5, [200, 0])
+    """
+
+    def __init__(self, source: str) -> None:
+        if not isinstance(source, str):
+            raise ArgumentTypeError(f"path: {source} is not string")
+        path = os.path.realpath(source)
+        if not os.path.isfile(path) or not os.access(path, os.R_OK):
+            raise ArgumentValueError(f"The file {path} does not exist or permission denied!")
+        self.source = source
+        with video.opened(source, "VideoDecoder") as container:
+            stream = self._stream(container)
+            self._index = _Index(container, stream)
+            self._metadata = _metadata(container, stream, len(self._index))
+
+    def _stream(self, container: Any) -> Any:
+        stream = video.video_stream(container, "VideoDecoder")
+        if stream is None:
+            raise DataError(f"VideoDecoder: {self.source} has no video in it, only sound or other data.")
+        return stream
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """width, height, duration_seconds, num_frames and average_fps of the video; what is not known is None."""
+        return dict(self._metadata)
+
+    def get_frames_at(self, indices: list[int]) -> Array:
+        """The frames with these numbers, in the order they are named, as uint8 <T,H,W,C>."""
+        check_type(indices, (list,), "indices")
+        for i, index in enumerate(indices):
+            check_type(index, (int,), f"indices[{i}]")
+        if not indices:
+            return np.empty(0, np.uint8)
+        for i, index in enumerate(indices):
+            if not 0 <= index < len(self._index):
+                raise ArgumentValueError(
+                    f"Input Invalid frame index[{i}]={index} is not within the required interval of "
+                    f"[0, {len(self._index)})."
+                )
+        with video.opened(self.source, "VideoDecoder") as container:
+            stream = self._stream(container)
+            found = self._index.frames(container, stream, sorted(set(indices)))
+        missing = [index for index in indices if index not in found]
+        if missing:
+            raise DataError(
+                f"VideoDecoder: {self.source} changed or is damaged: no frame {missing[0]} in it."
+            )
+        return np.stack([found[index] for index in indices])
+
+
+def _metadata(container: Any, stream: Any, frames: int) -> dict[str, Any]:
+    rate = stream.average_rate
+    seconds: Any = None
+    if stream.duration is not None:
+        seconds = stream.duration * stream.time_base
+    elif rate:
+        seconds = frames / rate
+    return {
+        "width": stream.width,
+        "height": stream.height,
+        "duration_seconds": None if seconds is None else round(float(seconds), 6),
+        "num_frames": frames,
+        "average_fps": float(rate) if rate else None,
+    }
+
+
+class _Index:
+    """When each frame is shown, and where decoding can begin. Made from the packets; nothing is decoded."""
+
+    def __init__(self, container: Any, stream: Any) -> None:
+        packets = [p for p in container.demux(stream) if p.size]
+        self.count = len(packets)
+        timed = all(p.pts is not None for p in packets)
+        self.times = sorted(p.pts for p in packets) if timed else []
+        self.keys = sorted(p.pts for p in packets if p.is_keyframe) if timed else []
+
+    def __len__(self) -> int:
+        return self.count
+
+    def frames(self, container: Any, stream: Any, wanted: list[int]) -> dict[int, Array]:
+        """The frames with these numbers, in rising order."""
+        if len(set(self.times)) == self.count:
+            found = self._by_seeking(container, stream, wanted)
+            if len(found) == len(wanted):
+                return found
+            container.seek(0, stream=stream)
+        return self._by_counting(container, stream, set(wanted))
+
+    def _by_seeking(self, container: Any, stream: Any, wanted: list[int]) -> dict[int, Array]:
+        """By time, each from the key frame before it; a file that seeks elsewhere gives fewer than were wanted."""
+        painter = video.Painter(stream)
+        found: dict[int, Array] = {}
+        frames: Any = ()
+        now = -1
+        for number in wanted:
+            time = self.times[number]
+            key = self.keys[max(0, bisect.bisect_right(self.keys, time) - 1)] if self.keys else self.times[0]
+            if not found or key > now:
+                container.seek(key, stream=stream)
+                frames = container.decode(stream)
+            for frame in frames:
+                now = -1 if frame.pts is None else frame.pts
+                if now >= time:
+                    break
+            if now == time:
+                found[number] = painter.paint(frame)
+        return found
+
+    def _by_counting(self, container: Any, stream: Any, wanted: set[int]) -> dict[int, Array]:
+        painter, last = video.Painter(stream), max(wanted)
+        found = {}
+        for number, frame in enumerate(container.decode(stream)):
+            if number in wanted:
+                found[number] = painter.paint(frame)
+            if number == last:
+                break
+        return found

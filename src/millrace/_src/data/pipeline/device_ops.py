@@ -1,0 +1,62 @@
+"""Batches on a device: a queue that is filled by hand, and an iterator."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from millrace._src.core.args import INT32_MAX, Range, checked
+from millrace._src.core.device_queues import opener
+
+from .base import DatasetBase
+from .iterators import TupleIterator
+
+__all__ = ["DeviceOps"]
+
+
+class DeviceOps(DatasetBase):
+    def _for_card(self, num_epochs: int, state: Any = None) -> TupleIterator:
+        """Batches for a card, which does the last of the work on them: ``iterator.card`` says which."""
+        return TupleIterator(self, None, num_epochs, "tensor", False, state, True)
+
+    @checked
+    def device_que(
+        self, send_epoch_end: bool = True, create_data_info_queue: bool = False, queue_name: str = ""
+    ) -> Any:
+        """A queue of batches on the context's device, which ``send`` begins to fill.
+
+        ``stop_send`` and ``continue_send`` hold it and let it go on; ``get_send_info`` says what was sent and what is
+        waited for; ``release`` ends it. ``ops.GetNext`` with its ``queue_name`` takes batches, and so does ``next``.
+
+        >>> import millrace.dataset as ds
+        >>> queue = ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que()
+        >>> queue.send(num_epochs=1)
+        >>> [batch[0].asnumpy().tolist() for batch in queue]
+        [[1.0, 2.0]]
+        >>> queue.release()
+        """
+        return opener().device_queue(self, send_epoch_end, create_data_info_queue, queue_name)
+
+    to_device = device_que
+
+    @checked
+    def create_device_iterator(
+        self,
+        device_target: Literal["CPU", "GPU"] | None = None,
+        num_epochs: Annotated[int, Range(-1, INT32_MAX)] = -1,
+        *,
+        as_dict: bool = True,
+        output: Literal["tensor", "torch", "jax"] = "tensor",
+        state: Any = None,
+    ) -> Any:
+        """Batches on a device, moved there while the step before runs; the context's device unless one is named.
+
+        Dicts of Tensors, lists with ``as_dict=False``; torch or jax arrays on the same memory with ``output``. Each
+        ``for`` over it is one epoch. ``state()`` is that after the last batch handed out; ``state=`` goes on there.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)
+        >>> with data.create_device_iterator("CPU", num_epochs=1) as batches:
+        ...     [batch["x"].shape for batch in batches]
+        [(2,), (1,)]
+        """
+        return opener().device_iterator(self, device_target, num_epochs, as_dict, output, state)

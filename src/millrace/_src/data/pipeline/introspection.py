@@ -1,0 +1,82 @@
+"""What a dataset is made of, for code that walks through a pipeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millrace._src.data.plan.nodes import order_ops as ops
+from millrace._src.data.transforms.base import PyFunc
+
+from .base import DatasetBase
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["Looks"]
+
+
+class Looks(DatasetBase):
+    """Attributes that MindSpore's datasets have. They are read only: a pipeline is changed by its methods."""
+
+    @property
+    def children(self) -> list[Dataset]:
+        """The datasets that this one was made from; a source has none.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([1, 2], ["x"]).batch(2)
+        >>> [type(child).__name__ for child in data.children]
+        ['NumpySlicesDataset']
+        """
+        return list(self._session.parts)
+
+    @property
+    def num_parallel_workers(self) -> int | None:
+        """The number of workers that was asked for, or None.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).map(abs, num_parallel_workers=2).num_parallel_workers
+        2
+        """
+        return getattr(self._node, "workers", None)
+
+    @property
+    def operations(self) -> list[Any]:
+        """The operations of a map, as they were given; no other dataset has any.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
+        [<built-in function abs>]
+        """
+        given = self._own(ops.Map, "operations")
+        return [op.function if isinstance(op, PyFunc) else op for op in given]
+
+    @property
+    def batch_size(self) -> Any:
+        """The batch size of a batch, as it was given: a number or a function.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).batch(2).batch_size
+        2
+        """
+        return self._own(ops.Batch, "batch_size")
+
+    @property
+    def drop_remainder(self) -> bool:
+        """Whether a batch drops the rows of a last, smaller one.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset([1, 2]).batch(2).drop_remainder
+        False
+        """
+        return bool(self._own(ops.Batch, "drop_remainder"))
+
+    def _own(self, kind: type, name: str) -> Any:
+        """A field of this dataset's own op; an AttributeError, so that hasattr is right, if it has no such field."""
+        if not isinstance(self._node, kind):
+            raise AttributeError(
+                f"{name!r} is an attribute of {kind.__name__.lower()}(), and this is {self._node.label}. "
+                "`children` leads to the datasets below.",
+                name=name,
+                obj=self,
+            )
+        return getattr(self._node, name)

@@ -1,0 +1,274 @@
+"""Iterators over a dataset: one row (usually a batch) at a time, epoch after epoch."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from millrace._src.core import settings
+from millrace._src.core.errors import PlanError
+from millrace._src.core.log import get_logger, warn_once
+from millrace._src.core.statistics import RunStats
+from millrace._src.data.engine.pipeline_run import Run
+from millrace._src.data.engine.stages.base import END, Signal
+from millrace._src.data.plan.node import call_site
+from millrace._src.data.plan.nodes.order_ops import HIDDEN_PREFIX
+
+from .output_conversion import converter
+
+if TYPE_CHECKING:
+    from .base import DatasetBase
+
+__all__ = ["DictIterator", "Iterator", "TupleIterator"]
+
+log = get_logger(__name__)
+
+BEYOND = (
+    "EOF buffer encountered. User tries to fetch data beyond the specified number of epochs. "
+    "create_*_iterator(num_epochs=...) gives the number; -1 is without limit."
+)
+
+
+class Iterator:
+    """Each ``for`` over it is one epoch; leaving a loop early and coming back goes on where it stopped.
+
+    ``state()`` is a small JSON-able dict taken after the last row handed out;
+    ``create_dict_iterator(state=...)`` goes on with exactly the next one.
+    """
+
+    def __init__(
+        self,
+        dataset: DatasetBase,
+        num_epochs: int,
+        kind: str,
+        do_copy: bool,
+        state: Any = None,
+        card: bool = False,
+    ) -> None:
+        if num_epochs == 0:
+            raise PlanError("RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0")
+        self.dataset = dataset
+        self._epochs = None if num_epochs == -1 else num_epochs
+        self._convert = converter(kind, do_copy)
+        self._output_numpy = kind == "numpy"
+        self._init_step = _init_step(dataset)
+        if state is None and not self._init_step:
+            _warn_of_the_same_order(dataset)
+        self._run: Run = dataset._run(self._epochs, state, card)
+        # what is left to a card, where rows go to one: core/card.py
+        self.card = self._run.plan.card
+        self._rows_in_epoch = 0
+        # columns such as _meta-filename are for ops to use; they are delivered only under another name
+        self._hidden: list[str] | None = None
+        # whether the epoch that is under way began with its first row
+        self._whole_epoch = state is None and not self._init_step
+        if state is None and self._init_step:
+            size = dataset.get_dataset_size()
+            self._run.skip(*divmod(self._init_step, size))
+        # the run must end with the iterator, and must not be kept alive by it
+        self._finalizer = weakref.finalize(self, Run.close, self._run, "its iterator is gone")
+
+    def __iter__(self) -> Self:
+        if self._epochs is not None and self._run.epoch >= self._epochs:
+            raise PlanError(BEYOND)
+        return self
+
+    def __next__(self) -> Any:
+        row = self._next()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def _next(self) -> Any:
+        got = self._run.next_row()
+        if isinstance(got, Signal):
+            if got is not END:
+                raise PlanError(BEYOND)
+            if not self._rows_in_epoch and not self._run.stats.delivered:
+                log.warning("%s", _nothing_came(self._run))
+            if self._whole_epoch:
+                self.dataset._remember_size(self._rows_in_epoch)
+            self._rows_in_epoch, self._whole_epoch = 0, False
+            if self._epochs is not None and self._run.epoch >= self._epochs:
+                self._run.close()
+            return None
+        self._rows_in_epoch += 1
+        if self._hidden is None:
+            self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
+        for name in self._hidden:
+            got.pop(name, None)
+        row = self._shape(got)
+        stats = self._run.stats
+        if stats.fresh:
+            stats.handed_out()
+        return row
+
+    def _leave_epoch(self) -> None:
+        """Go to the beginning of the next epoch, wherever this one stands."""
+        self._run.next_epoch()
+        self._rows_in_epoch, self._whole_epoch = 0, False
+        if self._epochs is not None and self._run.epoch >= self._epochs:
+            self._run.close()
+
+    def _shape(self, row: dict[str, Any]) -> Any:
+        raise TypeError("use DictIterator or TupleIterator")
+
+    def _get_next(self) -> Any:
+        """The next row, or an empty one at the end of an epoch."""
+        row = self._next()
+        return self._shape({}) if row is None else row
+
+    def state(self) -> dict[str, Any]:
+        """Where this iterator stands, as a small JSON-able dict.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset(list(range(5)), shuffle=False)
+        >>> iterator = data.create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator), next(iterator)
+        >>> again = data.create_tuple_iterator(num_epochs=1, state=iterator.state())
+        >>> [row[0].item() for row in again]
+        [2, 3, 4]
+        """
+        return self._run.cursor().to_json()
+
+    @property
+    def stats(self) -> RunStats:
+        """The counters of its run, by which those who take its rows are told apart.
+
+        >>> import millrace.dataset as ds
+        >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator)
+        >>> iterator.stats.delivered
+        1
+        """
+        return self._run.stats
+
+    def report(self) -> Any:
+        """What each stage did so far; see Dataset.report().
+
+        >>> import millrace.dataset as ds
+        >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
+        >>> _ = next(iterator)
+        >>> iterator.report().delivered
+        1
+        """
+        from millrace._src.observe.report import Report
+
+        return Report(self._run)
+
+    def _offer(self, name: str, value: int, least: int, most: int, change: Callable[[int], None]) -> None:
+        """Somebody who holds batches ready behind this iterator lets autotune choose how many."""
+        if self._run.tuner is not None:
+            self._run.tuner.offer(name, "", value, least, most, change)
+
+    def stop(self) -> None:
+        """End the run now and release everything it holds; ``with`` does it at the end of its block.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.NumpySlicesDataset([1, 2], shuffle=False).create_tuple_iterator() as iterator:
+        ...     next(iterator)[0].item()
+        1
+        """
+        self._run.close("stop() was called")
+
+    release = stop
+    close = stop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns.
+
+        >>> import millrace.dataset as ds
+        >>> ds.NumpySlicesDataset({"x": [1, 2]}).create_dict_iterator().get_col_names()
+        ['x']
+        """
+        return self.dataset.get_col_names()  # type: ignore[attr-defined]
+
+    @property
+    def _col_names(self) -> list[str]:
+        return self.get_col_names()
+
+
+class DictIterator(Iterator):
+    """Rows as dicts from column name to value; made by ``create_dict_iterator``.
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_dict_iterator(output_numpy=True))
+    {'x': array(5)}
+    """
+
+    if TYPE_CHECKING:
+
+        def __next__(self) -> dict[str, Any]: ...
+
+    def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
+        convert = self._convert
+        return {name: convert(value) for name, value in row.items()}
+
+
+class TupleIterator(Iterator):
+    """Rows as lists of values, in the order of the columns (or of those asked for).
+
+    >>> import millrace.dataset as ds
+    >>> next(ds.NumpySlicesDataset({"x": [5]}).create_tuple_iterator(output_numpy=True))
+    [array(5)]
+    """
+
+    def __init__(self, dataset: DatasetBase, columns: list[str] | None, *args: Any, **kwargs: Any) -> None:
+        if columns is not None:
+            dataset = dataset.project(columns)  # type: ignore[attr-defined]
+        super().__init__(dataset, *args, **kwargs)
+
+    if TYPE_CHECKING:
+
+        def __next__(self) -> list[Any]: ...
+
+    def _shape(self, row: dict[str, Any]) -> list[Any]:
+        convert = self._convert
+        return [convert(value) for value in row.values()]
+
+
+# From here to the line that asked for an iterator: the methods of a dataset, and the check of their arguments.
+_BELOW = tuple(str(Path(module).parent) for module in (__file__, str(settings.__file__)))
+
+
+def _warn_of_the_same_order(dataset: DatasetBase) -> None:
+    """The same line makes an iterator again after an epoch: with a seed, each begins with the same order."""
+    # the line that asked, be it one of Millrace's own commands, which make several iterators each
+    session, where = dataset._session, call_site(outside=_BELOW)
+    again, session.iterated_at = session.iterated_at == where, where
+    if not again or settings.current().seed is None or not dataset.is_shuffled():
+        return
+    if session.runs and session.runs[-1].epoch:
+        warn_once(
+            f"same-order-{where}",
+            f"{where} makes an iterator anew for each epoch, and with a seed each begins with the order of the first "
+            "epoch, as in MindSpore: all these epochs have the same order. To have one of its own for each, write "
+            "`for rows in dataset.epochs(n):` and `for row in rows:` inside (said once)",
+        )
+
+
+def _nothing_came(run: Run) -> str:
+    """What to say about an epoch without a row; the filter that kept none is named."""
+    said = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
+    for stage in run.stats.stages:
+        came = stage.ops[0].rows if stage.ops else 0
+        for op in stage.ops:
+            if came and not op.kept and op.kind == "Filter":
+                return f"{said} {op.name} dropped all of the {came} rows that came to it."
+            came = op.kept
+    return said
+
+
+def _init_step(dataset: DatasetBase) -> int:
+    step = int(dataset.get_init_step())  # type: ignore[attr-defined]
+    if step < 0:
+        raise PlanError(f"Cannot reset the pipeline, reset step must be >= 0. step: {step}")
+    return step

@@ -1,0 +1,66 @@
+"""What an iterator hands out: Tensors, numpy arrays, torch tensors or jax arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.optional import require
+from millrace._src.core.values.string_array import narrow
+from millrace._src.core.values.tensor import Tensor
+
+__all__ = ["converter"]
+
+
+def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
+    """A function from an engine value to what the user asked for; dicts are converted inside."""
+    if kind == "torch":
+        torch = require("torch", extra="torch", purpose="an iterator that yields torch tensors")
+
+        def leaf(array: Any) -> Any:
+            if array.dtype.kind in "US":
+                return array  # torch has no text
+            return torch.from_numpy(np.array(array) if copy or not array.flags.writeable else array)
+
+    elif kind == "jax":
+        jnp = require("jax.numpy", extra="jax", purpose="an iterator that yields jax arrays")
+
+        def leaf(array: Any) -> Any:
+            return array if array.dtype.kind in "US" else jnp.asarray(array)
+
+    elif kind == "numpy":
+
+        def leaf(array: Any) -> Any:
+            return array.copy() if copy else array
+
+    else:
+
+        def leaf(array: Any) -> Any:
+            return Tensor(array.copy() if copy else array)
+
+    def settled(array: Any) -> Any:
+        """In C order, which users' extensions and other libraries take for granted."""
+        return leaf(array if array.flags.c_contiguous else array.copy(order="C"))
+
+    def convert(value: Any) -> Any:
+        if type(value) is np.ndarray:
+            kind = value.dtype.kind
+            # bytes stay as wide as they came: a zero at their end is part of them
+            return settled(narrow(value) if kind == "U" or (kind == "S" and not value.size) else value)
+        return _inside(value, settled)
+
+    return convert
+
+
+def _inside(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _inside(item, leaf) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return leaf(np.asarray(value))
+    if isinstance(value, (bool, int, float, str, np.generic)):
+        return leaf(np.asarray(value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_inside(item, leaf) for item in value)
+    return value

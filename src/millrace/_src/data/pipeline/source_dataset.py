@@ -1,0 +1,159 @@
+"""A source is a dataset whose node is a Read; what the ``sampler``-like arguments of every source mean."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core import settings
+from millrace._src.core.args import check_type
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.log import warn_once
+from millrace._src.core.random.rng import Draws, mix
+from millrace._src.data.engine.stages.indices import order_of
+from millrace._src.data.plan.bind import Plan, bind
+from millrace._src.data.plan.node import call_site, walk
+from millrace._src.data.plan.nodes import order_ops as ops
+from millrace._src.data.plan.source_protocol import Source
+
+from .base import Session
+from .dataset import Dataset
+from .use_sampler import Fixed, below_of
+
+__all__ = ["SourceDataset"]
+
+STREAM_WINDOW = 1024
+
+
+class SourceDataset(Dataset):
+    """Base of every source: holds the Read node, and lets the sampler be replaced or put on top."""
+
+    def _start(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
+        self._node = ops.Read(source=source, sampler=sampler, workers=workers, cache=cache, where=call_site())
+        self._session = Session()
+
+    def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:
+        """Whole batches, as the lists of row numbers that the batch sampler gives say."""
+        self._start(source, None, workers)
+        read = self._read.replace(batch_sampler=batch_sampler)
+        self._node = ops.Batch(
+            inputs=(read,), batch_size=-1, per_batch_map=collate, whole=True, where=call_site()
+        )
+
+    def _deal(self, shards: int, shard: int) -> None:
+        """One shard of a stream: every so many rows; all shards make the same number of steps."""
+        self._node = ops.Deal(inputs=(self._node,), shards=shards, shard=shard, even=True, where=call_site())
+
+    def _shuffle_stream(self) -> None:
+        """A stream cannot be read in another order: its rows are mixed as they come, and that is said."""
+        warn_once(
+            "stream-shuffle",
+            "shuffle=True on a source that is read in one pass (no __getitem__) shuffles within a window of "
+            f"{STREAM_WINDOW} rows; give the source __getitem__ and __len__ for a full shuffle, or use "
+            ".shuffle(buffer_size) to choose the window (said once)",
+            stacklevel=5,
+        )
+        self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
+
+    @property
+    def sampler(self) -> Any:
+        """The sampler that decides which rows are read, and in which order; None for a source read in one pass.
+
+        >>> import millrace.dataset as ds
+        >>> type(ds.NumpySlicesDataset([1, 2], shuffle=False).sampler).__name__
+        'SequentialSampler'
+        """
+        return next(node.sampler for node in walk(self._node) if isinstance(node, ops.Read))
+
+    @property
+    def _source(self) -> Source:
+        return next(node.source for node in walk(self._node) if isinstance(node, ops.Read))
+
+    @property
+    def _read(self) -> ops.Read:
+        """The node whose sampler may be replaced."""
+        if not self._source.random_access:
+            raise ArgumentValueError(
+                "sampler is not supported if source does not have attribute '__getitem__'."
+            )
+        if not isinstance(self._node, ops.Read):
+            raise PlanError("this source reads with a batch_sampler; it takes no other sampler")
+        return self._node
+
+    def _row_at(self, position: Any) -> int:
+        """The number in the source of the row at a position of the dataset's order."""
+        check_type(position, (int, np.number), "index")
+        if not self._source.random_access:
+            raise PlanError("Dataset don't support randomized access.")
+        if not isinstance(self._node, ops.Read):
+            raise PlanError("GeneratorDataset with batch_sampler does not support random access.")
+        plan = self._first_plan()
+        assert isinstance(plan.root, ops.Read)
+        known, order = self._session.seen.get("order", (None, None))
+        if known != plan.seed or order is None:
+            order = order_of(plan.root, plan.seed, 0)
+            self._session.seen["order"] = (plan.seed, order)
+        if not 0 <= position < order.size:
+            raise PlanError(f"Index [{position}] exceeded the number of data samples.")
+        return int(order.at(int(position), int(position) + 1)[0])
+
+    def _first_plan(self) -> Plan:
+        """The plan of the first run: operations numbered, the seed fixed."""
+        seed = self._first_seed() if settings.current().seed is None else None
+        node = self._node
+        if isinstance(node, ops.Read) and node.cache is not None:
+            node = node.replace(cache=None)  # a single row is read from its file
+        return bind(node, settings.current(), seed)
+
+    def _draws_at(self, row: int) -> Draws:
+        """The random numbers of a row of the source in the first epoch."""
+        plan = self._first_plan()
+        return Draws.for_rows(np.array([row], np.uint64), seed=plan.seed, epoch=0, op=mix(plan.root.op, 0))
+
+    def add_sampler(self, new_sampler: Any) -> None:
+        """Let another sampler pick from the rows the present one gives.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
+        >>> data.add_sampler(ds.SubsetSampler([3, 1]))
+        >>> [row[0].item() for row in data]
+        [13, 11]
+        """
+        if new_sampler is None:
+            return
+        if not hasattr(new_sampler, "add_child"):
+            raise ArgumentTypeError(f"a sampler is needed, but got {type(new_sampler)}.")
+        if self._read.sampler is not None:
+            new_sampler.add_child(self._read.sampler)
+        self._renew(self._read.replace(sampler=new_sampler))
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Replace the present sampler (its child, if it has one, stays and feeds the new one).
+
+        On a part of a split the new sampler picks from the rows of the part.
+
+        >>> import millrace.dataset as ds
+        >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
+        >>> data.use_sampler(ds.SequentialSampler(2))
+        >>> [row[0].item() for row in data]
+        [12, 13]
+        """
+        if new_sampler is None:
+            raise ArgumentTypeError("Input sampler can not be None.")
+        if not hasattr(new_sampler, "add_child"):
+            raise ArgumentTypeError("Input sampler is not an instance of a sampler.")
+        below = below_of(self._read.sampler)
+        if below is not None:
+            new_sampler.add_child(below)
+        self._renew(self._read.replace(sampler=new_sampler))
+
+    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+        read = self._node
+        if not isinstance(read, ops.Read) or read.sampler is None:
+            return super()._part(start, rows, key, randomize)
+        part = copy.copy(self)
+        part._node = read.replace(sampler=Fixed(read.sampler, key, randomize, start, rows), where=call_site())
+        part._session = Session(below=(self._session,))
+        return part

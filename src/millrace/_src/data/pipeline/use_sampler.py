@@ -1,0 +1,168 @@
+"""Samplers on what is no plain source: parts of a split, and concatenations."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.log import warn_once
+from millrace._src.core.random.permutation import Composed, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.stable_ids import stable_id
+from millrace._src.data.plan.node import Node, call_site, rewrite, size_of
+from millrace._src.data.plan.nodes import order_ops as ops
+from millrace._src.data.samplers.base import REGISTRY, BuiltinSampler, Labels
+
+__all__ = ["Fixed", "below_of", "freeze", "sample_concat"]
+
+WHOLE_WINDOW = 1 << 31
+
+
+@stable_id("sampler.Fixed")
+class Fixed(BuiltinSampler):
+    """Another sampler's order under one fixed key, or a part of it: the same in every epoch, run and process.
+
+    ``permute`` puts the whole order into random order before the part is cut out, so that parts with one key
+    share no row and together are complete.
+
+    >>> from millrace._src.data.samplers import SequentialSampler
+    >>> parts = [Fixed(SequentialSampler(), 7, permute=True, start=s, rows=2) for s in (0, 2)]
+    >>> sorted(row for part in parts for row in part.order(4, key=1).at(0, 2).tolist())
+    [0, 1, 2, 3]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("whole", "fixed_key", "permute", "start", "rows")
+
+    def __init__(
+        self,
+        whole: BuiltinSampler,
+        fixed_key: int,
+        permute: bool = False,
+        start: int = 0,
+        rows: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.whole, self.fixed_key, self.permute, self.start, self.rows = (
+            whole,
+            fixed_key,
+            permute,
+            start,
+            rows,
+        )
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        order = self.whole.for_run().order(size, self.fixed_key, labels)
+        if self.permute:
+            order = Composed(Permutation(order.size, mix(self.fixed_key, 1)), order)
+        rows = order.size if self.rows is None else self.rows
+        return Composed(RangeOrder(rows, start=self.start), order)
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        return self.whole.count(size, labels) if self.rows is None else self.rows
+
+    @property
+    def class_column(self) -> str:
+        return self.whole.class_column
+
+    def is_shuffled(self) -> bool:
+        return self.permute or self.whole.is_shuffled()
+
+    def is_sharded(self) -> bool:
+        return self.whole.is_sharded()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As MindSpore writes a part: rows of a random order that is never drawn anew."""
+        made: dict[str, Any] = self.whole.to_dict()
+        if self.permute:
+            drawn = {"sampler_name": "RandomSampler", "replacement": False, "num_samples": 0}
+            drawn |= {"reshuffle_each_epoch": False, "fixed_key": mix(self.fixed_key, 1)}
+            made = drawn | {"child_sampler": [made]}
+        rows = {"sampler_name": "SequentialSampler", "start_index": self.start, "num_samples": self.rows or 0}
+        return rows | {"child_sampler": [made]}
+
+
+def freeze(root: Node, key: int) -> Node:
+    """The tree with every random order in it drawn once, from this key."""
+    numbers = itertools.count(1)
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, ops.Shuffle) and node.key is None:
+            return node.replace(key=mix(key, next(numbers)))
+        if isinstance(node, ops.Read) and node.sampler is not None and node.sampler.is_shuffled():
+            return node.replace(sampler=Fixed(node.sampler, mix(key, next(numbers))))
+        return node
+
+    return rewrite(root, rule)
+
+
+def sample_concat(concat: ops.Concat, sampler: Any) -> Node:
+    """A concatenation dealt out to shards, or in random order; no other sampler fits rows of many sources."""
+    if isinstance(sampler, REGISTRY["DistributedSampler"]):
+        return _dealt(concat, sampler)
+    if isinstance(sampler, REGISTRY["RandomSampler"]):
+        return _shuffled(concat, sampler)
+    raise ArgumentTypeError(f"The parameter {sampler} of concat must be DistributedSampler or RandomSampler!")
+
+
+def _dealt(concat: ops.Concat, sampler: Any) -> Node:
+    if sampler.get_shuffle_mode().value != "false":
+        raise ArgumentValueError("The parameter shuffle of DistributedSampler must be False!")
+    if sampler.num_shards <= 0:
+        raise ArgumentValueError("The parameter num_shards of DistributedSampler must be positive int!")
+    if sampler.get_num_samples() is not None:
+        raise ArgumentValueError("The parameter num_samples of DistributedSampler is not support to be set!")
+    for part in concat.inputs:
+        if isinstance(part, ops.Read) and part.sampler is not None and part.sampler.get_num_samples():
+            raise ArgumentValueError(
+                f"The parameter NumSamples of {part.label} is not support to be set! "
+                "Cut it with .take(count) instead."
+            )
+    shards, before, parts = sampler.num_shards, 0, []
+    for part in concat.inputs:
+        size = size_of(part)
+        if size is None:  # what follows it can only be dealt as it comes
+            return ops.Deal(
+                inputs=(concat,), where=call_site(), shards=shards, shard=sampler.shard_id, even=False
+            )
+        parts.append(_part_of_deal(part, sampler, before % shards))
+        before += int(size)
+    return concat.replace(inputs=tuple(parts))
+
+
+def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
+    """A part of the concatenation, ``offset`` rows of a round of dealing in. A source reads its shard only."""
+    shards, shard = sampler.num_shards, sampler.shard_id
+    read = part if isinstance(part, ops.Read) and part.source.random_access else None
+    if read is None or read.source.concat_shard == "own":
+        return ops.Deal(
+            inputs=(part,), where=call_site(), shards=shards, shard=(shard - offset) % shards, even=False
+        )
+    dealt = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
+    mine: BuiltinSampler = dealt.in_one_run() if read.source.concat_shard == "run" else dealt
+    if read.sampler is not None and read.sampler.is_shuffled():
+        warn_once(
+            "concat-shuffle",
+            f"use_sampler() on a concatenation replaces the samplers of its sources, as in MindSpore: the rows of "
+            f"{read.label} now come in their order, not shuffled. .shuffle(buffer_size) after it mixes them again "
+            "(said once)",
+        )
+    below = below_of(read.sampler)
+    if below is not None:
+        mine.add_child(below)
+    return read.replace(sampler=mine)
+
+
+def below_of(present: BuiltinSampler | None) -> BuiltinSampler | None:
+    """What feeds a sampler that takes the place of the present one: its child, or the rows of a part of a split."""
+    return present if isinstance(present, Fixed) or present is None else present.get_child()
+
+
+def _shuffled(concat: ops.Concat, sampler: Any) -> Node:
+    if sampler.replacement:
+        raise ArgumentValueError("The parameter replacement of RandomSampler must be False!")
+    if sampler.get_num_samples() is not None:
+        raise ArgumentValueError("The parameter num_samples of RandomSampler is not support to be set!")
+    size = size_of(concat)
+    rows = int(size) if size is not None and size < WHOLE_WINDOW else WHOLE_WINDOW
+    return ops.Shuffle(inputs=(concat,), where=call_site(), buffer_size=max(2, rows))

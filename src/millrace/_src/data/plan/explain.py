@@ -1,0 +1,118 @@
+"""A plan as a text tree: what runs, on what, over which columns, how many rows, and where the user wrote it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.values.schema import Schema
+from millrace._src.data.transforms.base import name_of
+
+from .bind import Plan, after
+from .node import INFINITE, UNKNOWN, Node, Size, schema_of, size_of
+from .nodes.order_ops import Filter, FlatMap, Map, Read
+from .nodes.physical import Segment
+
+__all__ = ["Explanation", "describe", "explain"]
+
+
+class Explanation(str):
+    """The tree as text; a notebook shows it as a tree too, with the ops in bold and the places in grey."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = []
+        for line in self.splitlines():
+            found = _LINE.fullmatch(line)
+            assert found is not None  # every part may be empty
+            lead, name, rest, where = (escape(part or "") for part in found.groups())
+            shown = f"<b>{name}</b>" if name and " · " not in line else name
+            lines.append(f'{lead}{shown}{rest}<span style="opacity:.6">{where}</span>')
+        return '<pre style="line-height:1.35">' + "\n".join(lines) + "</pre>"
+
+
+# branches, the name of an op, its details, and where the user wrote it
+_LINE = re.compile(r"([│├└─ -]*)([\w +]*)(.*?)(  \[[^\]]*\])?")
+
+
+def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
+    """The tree after a pass (the last by default), sources at the bottom."""
+    lines: list[str] = []
+    if plan.card is not None and after_pass != "as written":
+        lines.append(f"Card({plan.card})")
+        lines += [
+            f"    {column.name}: {step.op} is not the host's bit for bit: {step.bound}"
+            for column in plan.card.work
+            for step in column.steps
+            if step.bound
+        ]
+    _draw(after(plan, after_pass), "", "", lines)
+    return Explanation("\n".join(lines))
+
+
+def describe(op: Node) -> str:
+    """An op in words: what it is, its functions, and where the user wrote it."""
+    name = op.label if isinstance(op, Read) else op.label.lower()
+    if isinstance(op, Map):
+        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
+    elif isinstance(op, Filter):
+        name += f"({op.details()['predicate']})"
+    elif isinstance(op, Segment):
+        name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
+    return f"{name} at {op.where}" if op.where else name
+
+
+def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
+    columns = _columns(node)
+    lines.append(f"{lead}{node.label}{_details(node)}")
+    size, bar = _size(size_of(node), _gives_batches(node)), "│ " if node.inputs else "  "
+    lines.append(f"{below}{bar}  {size} · {columns}{_where(node)}")
+    if isinstance(node, Segment):
+        for op in reversed(node.ops):
+            lines.append(f"{below}{bar}  - {op.label}{_details(op)}{_where(op)}")
+    last = len(node.inputs) - 1
+    for i, child in enumerate(node.inputs):
+        turn, rest = ("└─ ", "   ") if i == last else ("├─ ", "│  ")
+        _draw(child, below + turn, below + rest, lines)
+
+
+def _columns(node: Node) -> str:
+    try:
+        schema: Schema | None = schema_of(node)
+    except PlanError as error:
+        return f"! {error}"
+    return "columns not known yet" if schema is None else ", ".join(f"{k}: {v}" for k, v in schema.items())
+
+
+def _gives_batches(node: Node) -> bool:
+    """Whether what leaves it are batches: it makes them, or what comes in are batches and it makes no rows of them."""
+    if any(op.batches for op in (node, *node.parts)):
+        return True
+    return not isinstance(node, FlatMap) and any(map(_gives_batches, node.inputs))
+
+
+def _size(size: Size, batches: bool) -> str:
+    one, several = ("batch", "batches") if batches else ("row", "rows")
+    if size is UNKNOWN:
+        return f"? {several}"
+    return f"endless {several}" if size == INFINITE else f"{size} {one if size == 1 else several}"
+
+
+def _where(node: Node) -> str:
+    if not node.where:
+        return ""
+    path, _, line = node.where.rpartition(":")
+    return f"  [{os.path.basename(path)}:{line}]"
+
+
+def _details(node: Node) -> str:
+    shown = {k: v for k, v in node.details().items() if v not in (None, [], {}, "", False)}
+    return "(" + ", ".join(f"{k}={_short(v)}" for k, v in shown.items()) + ")" if shown else ""
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,197 @@
+"""Plain data as bytes: equal bytes for equal values of equal types, in any process."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import os
+import struct
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.stable_ids import is_ours, stored_name
+
+__all__ = ["NotPlain", "path_of", "plain_bytes"]
+
+# Of a larger array, this much is looked at, in blocks spread evenly over it, unless the caller wants all.
+MOST_BYTES = 16 << 20
+BLOCK = 1 << 12
+# From this length on, a container of values of one type is written at once.
+MANY = 64
+
+
+class NotPlain(Exception):
+    """There is more to this value than its bytes."""
+
+
+def module_of(kind: Any) -> str:
+    """The module that a class or function says it is from; one that was made by hand may say nothing.
+
+    >>> module_of(int), module_of(type("X", (), {"__module__": None}))
+    ('builtins', '')
+    """
+    return getattr(kind, "__module__", None) or ""
+
+
+def path_of(kind: Any) -> bytes:
+    """What stands for a class or a function of C code: the id of ours, or where it is found.
+
+    The main script has one name, in workers too.
+    """
+    module, name = stored_name(kind)
+    if not module and is_ours(kind):
+        return name.encode()
+    return f"{'__main__' if module == '__mp_main__' else module}.{name}".encode()
+
+
+def plain_bytes(value: Any, most: int | None = MOST_BYTES) -> bytes:
+    """The value as bytes, or NotPlain; of arrays with more than ``most`` bytes a part is looked at.
+
+    >>> (
+    ...     plain_bytes({1, 2}) == plain_bytes({2, 1}),
+    ...     plain_bytes(1) == plain_bytes(1.0),
+    ...     plain_bytes([1]) == plain_bytes((1,)),
+    ... )
+    (True, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return b"a" + _array(value, most)
+    out: list[bytes] = []
+    _write(out, value, [])
+    return b"".join(out)
+
+
+def _put(out: list[bytes], tag: bytes, data: bytes) -> None:
+    out += (tag, len(data).to_bytes(8, "little"), data)
+
+
+def _write(out: list[bytes], value: Any, inside: list[int]) -> None:
+    kind = type(value)
+    write = _EXACT.get(kind)
+    if write is not None:
+        _put(out, *write(value))
+    elif kind in _CONTAINERS:
+        if id(value) in inside:
+            raise NotPlain  # a circle
+        _container(out, kind, value, [*inside, id(value)])
+    else:
+        _put(out, *_other(value))
+
+
+def _container(out: list[bytes], kind: type, value: Any, inside: list[int]) -> None:
+    _put(out, kind.__name__.encode(), len(value).to_bytes(8, "little"))
+    if kind is dict and len(value) >= MANY:
+        _write(out, list(value), inside)
+        _write(out, list(value.values()), inside)
+    elif kind in (list, tuple) and len(value) >= MANY and (packed := _packed(value)) is not None:
+        _put(out, *packed)
+    elif kind is dict:
+        for key, item in value.items():
+            _write(out, key, inside)
+            _write(out, item, inside)
+    elif kind in (set, frozenset):
+        parts: list[bytes] = []
+        for item in value:
+            part: list[bytes] = []
+            _write(part, item, inside)
+            parts.append(b"".join(part))
+        out += sorted(parts)
+    else:
+        for item in value:
+            _write(out, item, inside)
+
+
+def _packed(value: Any) -> tuple[bytes, bytes] | None:
+    """Many values of one type at once: a vocabulary has a million words."""
+    kinds = set(map(type, value))
+    try:
+        if kinds == {str}:
+            lengths = np.fromiter(map(len, value), np.int64, len(value))
+            return b"S", lengths.tobytes() + "".join(value).encode("utf-8", "surrogatepass")
+        if kinds == {int}:
+            return b"I", np.array(value, np.int64).tobytes()
+        if kinds == {float}:
+            return b"F", np.array(value, np.float64).tobytes()
+    except OverflowError:
+        pass
+    return None
+
+
+def _integer(value: int) -> tuple[bytes, bytes]:
+    return b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+
+
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
+_EXACT: dict[type, Any] = {
+    type(None): lambda value: (b"n", b""),
+    type(...): lambda value: (b"e", b""),
+    type(NotImplemented): lambda value: (b"N", b""),
+    bool: lambda value: (b"b", b"\1" if value else b"\0"),
+    int: _integer,
+    float: lambda value: (b"f", struct.pack("<d", value)),
+    complex: lambda value: (b"c", struct.pack("<dd", value.real, value.imag)),
+    str: lambda value: (b"s", value.encode("utf-8", "surrogatepass")),
+    bytes: lambda value: (b"y", value),
+    bytearray: lambda value: (b"Y", bytes(value)),
+    range: lambda value: (b"r", plain_bytes([value.start, value.stop, value.step])),
+    slice: lambda value: (b"l", plain_bytes([value.start, value.stop, value.step])),
+}
+
+
+def _other(value: Any) -> tuple[bytes, bytes]:
+    if isinstance(value, enum.Enum):
+        return b"E", path_of(type(value)) + b"." + value.name.encode()
+    if isinstance(value, np.dtype):
+        return b"d", _dtype(value)
+    if isinstance(value, np.generic):
+        if value.dtype.kind in "OV":
+            raise NotPlain
+        return b"g", _dtype(value.dtype) + value.tobytes()
+    if isinstance(value, np.ndarray):
+        return b"a", _array(value)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return b"t", path_of(value)
+    for base, write in _EXACT.items():  # a user's kind of text or number
+        if isinstance(value, base):
+            return b"k", path_of(type(value)) + b"".join(write(value))
+    if hasattr(type(value), "__fspath__"):
+        return b"p", plain_bytes(os.fspath(value))
+    if isinstance(value, memoryview):
+        return b"m", value.tobytes()
+    if isinstance(value, np.ufunc):
+        return b"u", value.__name__.encode()
+    if hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape"):
+        return b"A", path_of(type(value)) + _foreign(value)
+    raise NotPlain
+
+
+def _dtype(value: np.dtype[Any]) -> bytes:
+    return value.str.encode() if value.names is None else plain_bytes(value.descr)
+
+
+def _foreign(value: Any) -> bytes:
+    """A tensor of another library, as numpy sees it."""
+    try:
+        return _array(np.asarray(value))
+    except NotPlain:
+        raise
+    except Exception as error:  # on a device, or part of a graph
+        raise NotPlain from error
+
+
+def _array(value: np.ndarray[Any, Any], most: int | None = MOST_BYTES) -> bytes:
+    if value.dtype.kind == "O":
+        return b"O" + plain_bytes([list(value.shape), value.reshape(-1).tolist()])
+    head = _dtype(value.dtype) + plain_bytes(list(value.shape))
+    if value.size:
+        flat = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+    else:
+        flat = np.zeros(0, np.uint8)
+    made = hashlib.blake2b(digest_size=32)
+    if most is None or flat.size <= most:
+        made.update(flat.data)
+    else:
+        for start in np.linspace(0, flat.size - BLOCK, most // BLOCK, dtype=np.int64).tolist():
+            made.update(flat[start : start + BLOCK].data)
+    return head + made.digest()

@@ -1,0 +1,110 @@
+"""A function's code as bytes, and the outer variables it uses. Names of files and numbers of lines do not count."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .canonical_bytes import NotPlain, path_of, plain_bytes
+
+__all__ = ["Use", "code_bytes", "uses"]
+
+# Of a code object's flags: *args, **kwargs, generator, coroutine and their kin; not how annotations are kept.
+_FLAGS = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200
+
+
+class Use(NamedTuple):
+    """An outer variable and what the code does with it: ``args.scale`` is ("args", (("attribute", "scale"),))."""
+
+    name: str
+    steps: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.name + "".join(
+            f".{key}" if way == "attribute" else f"[{key!r}]" for way, key in self.steps
+        )
+
+
+def code_bytes(code: types.CodeType, doc: str | None = None) -> bytes:
+    """The instructions, constants, names and parameters; a docstring at the head of the constants is left out."""
+    constants = code.co_consts
+    if doc is not None and constants and constants[0] == doc:
+        constants = (None, *constants[1:])
+    count = code.co_argcount + code.co_kwonlyargcount
+    shape = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS]
+    names = [code.co_names, code.co_varnames[:count], code.co_freevars]
+    parts = [code.co_code, code.co_exceptiontable, plain_bytes(shape), plain_bytes(names)]
+    for constant in constants:
+        try:
+            parts.append(
+                code_bytes(constant) if isinstance(constant, types.CodeType) else plain_bytes(constant)
+            )
+        except NotPlain:
+            parts.append(path_of(type(constant)))
+    return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+
+
+@functools.lru_cache(maxsize=1024)
+def uses(code: types.CodeType) -> tuple[Use, ...]:
+    """Globals and closure variables of the code and of what is nested in it, sorted; not those it assigns itself."""
+    found, assigned = _scan(code)
+    kept = {(use.text, use) for use in found if use.name not in assigned}
+    whole = {use.name for _, use in kept if not use.steps}
+    # where the whole is used, its parts add nothing
+    return tuple(use for _, use in sorted(kept, key=lambda p: p[0]) if not use.steps or use.name not in whole)
+
+
+# Instructions that load or store an outer variable, whichever of them this Python has.
+_OUTER = {
+    *("STORE_GLOBAL", "STORE_DEREF", "LOAD_GLOBAL", "LOAD_NAME"),
+    *("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"),
+}
+_OUTER_CODES = frozenset(dis.opmap[name] for name in _OUTER if name in dis.opmap)
+
+
+def _scan(code: types.CodeType) -> tuple[list[Use], set[str]]:
+    found: list[Use] = []
+    assigned: set[str] = set()
+    outer = set(code.co_freevars)
+    # taking code apart is slow; every other byte is an instruction (or room that it keeps), and most use nothing outer
+    steps = [] if _OUTER_CODES.isdisjoint(code.co_code[::2]) else list(dis.get_instructions(code))
+    for at, step in enumerate(steps):
+        if step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and step.argval in outer):
+            assigned.add(step.argval)
+        elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") or (
+            step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
+            and step.argval in outer
+        ):
+            found.append(Use(step.argval, tuple(_steps(steps, at + 1))))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner, stored = _scan(constant)
+            local = set(code.co_cellvars)  # made here: not from outside
+            freed = set(constant.co_freevars)
+            found += [use for use in inner if use.name not in local or use.name not in freed]
+            assigned |= {name for name in stored if name not in local or name not in freed}
+    return found, assigned
+
+
+def _steps(steps: list[dis.Instruction], at: int) -> Iterator[tuple[str, Any]]:
+    """The attributes and constant items taken right after a variable was loaded."""
+    while at < len(steps):
+        step = steps[at]
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            yield ("attribute", step.argval)
+            at += 1
+        elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(step.argval) in (str, int):
+            following = steps[at + 1] if at + 1 < len(steps) else None
+            if following is None or not (
+                following.opname == "BINARY_SUBSCR"
+                or (following.opname == "BINARY_OP" and following.argrepr == "[]")
+            ):
+                return
+            yield ("item", step.argval)
+            at += 2
+        else:
+            return

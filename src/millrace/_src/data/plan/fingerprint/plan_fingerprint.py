@@ -1,0 +1,210 @@
+"""What a plan is: everything that decides which rows come in which order, and nothing else.
+
+Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
+source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`key_of`), by which
+rows that were kept may be found again. There, files count by their size and the time they were written.
+
+Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
+to name the op and the part that differ when it meets another plan.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from millrace._src.core.errors import MillraceError
+from millrace._src.core.settings import Settings
+from millrace._src.core.stable_ids import naming_of_0_2_0
+from millrace._src.data.plan.node import Node, walk
+from millrace._src.data.plan.nodes.read import Read
+
+from .file_state import files_state
+from .value_hash import Leaf, leaves_of
+
+__all__ = ["Fingerprint", "fingerprint_of", "key_of"]
+
+# Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
+ASIDE = frozenset(("inputs", "workers", "processes", "token", "passes", "cache"))
+# Fields that say which rows come in which order, and nothing of what a row holds.
+ORDER = frozenset(("sampler", "batch_sampler"))
+# Arguments of sources that do the same.
+ORDER_ARGUMENTS = frozenset(("num_samples", "shuffle", "num_shards", "shard_id", "shard_equal_rows", "limit"))
+# Settings that change rows, and those that change what one row holds.
+DECIDING = ("error_samples_mode", "decode_tolerance")
+DECIDING_ROW = ("decode_tolerance",)
+# Parts of an op that are kept apart in a state; further ones are kept together.
+MOST_PARTS = 40
+MARK = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class OpPrint:
+    """One op: its name, where the user wrote it, and its parts."""
+
+    label: str
+    where: str
+    inputs: int
+    leaves: tuple[Leaf, ...]
+    size: Leaf | None = None
+
+    def parts(self) -> list[Leaf]:
+        found = [*self.leaves, *([self.size] if self.size is not None else [])]
+        if len(found) <= MOST_PARTS:
+            return found
+        rest = hashlib.sha256(b"".join(leaf.digest for leaf in found[MOST_PARTS - 1 :])).digest()
+        return [
+            *found[: MOST_PARTS - 1],
+            Leaf(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
+        ]
+
+    def marks(self) -> list[str]:
+        """A few characters for each part: of what and where it is."""
+        parts = [f"{leaf.path}\n{leaf.words}\n".encode() + leaf.digest for leaf in self.parts()]
+        return [base64.urlsafe_b64encode(hashlib.sha256(p).digest())[:MARK].decode() for p in parts]
+
+    @property
+    def name(self) -> str:
+        return f"{self.label} at {self.where}" if self.where else self.label
+
+
+class Fingerprint:
+    """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
+
+    def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
+        self._made_of = (root, settings, contents, ordered)
+        chosen = {name: getattr(settings, name) for name in (DECIDING if ordered else DECIDING_ROW)}
+        leaves = [leaf for name, value in chosen.items() for leaf in leaves_of(name, value)]
+        self._settings = OpPrint("config", "", 0, tuple(leaves))
+        aside = ASIDE if ordered else ASIDE | ORDER
+        nodes = [node for node in walk(root) if ordered or node.order_step() is None]
+        if contents:  # a cache below another changes no row
+            nodes = [node for node in nodes if not hasattr(node, "subject")]
+        self._nodes = [(node, _leaves(node, contents, aside)) for node in nodes]
+        self._ops: list[OpPrint] | None = None
+        self._text = ""
+
+    @property
+    def ops(self) -> list[OpPrint]:
+        if self._ops is None:
+            made = [
+                OpPrint(node.label, node.where, len(node.inputs), leaves, _size(node))
+                for node, leaves in self._nodes
+            ]
+            self._ops = [self._settings, *made]
+        return self._ops
+
+    @property
+    def text(self) -> str:
+        """The whole as one hash; equal for equal plans, in any process."""
+        if not self._text:
+            made = hashlib.sha256()
+            for op in self.ops:
+                made.update(f"{op.label}/{op.inputs}/{len(op.leaves)}\n".encode())
+                for leaf in [*op.leaves, *([op.size] if op.size is not None else [])]:
+                    made.update(f"{leaf.path}\n".encode() + leaf.digest)
+            self._text = made.hexdigest()[:32]
+        return self._text
+
+    def of_0_2_0(self) -> Fingerprint:
+        """The same plan as version 0.2.0 knew it: by module paths in the place of ids."""
+        with naming_of_0_2_0():
+            return Fingerprint(*self._made_of)
+
+    def marks(self) -> list[str]:
+        """What a state keeps, to say later what differs."""
+        return [f"{op.label}:{''.join(op.marks())}" for op in self.ops]
+
+    def differences(self, saved: Sequence[str]) -> str:
+        """How this plan differs from the one whose marks these are, in words."""
+        ops = self.ops
+        before = [str(mark).rpartition(":") for mark in saved]
+        labels = [label for label, _, _ in before]
+        if labels != [op.label for op in ops]:
+            return (
+                f"it was {_chain(labels[1:])}, this one is {_chain([op.label for op in ops[1:]])}"
+                if labels[1:] != [op.label for op in ops[1:]]
+                else "its settings are of another kind"
+            )
+        found = [
+            f"{op.name}: {part}"
+            for op, (_, _, marks) in zip(ops, before, strict=True)
+            for part in _differing(op, marks)
+        ]
+        return "; ".join(found[:3]) + ("; and more" if len(found) > 3 else "")
+
+
+def _chain(labels: list[str]) -> str:
+    return " -> ".join(labels) or "empty"
+
+
+def _differing(op: OpPrint, saved: str) -> list[str]:
+    """The parts of an op whose marks the saved one had not."""
+    left = [saved[at : at + MARK] for at in range(0, len(saved), MARK)]
+    found: list[str] = []
+    for part, mark in zip(op.parts(), op.marks(), strict=True):
+        if mark in left:
+            left.remove(mark)
+        else:
+            found.append(str(part))
+    return found or ["it had an argument that has its default now"] * bool(left)
+
+
+def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[Leaf, ...]:
+    made: list[Leaf] = []
+    for field in dataclasses.fields(node):
+        value = getattr(node, field.name)
+        if field.metadata.get("added") or field.name in aside or _is_default(value, field.default):
+            continue  # so that an op may gain an argument without making saved states useless
+        if field.name == "source":
+            made += _source(value, contents, ordered="sampler" not in aside)
+        elif field.name == "callbacks":
+            # what they do is their own affair; that they are there keeps a shuffle above them where it is
+            made += leaves_of("callbacks", bool(value))
+        else:
+            made += leaves_of(field.name, value, whole=contents)
+    return tuple(made)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and (value is default or value == default)
+
+
+def _source(source: Any, contents: bool, ordered: bool) -> list[Leaf]:
+    said = getattr(source, "_identity", source.arguments)()
+    if not ordered:
+        said = {name: value for name, value in said.items() if name not in ORDER_ARGUMENTS}
+    made = leaves_of("class", type(source))
+    for name, value in sorted(said.items()):
+        made += leaves_of(name, value, shallow=True)
+    if contents:
+        holds = getattr(source, "contents", None)
+        made += leaves_of("files", files_state(said))
+        made += leaves_of("contents", None if holds is None else holds(), whole=True)
+    return made
+
+
+def _size(node: Node) -> Leaf | None:
+    if not isinstance(node, Read):
+        return None
+    try:
+        rows = node.source.size()
+    except MillraceError:  # whoever reads the first row is told why
+        rows = None
+    return leaves_of("size", rows)[0]
+
+
+def fingerprint_of(root: Node, settings: Settings) -> Fingerprint:
+    """The identity of the tree below a node, as the user wrote it."""
+    return Fingerprint(root, settings)
+
+
+def key_of(root: Node, settings: Settings, *, ordered: bool = True) -> str:
+    """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data.
+
+    Not ``ordered``: for each row under its number in the source, whichever rows come and in whatever order.
+    """
+    return Fingerprint(root, settings, contents=True, ordered=ordered).text

@@ -1,0 +1,183 @@
+"""Where the host's work on a column ends and the card's begins: what travels, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.random.rng import Draws
+from millrace._src.core.settings import Settings
+from millrace._src.core.values.offload import DONE, ENCODED, PIXELS, READY, SIZED, CardStep, Kind, packed
+from millrace._src.data.transforms.base import Joined, Transform
+
+__all__ = ["Cut", "jpeg_size"]
+
+_UINT8 = np.dtype(np.uint8)
+
+
+class Cut(Joined):
+    """Rows for a card: each with its form, then the random numbers of the transforms that the card does.
+
+    A row for which the card would not do the same (a Pillow image, text, five dimensions) goes through the transforms
+    here, and so does one that fails in them: their words are the host's. Where transforms take images of different
+    sizes, rows travel packed, as bytes, and their shapes beside them.
+    """
+
+    def __init__(self, parts: Sequence[Transform], settings: Settings, share: Any = None) -> None:
+        super().__init__(parts)
+        self.settings, self.share = settings, share
+        self._steps: tuple[CardStep, ...] | None = None
+        self._known: dict[tuple[Any, ...], bool] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_steps": None, "_known": {}}
+
+    @property
+    def steps(self) -> tuple[CardStep, ...]:
+        """What the card does, in order."""
+        if self._steps is None:
+            made = tuple(part.on_card() for part in self.operations)
+            assert all(step is not None for step in made)
+            self._steps = made  # type: ignore[assignment]
+        return self._steps  # type: ignore[return-value]
+
+    @property
+    def sized(self) -> int:
+        """How many of the steps must be done before all images have one size; 0 where they have it."""
+        if self.steps[0].kernel not in SIZED:
+            return 0
+        return next((i for i, step in enumerate(self.steps) if step.kernel not in SIZED), len(self.steps))
+
+    @property
+    def decodes(self) -> bool:
+        """Whether rows come encoded."""
+        return self.steps[0].kernel == "decode"
+
+    @property
+    def shown(self) -> str:
+        return "to the card: " + super().shown
+
+    def __repr__(self) -> str:
+        return self.shown
+
+    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+        """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
+        parts, sized = self.operations, self.sized
+        drawn = [() if one is None else part.params(one) for part, one in zip(parts, draws, strict=True)]
+        flat = [column for each in drawn for column in each]
+        on_host = _Host(self, draws)
+
+        def call(i: int, x: Any) -> Any:
+            form, value, size = self._form(on_host, i, x)
+            made = [_FORMS[form]]
+            if sized:
+                value, kind = packed(value, size)
+                made.append(kind)
+            return (value, *made, *(np.asarray(column[i]) for column in flat))
+
+        return call
+
+    def batch(self, xs: Any) -> Any:
+        """All rows of a column of one size at once, where nothing is drawn."""
+        if (
+            self.sized
+            or any(part.random for part in self.operations)
+            or not self._fits(xs.shape[1:], xs.dtype)
+        ):
+            return None
+        return xs, np.full(len(xs), READY, np.int8)
+
+    def _form(self, on_host: _Host, i: int, x: Any) -> tuple[int, Any, tuple[int, ...]]:
+        """The form of a row, what travels, and the size that it will have where that is to be seen only here."""
+        if self.decodes:
+            encoded = _bytes_of(x)
+            size = None if encoded is None else jpeg_size(encoded)
+            fits = size is not None and self._fits((*size, 3), _UINT8, 1)
+            if fits and encoded is not None and size is not None and not self._is_the_hosts(encoded):
+                return ENCODED, encoded, size
+            made = on_host(i, x, 0, self.sized)
+            if type(made) is np.ndarray and self._fits(made.shape, made.dtype, self.sized):
+                return READY, made, ()
+            return DONE, on_host(i, made, self.sized, len(self.operations)), ()
+        elif type(x) is np.ndarray and self._fits(x.shape, x.dtype):
+            return (PIXELS if self.sized else READY), x, ()
+        return DONE, on_host(i, x, 0, len(self.operations)), ()
+
+    def _is_the_hosts(self, encoded: np.ndarray[Any, Any]) -> bool:
+        """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""
+        share = 0.0 if self.share is None else self.share.get()
+        if share <= 0:
+            return False
+        size = len(encoded)
+        some = int(encoded[size // 2]) << 8 | int(encoded[size // 3])
+        return (size * 2654435761 + some * 40503 & 0xFFFF) < share * 0x10000
+
+    def _fits(self, shape: tuple[int, ...], dtype: np.dtype[Any], first: int = 0) -> bool:
+        """Whether the card takes values of this shape and type, all the way from that step on."""
+        kind: Kind | None = (shape, dtype)
+        known = self._known.get((first, shape, dtype))
+        if known is None:
+            if len(self._known) > 4096:
+                self._known.clear()  # images of all sizes: those to come are others
+            for step in self.steps[first:]:
+                kind = None if kind is None else step.accepts(kind)
+            known = self._known[first, shape, dtype] = kind is not None
+        return known
+
+
+class _Host:
+    """The transforms on the host, for the rows that do not travel."""
+
+    def __init__(self, cut: Cut, draws: Sequence[Draws | None]) -> None:
+        self.cut, self.draws = cut, draws
+        self._made: dict[tuple[int, int], list[Callable[..., Any]]] = {}
+
+    def __call__(self, i: int, x: Any, start: int, end: int) -> Any:
+        """Row number i through some of them."""
+        calls = self._made.get((start, end))
+        if calls is None:
+            calls = self._made[start, end] = list(self._calls(start, end))
+        for call in calls:
+            x = call(i, x)
+        return x
+
+    def _calls(self, at: int, end: int) -> Iterator[Callable[..., Any]]:
+        parts = self.cut.operations
+        while at < end:
+            joined = parts[at].join(parts[at + 1 : end], self.cut.settings)
+            if joined is None:
+                yield parts[at].rows(self.draws[at])
+                at += 1
+            else:
+                yield joined.rows_of(self.draws[at : at + len(joined.operations)])
+                at += len(joined.operations)
+
+
+_FORMS = {form: np.array(form, np.int8) for form in (ENCODED, PIXELS, READY, DONE)}
+
+
+def _bytes_of(x: Any) -> np.ndarray[Any, Any] | None:
+    if isinstance(x, bytes):
+        return np.frombuffer(x, np.uint8)
+    if type(x) is np.ndarray and x.dtype == np.uint8 and x.ndim == 1:
+        return x
+    return None
+
+
+def jpeg_size(encoded: np.ndarray[Any, Any]) -> tuple[int, int] | None:
+    """The height and width of a JPEG that a card decodes: 8 bits, grey or YCbCr, whole to its end; None for others."""
+    data = memoryview(np.ascontiguousarray(encoded).data)
+    if len(data) < 128 or bytes(data[:2]) != b"\xff\xd8" or bytes(data[-2:]) != b"\xff\xd9":
+        return None
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], (data[at + 2] << 8) + data[at + 3]
+        if marker in (0xC0, 0xC1, 0xC2):
+            size = (data[at + 5] << 8) + data[at + 6], (data[at + 7] << 8) + data[at + 8]
+            return size if data[at + 4] == 8 and data[at + 9] in (1, 3) and all(size) else None
+        if marker == 0xEE:  # Adobe's: colours may not be YCbCr
+            return None
+        at += 2 + length
+    return None

@@ -1,0 +1,222 @@
+"""cache as a node: the rows that leave the op below it are made once.
+
+Where every row below keeps its number in the source, rows are kept by that number: any order, shard and shuffle may
+stand above and below. Elsewhere (behind a batch, a filter, a stream) they are kept by their place in the sequence,
+which then has to be the same in every epoch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.random.rng import is_generator
+from millrace._src.data.plan.fingerprint.code_hash import uses
+from millrace._src.data.plan.fingerprint.value_hash import is_library
+from millrace._src.data.plan.node import INFINITE, Node, added, size_of, walk
+from millrace._src.data.transforms.base import inside
+
+from .read import Read
+
+__all__ = ["Cached", "Keeper", "check_below", "check_inside", "draws_itself", "functions_of"]
+
+
+class Keeper(Protocol):
+    """What the engine asks of a cache. The classes are in the room ``cache``, which no plan knows."""
+
+    # whether somebody in this process has opened it before
+    used: bool
+
+    def settle(self) -> None:
+        """In the user's process, before workers start."""
+
+    def open(self, key: str, rows: int | None) -> Any:
+        """The shelf of the rows under a key."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON keeps of it."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Cached(Node):
+    """The rows of its input, kept by ``cache``; ``subject`` is the tree below as the user wrote it."""
+
+    cache: Keeper
+    subject: Node | None = added(None)
+
+    keeps_rows = True
+    keeps_order = True
+
+    @property
+    def label(self) -> str:
+        return "Cache"
+
+    @property
+    def by_number(self) -> bool:
+        """Whether each row that comes has its number in a source that can be asked for any."""
+        node = self.inputs[0]
+        while not isinstance(node, Read):
+            if (
+                not (node.row_wise and node.keeps_rows and node.keeps_order)
+                or node.in_turn
+                or not node.inputs
+            ):
+                return False
+            node = node.inputs[0]
+        return node.addressable
+
+    @property
+    def row_wise(self) -> bool:
+        return self.by_number
+
+    def details(self) -> dict[str, Any]:
+        return {"cache": repr(self.cache)}
+
+
+def check_below(node: Cached) -> None:
+    """Refuse what a cache would freeze or leave out, and name the line that has to move."""
+    for below in walk(node.inputs[0]):
+        why = below.anew
+        if why:
+            raise PlanError(
+                f"{below.label}Node containing random operation is not supported as a descendant of cache: {why} for "
+                f"every epoch, and the cache{_at(node)} would give all epochs what the first one got. "
+                f"Move the {_call(below)}{_at(below)} behind the cache."
+            )
+        epochs = next((name for name, code in functions_of(below) if "get_epoch_num" in _names(code)), None)
+        if epochs is not None:
+            raise PlanError(
+                f"the {epochs} of the {_call(below)}{_at(below)} asks for the number of the epoch (get_epoch_num), and "
+                f"the cache{_at(node)} would give all epochs what it made in the first. Move the {_call(below)} "
+                "behind the cache."
+            )
+        if getattr(below, "callbacks", ()) or below.waits:
+            raise PlanError(
+                f"{below.label}Node is not supported as a descendant of cache: rows that are kept do not pass "
+                f"the {_call(below)}{_at(below)} again. Move it behind the cache{_at(node)}."
+            )
+    if not node.by_number:
+        _check_sequence(node)
+
+
+def check_inside(node: Node, inner: Node) -> None:
+    """What the function of a flat_map below a cache has made of a row: known only while it runs."""
+    for below in walk(inner):
+        if below.anew or below.reorders:
+            raise PlanError(
+                f"the dataset that the {_call(node)}{_at(node)} makes of a row comes out otherwise in every epoch "
+                f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'kept_at', '')} would give all epochs "
+                "what the first one got. Give the source inside shuffle=False, or put the cache below the "
+                f"{_call(node)}."
+            )
+
+
+def _check_sequence(node: Cached) -> None:
+    if any(below.reorders for below in walk(node.inputs[0])):
+        # as the user wrote it, where the op that shuffles has not been moved into the source yet
+        trees = [tree for tree in (node.subject, node.inputs[0]) if tree is not None]
+        tree, below = next((tree, op) for tree in trees for op in walk(tree) if op.reorders)
+        between = next((op for op in _upwards(tree, below) if not (op.row_wise or op.reorders)), None)
+        reason = (
+            f"the {_call(between)}{_at(between)} counts rows as they come"
+            if between
+            else "it is read in one pass"
+        )
+        raise PlanError(
+            f"the rows below the cache{_at(node)} come in another order each epoch ({_call(below)}{_at(below)}),"
+            f" and {reason}: the cache would give all epochs the order of the first. Put the cache below "
+            f"{f'the {_call(between)}{_at(between)}' if between else 'the shuffle'}, or shuffle behind the cache."
+        )
+    if size_of(node.inputs[0]) == INFINITE:
+        raise PlanError(f"the rows below the cache{_at(node)} have no end; put repeat() behind the cache")
+
+
+def _upwards(tree: Node, below: Node) -> Iterator[Node]:
+    """The nodes between one and the top of its tree, from the lower to the upper."""
+    chain: list[Node] = []
+
+    def find(at: Node) -> bool:
+        if at is below:
+            return True
+        if any(find(child) for child in at.inputs):
+            chain.append(at)
+            return True
+        return False
+
+    find(tree)
+    return iter(chain)
+
+
+def _call(node: Node | None) -> str:
+    if node is None:
+        return ""
+    return node.label if isinstance(node, Read) else f"{node.label.lower()}()"
+
+
+def _at(node: Node | None) -> str:
+    return f" at {node.where}" if node is not None and node.where else ""
+
+
+def functions_of(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
+    """The user's functions that make a node's rows, and what each is called in the node."""
+    named: list[tuple[str, Any]] = [
+        (field.name, getattr(node, field.name)) for field in dataclasses.fields(node)
+    ]
+    operations = getattr(node, "operations", ())
+    named += [("function", getattr(part, "function", None)) for whole in operations for part in inside(whole)]
+    given = getattr(getattr(node, "source", None), "source", None)
+    named += [(name, getattr(type(given), name, None)) for name in ("__getitem__", "__iter__", "__next__")]
+    named.append(("source", given))
+    for name, value in named:
+        found = _function(value)
+        if found is not None and not is_library(str(found.__globals__.get("__name__", ""))):
+            yield name, found
+
+
+def _function(value: Any) -> types.FunctionType | None:
+    while isinstance(value, functools.partial):
+        value = value.func
+    if not callable(value) or isinstance(value, type):
+        return None
+    value = getattr(value, "__func__", value)
+    if not isinstance(value, types.FunctionType):
+        value = getattr(type(value), "__call__", None)  # noqa: B004
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _names(function: types.FunctionType) -> set[str]:
+    """All names that a function's code, and the functions inside it, use."""
+    found: set[str] = set()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        found.update(code.co_names)
+        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return found
+
+
+def draws_itself(function: types.FunctionType) -> str | None:
+    """The name under which a user's function reaches a generator of random numbers, where its code shows one."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for use in uses(function.__code__):
+        if use.name in cells:
+            try:
+                value = cells[use.name].cell_contents
+            except ValueError:  # named before it is given a value
+                continue
+        else:
+            value = function.__globals__.get(use.name)
+        steps = [key for way, key in use.steps if way == "attribute"]
+        module = value.__name__ if isinstance(value, types.ModuleType) else ""
+        if (
+            module in ("random", "numpy.random")
+            or (module == "numpy" and steps[:1] == ["random"])
+            or is_generator(value)
+            or is_generator(getattr(value, "__self__", None))
+        ):
+            return use.text
+    return None

@@ -1,0 +1,334 @@
+"""Every op of a pipeline as a node: typed fields, what it does to columns, what it does to the row count."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.values.schema import ColumnType, Schema
+from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, added
+from millrace._src.data.plan.order_steps import OrderStep, Permute, Slice
+from millrace._src.data.transforms.base import name_of
+
+from .batch_ops import HIDDEN_PREFIX, Batch, BucketBatch, Pack
+from .cache_ops import Cached
+from .read import Read
+from .row_ops import Filter, Map, Project, Rename, replaced_columns
+
+__all__ = [
+    "HIDDEN_PREFIX",
+    "Batch",
+    "BucketBatch",
+    "Cached",
+    "Concat",
+    "Deal",
+    "Filter",
+    "FlatMap",
+    "Map",
+    "Mix",
+    "Pack",
+    "Permute",
+    "Project",
+    "Read",
+    "Rename",
+    "Repeat",
+    "Shuffle",
+    "Skip",
+    "Slice",
+    "SyncWait",
+    "Take",
+    "Zip",
+    "replaced_columns",
+]
+
+
+# --------------------------------------------------------------------------------------------------
+# order and count
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Shuffle(Node):
+    """Random order: a permutation of indices where legal, else windows of ``buffer_size`` rows."""
+
+    buffer_size: int
+    key: int | None = None
+
+    hands_on = True
+    keeps_rows = True
+
+    @property
+    def reorders(self) -> bool:
+        return self.key is None
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Permute(op=self.op, key=self.key)
+
+    def details(self) -> dict[str, Any]:
+        return {"buffer_size": self.buffer_size, "reset_each_epoch": self.key is None}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Repeat(Node):
+    """The rows again and again; count None is without end."""
+
+    count: int | None
+
+    hands_on = True
+
+    def changes_nothing(self) -> bool:
+        return self.count == 1
+
+    def passes_below(self, passes: int | None) -> int | None:
+        return None if self.count is None or passes is None else passes * self.count
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        if inputs[0] is UNKNOWN:
+            return UNKNOWN
+        return INFINITE if self.count is None else inputs[0] * self.count
+
+    def details(self) -> dict[str, Any]:
+        return {"count": -1 if self.count is None else self.count}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Skip(Node):
+    """All but the first rows of each epoch."""
+
+    count: int
+
+    hands_on = True
+    keeps_order = True
+
+    def changes_nothing(self) -> bool:
+        return self.count == 0
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Slice(skip=self.count)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN if inputs[0] is UNKNOWN else max(0, inputs[0] - self.count)
+
+    def details(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Take(Node):
+    """The first rows of each epoch."""
+
+    count: int
+
+    hands_on = True
+    keeps_order = True
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def order_step(self) -> OrderStep:
+        return Slice(take=self.count)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN if inputs[0] is UNKNOWN else min(self.count, inputs[0])
+
+    def details(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Deal(Node):
+    """Every ``shards``-th row, starting with row ``shard``: how streams and concatenations are sharded.
+
+    ``even`` gives every shard as many rows as the first: those that lack one get a row from the beginning.
+    """
+
+    shards: int
+    shard: int
+    even: bool = False
+
+    hands_on = True
+    keeps_order = True
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        rows = inputs[0]
+        if rows is UNKNOWN or rows == INFINITE:
+            return rows
+        return (int(rows) - (0 if self.even else self.shard) + self.shards - 1) // self.shards
+
+    def details(self) -> dict[str, Any]:
+        return {"num_shards": self.shards, "shard_id": self.shard}
+
+
+# --------------------------------------------------------------------------------------------------
+# several inputs, and the rest
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Concat(Node):
+    """One dataset after the other."""
+
+    @property
+    def numbered_by(self) -> tuple[Node, ...]:
+        return self.inputs
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        first = inputs[0]
+        for other in inputs[1:]:
+            if first is not None and other is not None and list(first) != list(other):
+                raise PlanError(
+                    "Invalid columns, 'column name' or 'column order' of concat datasets should be the same."
+                    f" Got {list(first)} and {list(other)}; rename() or project() brings them together."
+                )
+        return first
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN if any(n is UNKNOWN for n in inputs) else sum(n for n in inputs if n is not None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Zip(Node):
+    """Row by row side by side, as long as the shortest lasts."""
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        joined: dict[str, ColumnType] = {}
+        for schema in inputs:
+            if schema is None:
+                return None
+            for name in schema:
+                if name in joined:
+                    raise PlanError(
+                        f"Invalid data, duplicate column {name} already exists when zipping datasets."
+                        f" rename(['{name}'], [...]) one of them first."
+                    )
+                joined[name] = schema[name]
+        return Schema(joined)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN if any(n is UNKNOWN for n in inputs) else min(n for n in inputs if n is not None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Mix(Node):
+    """Each row from one of several inputs, drawn by weights; ``exhausted`` is the rule for one that has run out."""
+
+    weights: tuple[float, ...]
+    exhausted: Literal["stop", "restart", "drop"] = "stop"
+
+    reorders = True
+
+    def share(self, number: int) -> float:
+        """The part of the rows that an input is to have."""
+        return self.weights[number] / sum(self.weights)
+
+    @property
+    def numbered_by(self) -> tuple[Node, ...]:
+        return self.inputs
+
+    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+        return needed
+
+    def passes_below(self, passes: int | None) -> int | None:
+        return None if self.exhausted == "restart" else passes
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        known = [(number, schema) for number, schema in enumerate(inputs) if schema is not None]
+        for number, schema in known[1:]:
+            _check_alike(*known[0], number, schema)
+        if len(known) < len(inputs):
+            return None
+        first = known[0][1]
+        # a shape that differs is free
+        kinds = {
+            name: first[name] if all(schema[name] == first[name] for _, schema in known) else ColumnType()
+            for name in first
+        }
+        return Schema(kinds)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        if any(n is UNKNOWN for n in inputs):
+            return UNKNOWN
+        if self.exhausted == "drop":
+            return sum(n for n in inputs if n is not None)
+        endless = [n == INFINITE for n in inputs]
+        return INFINITE if (any if self.exhausted == "restart" else all)(endless) else UNKNOWN
+
+    def details(self) -> dict[str, Any]:
+        return {"weights": list(self.weights), "exhausted": self.exhausted}
+
+
+def _check_alike(one: int, first: Schema, other: int, schema: Schema) -> None:
+    """Refuse two inputs of a mix whose columns differ, and say in what."""
+    fix = "rename(), project() or map() brings them together."
+    for a, b, has, lacks in ((one, other, first, schema), (other, one, schema, first)):
+        missing = [name for name in has if name not in lacks]
+        if missing:
+            raise PlanError(
+                f"Invalid columns, dataset {a} of mix has a column {missing[0]!r} that dataset {b} lacks:"
+                f" {list(has)} and {list(lacks)}; {fix}"
+            )
+    if list(first) != list(schema):
+        raise PlanError(
+            f"Invalid columns, dataset {one} of mix has its columns in another order than dataset {other}:"
+            f" {list(first)} and {list(schema)}; {fix}"
+        )
+    for name in first:
+        mine, theirs = first[name], schema[name]
+        if mine.dtype is None or theirs.dtype is None or mine.dtype == theirs.dtype:
+            continue
+        if {mine.dtype.kind, theirs.dtype.kind} - set("US"):
+            raise PlanError(
+                f"Invalid columns, column {name!r} is {mine} in dataset {one} of mix and {theirs} in dataset {other};"
+                f" {fix}"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class FlatMap(Node):
+    """Each row becomes a dataset; their rows follow one another."""
+
+    function: Callable[..., Any]
+    # the columns of what the function makes, once a query has asked it
+    columns: tuple[str, ...] | None = added(None)
+    # where the cache above it was written: what the function makes must then be the same in every epoch
+    kept_at: str | None = added(None)
+
+    keeps_order = True
+    user_code = True
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        return None if self.columns is None else Schema(self.columns)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        return UNKNOWN
+
+    def details(self) -> dict[str, Any]:
+        return {"func": name_of(self.function)}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class SyncWait(Node):
+    """A gate that lets ``num_batch`` batches through per update; the token names the gate of the session."""
+
+    condition_name: str
+    num_batch: int
+    token: str
+    # rows per batch above the gate: the gate counts batches, the stream carries rows
+    batch_rows: int = added(1)
+
+    hands_on = True
+    keeps_rows = True
+    keeps_order = True
+    waits = True
+
+    def told(self, passes: int, batch_rows: int) -> SyncWait:
+        return self.replace(batch_rows=batch_rows)
+
+    def details(self) -> dict[str, Any]:
+        return {"condition_name": self.condition_name, "num_batch": self.num_batch}

@@ -1,0 +1,184 @@
+"""Nodes that only passes make: what is left when row-wise ops have been gathered into segments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.core.values.schema import Schema
+from millrace._src.data.plan.node import Node, Place, Size, added, rewrite, schema_of, walk
+
+from .cache_ops import Cached, Keeper
+from .order_ops import Batch
+from .read import Read
+
+__all__ = ["KeptRead", "Regroup", "RegroupTokens", "Segment"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Segment(Node):
+    """Row-wise ops that run as one piece of work per chunk, on one executor.
+
+    ``ops[0]`` may be a random-access Read, and then the segment has no input: its stage is fed with indices.
+    """
+
+    ops: tuple[Node, ...] = ()
+    place: Place = added(None)
+    # ops that do for less what the first so many of `ops` do, as long as nothing is amiss with a row; for each of them
+    # the place of the op that its time counts for
+    fast: tuple[Node, ...] = added(())
+    fast_places: tuple[int, ...] = added(())
+    fast_count: int = added(0)
+
+    @property
+    def label(self) -> str:
+        return " + ".join(op.label for op in self.ops)
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Rows per batch where the segment reads and batches in one go, along batch borders."""
+        if not self.ops[0].addressable:
+            return None
+        return next((op.fixed_size for op in self.ops if isinstance(op, Batch)), None)
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        return self.ops
+
+    @property
+    def heavy(self) -> bool:
+        return any(op.heavy for op in self.ops)
+
+    @property
+    def varies(self) -> bool:
+        return self.ops[0].varies
+
+    @property
+    def holds_gil(self) -> bool:
+        return any(op.holds_gil for op in self.ops) and not any(op.user_code for op in self.ops)
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        for op in self.ops:
+            inputs = (op.schema(inputs),)
+        return inputs[0] if inputs else None
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        for op in self.ops:
+            inputs = (op.size(inputs),)
+        return inputs[0]
+
+    def details(self) -> dict[str, Any]:
+        spot = self.place
+        rows = str(spot.rows) if spot.fixed or spot.rows == spot.unit else f"{spot.unit}..{spot.rows}"
+        return {"on": f"{spot.workers} {spot.executor}", "rows per chunk": rows, "in flight": spot.window}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Regroup(Node):
+    """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
+
+    batch_size: int | Callable[..., int] | None
+    drop_remainder: bool = False
+    passes: int = 1
+
+    def details(self) -> dict[str, Any]:
+        return {"rows": self.batch_size if isinstance(self.batch_size, int) else "by function"}
+
+    @staticmethod
+    def before(batch: Batch) -> Regroup:
+        common: dict[str, Any] = {
+            "inputs": batch.inputs,
+            "op": batch.op,
+            "where": batch.where,
+            "batch_size": batch.batch_size,
+            "drop_remainder": batch.drop_remainder,
+            "passes": batch.passes,
+        }
+        if batch.max_tokens is None:
+            return Regroup(**common)
+        return RegroupTokens(
+            **common,
+            max_tokens=batch.max_tokens,
+            most_rows=batch.most_rows,
+            length_of=batch.length_of,
+            pad_info=batch.pad_info,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class RegroupTokens(Regroup):
+    """Each chunk is a batch of as many rows as fit into a number of tokens."""
+
+    max_tokens: int
+    most_rows: int | None = None
+    length_of: str | Callable[..., Any] | None = None
+    pad_info: dict[str, tuple[Any, Any]] | None = None
+
+    @property
+    def label(self) -> str:
+        return "Regroup"
+
+    def details(self) -> dict[str, Any]:
+        return {"tokens": self.max_tokens, "rows": self.most_rows}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class KeptRead(Read):
+    """A source and the ops over it up to a cache, in one: rows that are kept are not made.
+
+    ``inner`` are the ops as they run, over the source in the order of its rows; ``subject`` as the user wrote them.
+    """
+
+    keeper: Keeper
+    inner: Node
+    subject: Node
+    # rows per batch, where those that leave are on their way into one
+    gather: int | None = added(None)
+
+    decodes = ()
+    anew = ""
+
+    @property
+    def user_code(self) -> bool:
+        return any(op.user_code for op in walk(self.inner))
+
+    @property
+    def processes(self) -> bool:
+        return any(op.processes for op in walk(self.inner))
+
+    @property
+    def heavy(self) -> bool:
+        return any(op.heavy for op in walk(self.inner))
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def label(self) -> str:
+        return " + ".join([*(op.label for op in walk(self.inner)), "Cache"])
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        found = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
+        return found if found is None or self.columns is None else found.project(self.columns)
+
+    @staticmethod
+    def of(node: Cached) -> KeptRead:
+        """A cache by row number, and what is below it down to the source."""
+        nodes = list(walk(node.inputs[0]))
+        read = nodes[0]
+        assert isinstance(read, Read)
+        asked = [op.workers for op in nodes if op.workers is not None]
+        inner = rewrite(node.inputs[0], lambda op: op.replace(steps=(), sampler=None) if op is read else op)
+        return KeptRead(
+            source=read.source,
+            sampler=read.sampler,
+            workers=max(asked) if asked else None,
+            steps=read.steps,
+            op=read.op,
+            where=node.where,
+            keeper=node.cache,
+            inner=inner,
+            subject=node.subject or node.inputs[0],
+        )

@@ -1,0 +1,110 @@
+"""Read: the rows of a source, and the steps that make their order."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from millrace._src.core.values.schema import Schema
+from millrace._src.data.plan.node import UNKNOWN, Node, Size, added
+from millrace._src.data.plan.order_steps import OrderStep, Permute, Slice, steps_size
+from millrace._src.data.plan.source_protocol import Source
+
+__all__ = ["OrderStep", "Permute", "Read", "Slice", "steps_size"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Read(Node):
+    """Rows of a source in the order of its sampler, then of the steps that passes pushed down here."""
+
+    source: Source
+    sampler: Any = None
+    workers: int | None = None
+    # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
+    batch_sampler: Any = None
+    # where the rows are kept, if the user gave a cache to the source itself
+    cache: Any = None
+    steps: tuple[OrderStep, ...] = added(())
+    columns: tuple[str, ...] | None = added(None)
+
+    may_fail = True
+
+    @property
+    def kept_in(self) -> Any:
+        return self.cache
+
+    @property
+    def row_wise(self) -> bool:
+        return self.source.random_access
+
+    @property
+    def addressable(self) -> bool:
+        return self.source.random_access and self.batch_sampler is None
+
+    @property
+    def user_code(self) -> bool:
+        return self.source.user_code
+
+    @property
+    def processes(self) -> bool:
+        return self.source.processes
+
+    @property
+    def heavy(self) -> bool:
+        return self.source.heavy
+
+    @property
+    def decodes(self) -> tuple[str, ...]:
+        """Columns of encoded images that it decodes."""
+        return self.source.decodes
+
+    @property
+    def anew(self) -> str:
+        return "it draws random numbers anew" if getattr(self.source, "asks", False) else ""
+
+    @property
+    def reorders(self) -> bool:
+        if self.batch_sampler is not None:  # a user's object may give what it likes
+            return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
+        permuted = any(isinstance(step, Permute) and step.key is None for step in self.steps)
+        return permuted or (self.sampler is not None and self.sampler.changes())
+
+    @property
+    def label(self) -> str:
+        return self.source.name
+
+    def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
+        schema = self.source.schema()
+        return schema if self.columns is None else schema.project(self.columns)
+
+    def size(self, inputs: tuple[Size, ...]) -> Size:
+        rows = self.source.size()
+        if rows is None or self.batch_sampler is not None:
+            return UNKNOWN
+        if self.sampler is not None:
+            rows = self.sampler.count(rows, labels=self.labels)
+        return steps_size(rows, self.steps)
+
+    def labels(self) -> Any:
+        """The class of every source row, for a sampler that draws by class."""
+        return self.source.labels(self.sampler.class_column)
+
+    def details(self) -> dict[str, Any]:
+        shown: dict[str, Any] = dict(self.source.arguments())
+        shown.pop("keeps_sampler", None)  # a note for to_json
+        if self.sampler is not None:
+            shown["sampler"] = self.sampler
+        if self.steps:
+            shown["order"] = [_step_text(step) for step in self.steps]
+        if self.workers is not None:
+            shown["num_parallel_workers"] = self.workers
+        if self.cache is not None:
+            shown["cache"] = repr(self.cache)
+        return shown
+
+
+def _step_text(step: OrderStep) -> str:
+    if isinstance(step, Permute):
+        return "permute"
+    stop = "" if step.take is None else str(step.skip + step.take)
+    return f"[{step.skip}:{stop}]" + (f" to a multiple of {step.multiple}" if step.multiple > 1 else "")

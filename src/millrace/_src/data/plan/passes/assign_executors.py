@@ -1,0 +1,263 @@
+"""Where row-wise work runs: executor, workers and rows per chunk, decided together and once, before anything is fused.
+
+A chain of row-wise ops and batches is cut into groups; what is in one group runs as one piece of work per chunk. Ops
+part where one must stay in the user's process and the other was asked to leave it, and before a batch whose rows all
+workers should make together.
+
+Threads share memory and start at once, but every call into a library gives the GIL up and has to win it back, and with
+more than a few threads that queue is the bottleneck: decoding on 16 threads ran no faster than on 3, on 16 processes
+ten times as fast (docs/design/2026-11-15-decode.md). So heavy work of our own goes to processes once many workers are
+wanted. A user's functions and objects stay in the user's process unless the user says otherwise: over a user's object
+the reading stays there, and only what is ours leaves.
+
+Light rows want large chunks (the cost of a hand-over is shared), heavy rows small ones (all workers busy with one
+batch). Row sizes known from the schema bound a chunk by bytes; otherwise the stage adapts while it runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+from millrace._src.core.config import DEFAULT_WORKERS
+from millrace._src.core.executor_traits import APART, BESIDE, DIRECT, traits_of
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan.node import Node, Place, schema_of, walk
+from millrace._src.data.plan.nodes.order_ops import Batch, Read
+from millrace._src.data.plan.nodes.physical import Regroup
+
+__all__ = ["place", "place_together"]
+
+# Up to here threads scale.
+MOST_THREADS = 2
+# Processes take up to a second to start, and a new iterator starts new ones: a short epoch is over sooner on threads.
+LEAST_ROWS = 4096
+# Larger batches of heavy rows are made by all workers together: one alone would take too long, and hold too much.
+MOST_ROWS = 256
+CHUNK_BYTES = 1 << 20
+LIGHT_ROWS = 2048
+# Rows of a cache are heavy or light: the stage finds out by the time they take, and this is the most.
+KEPT_ROWS = 64
+
+
+@dataclasses.dataclass
+class Group:
+    """Ops that run as one piece of work; ``batch`` is the one whose rows must be brought together first."""
+
+    ops: list[Node]
+    unit: int = 1
+    batch: Batch | None = None
+    # it leaves the user's process though nobody asked for that
+    leaves: bool = False
+    # rows are made for a group in which they are heavy
+    feeds_heavy: bool = False
+
+    @property
+    def heavy(self) -> bool:
+        return any(op.heavy for op in self.ops)
+
+
+def place(root: Node, settings: Settings) -> Node:
+    chain: list[Node] = []
+    node = root
+    while node.row_wise or isinstance(node, Batch):
+        chain.insert(0, node)
+        if not node.inputs:
+            break
+        node = node.inputs[0]
+    below = tuple(place(child, settings) for child in (chain[0] if chain else root).inputs)
+    if not chain:
+        return root if below == root.inputs else root.replace(inputs=below)
+    for group in _groups(chain, settings):
+        spot = _decide(group, settings)
+        for op in group.ops:
+            below = (op.replace(inputs=below, place=spot),)
+    return below[0]
+
+
+def place_together(root: Node, settings: Settings) -> Node:
+    """A chain of row-wise ops down to its source, all in one place whatever each was asked for."""
+    chain = list(walk(root))
+    spot = _decide(Group(chain), settings)
+    below: tuple[Node, ...] = ()
+    for op in chain:
+        below = (op.replace(inputs=below, place=spot),)
+    return below[0]
+
+
+# how ops are grouped ---------------------------------------------------------------------------------
+
+
+def _groups(chain: list[Node], settings: Settings) -> list[Group]:
+    groups: list[Group] = []
+    for op in chain:
+        last = groups[-1] if groups else None
+        if isinstance(op, Batch) and not op.whole:
+            if last is not None and _aligns(last, op, settings):
+                last.ops.append(op)
+                last.unit = op.fixed_size or 1
+            else:
+                groups.append(Group([op], batch=op))
+            continue
+        # where failed rows are replaced, each op that may fail begins anew: the row that stands in is one of its own
+        alone = settings.error_samples_mode == "replace" and op.may_fail
+        if last is not None and not alone and _agree(last.ops, op):
+            last.ops.append(op)
+        else:
+            groups.append(Group([op]))
+    if groups and _parts(groups[0], settings):
+        groups[:2] = _parted(groups[0], groups[1] if len(groups) > 1 else None, settings)
+    for group, following in itertools.pairwise(groups):
+        group.feeds_heavy = following.heavy and following.batch is None
+    return groups
+
+
+def _agree(ops: list[Node], op: Node) -> bool:
+    """Where both want to run: the user's code stays here, unless the user asked for processes."""
+    return len({each.processes for each in (*ops, op) if each.processes or each.user_code}) <= 1
+
+
+def _aligns(group: Group, batch: Batch, settings: Settings) -> bool:
+    """Whether chunks are cut along the borders of this batch, so that stacking is part of the same work.
+
+    Heavy rows are the exception: one batch should use all workers, so its rows travel in small chunks and are brought
+    together afterwards. Not so where there are many processes: each makes batches of its own, which then cross to the
+    user's process without a copy.
+    """
+    if batch.fixed_size is None or not group.ops[0].addressable:
+        return False
+    if not all(op.keeps_rows for op in group.ops[1:]) or settings.error_samples_mode != "return":
+        return False
+    if settings.chunk_rows is not None and settings.chunk_rows % batch.fixed_size:
+        return False
+    if not _agree(group.ops, batch):
+        return False
+    both = [*group.ops, batch]
+    leaves = _spreads(both, settings) or _was_sent(settings)
+    return not group.heavy or (leaves and batch.fixed_size <= MOST_ROWS)
+
+
+def _parts(group: Group, settings: Settings) -> bool:
+    """Whether heavy work of our own leaves a user's object behind, which goes on being read where it is."""
+    read, rest = group.ops[0], group.ops[1:]
+    if not isinstance(read, Read) or not read.addressable or not read.user_code or read.processes:
+        return False
+    return _is_ours(rest) and _is_worth_processes(read, rest, settings)
+
+
+def _parted(group: Group, following: Group | None, settings: Settings) -> list[Group]:
+    read, rest = group.ops[0], group.ops[1:]
+    batch = following.batch if following is not None else None
+    whole = (
+        batch is not None
+        and following is not None
+        and batch.fixed_size is not None
+        and batch.fixed_size <= MOST_ROWS
+        and settings.error_samples_mode == "return"
+        and settings.chunk_rows is None
+        and _is_ours(following.ops)
+        and all(op.keeps_rows for op in rest)
+    )
+    if whole and following is not None:  # a process makes whole batches
+        return [Group([read]), Group([*rest, *following.ops], batch=batch, leaves=True)]
+    after = [] if following is None else [following]
+    return [Group([read]), Group(rest, leaves=True), *after]
+
+
+# what a group gets ---------------------------------------------------------------------------------
+
+
+def _decide(group: Group, settings: Settings) -> Place:
+    workers, executor = _workers(group.ops, settings), _executor(group, settings)
+    unit = group.unit
+    if settings.debug_mode:
+        rows, fixed = unit, True
+    elif settings.chunk_rows is not None:
+        rows, fixed = max(unit, settings.chunk_rows - settings.chunk_rows % unit), True
+    else:
+        rows, fixed = max(1, _most_rows(group, executor) // unit) * unit, False
+    # prefetch_size counts what the user sees: batches where the group makes them, else rows
+    per_chunk = max(1, rows // unit) if any(op.batches for op in group.ops) else rows
+    # light rows that have a way to go: one chunk lies ready at each worker while it works on another
+    ready = not traits_of(executor).same_process and not group.heavy
+    window = max(workers * (1 + ready) + 1, math.ceil(settings.prefetch_size / per_chunk))
+    return Place(
+        executor=executor,
+        workers=workers,
+        unit=unit,
+        rows=rows,
+        fixed=fixed,
+        window=window if traits_of(executor).background else 1,
+        before=None if group.batch is None else Regroup.before(group.batch),
+    )
+
+
+def _executor(group: Group, settings: Settings) -> str:
+    if settings.debug_mode:
+        return DIRECT
+    if settings.executor is not None:
+        return settings.executor
+    asked = any(op.processes for op in group.ops)
+    return APART if asked or group.leaves or _spreads(group.ops, settings) else BESIDE
+
+
+def _workers(ops: list[Node], settings: Settings) -> int:
+    """The number the user gave for an op or for all; else what suits the machine and the work."""
+    if any(op.in_turn for op in ops):
+        return 1
+    asked = [op.workers for op in ops if op.workers is not None]
+    if asked:
+        return max(asked)
+    if settings.num_parallel_workers is not None:
+        return settings.num_parallel_workers
+    default = min(DEFAULT_WORKERS, available_cores())
+    first = ops[0]
+    only_stacks = all(op.batches and not op.user_code for op in ops[isinstance(first, Read) :])
+    if isinstance(first, Read):
+        # rows that one thread at a time may read, and then only stacked: a second thread would only wait
+        return 1 if first.source.readers == 1 and only_stacks else default
+    # stacking alone is a copy: two threads saturate the memory bus
+    return min(2, default) if only_stacks else default
+
+
+def _spreads(ops: list[Node], settings: Settings) -> bool:
+    """Whether these go to processes though nobody asked for them."""
+    first = ops[0]
+    if not isinstance(first, Read) or not first.source.reopens or not _is_ours(ops):
+        return False
+    return _is_worth_processes(first, ops, settings)
+
+
+def _was_sent(settings: Settings) -> bool:
+    """Whether the user said where to run, and that is not in this process: rows shall cross once, as batches."""
+    if settings.debug_mode or settings.executor is None:
+        return False
+    return not traits_of(settings.executor).shares_memory
+
+
+def _is_ours(ops: list[Node]) -> bool:
+    return not any(op.user_code or op.processes for op in ops)
+
+
+def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool:
+    """Heavy rows, enough of them, more workers than threads can be, and nobody who said where to run."""
+    if settings.debug_mode or settings.executor is not None or not any(op.heavy for op in ops):
+        return False
+    # more processes than cores would only take turns
+    if min(_workers(ops, settings), available_cores()) <= MOST_THREADS:
+        return False
+    rows = read.size(())
+    return isinstance(rows, int) and rows >= LEAST_ROWS
+
+
+def _most_rows(group: Group, executor: str) -> int:
+    first = group.ops[0]
+    if group.heavy and first.varies:
+        return KEPT_ROWS
+    if group.heavy or group.feeds_heavy:
+        return traits_of(executor).heavy_rows
+    schema = schema_of(first) if isinstance(first, Read) else None
+    row_bytes = None if schema is None else schema.row_bytes
+    return LIGHT_ROWS if row_bytes is None else max(1, min(LIGHT_ROWS, CHUNK_BYTES // max(1, row_bytes)))

@@ -1,0 +1,98 @@
+"""A source that decodes leaves it to the map behind it, and a map of several columns becomes one for each.
+
+Then a crop stands directly behind the decoding of each column, and only what it looks at is decoded: of an image and
+its mask that are cut out alike, say. Rows and random numbers are the same. The ops as the user wrote them are kept: a
+chunk in which something is amiss runs through those instead, and they have the words for it.
+"""
+
+from __future__ import annotations
+
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan.node import Node, rewrite
+from millrace._src.data.plan.nodes.order_ops import Map, Read
+from millrace._src.data.plan.nodes.physical import Segment
+from millrace._src.data.transforms.base import Joined, Transform
+
+from .fuse_transforms import joined
+
+__all__ = ["decode_late"]
+
+# the operations that a column goes through, each with the key of its random numbers, and the place of the last map
+Chain = tuple[list[tuple[Transform, int]], int]
+# operations, and the keys of all their parts
+Made = tuple[tuple[Transform, ...], tuple[int, ...]]
+
+
+def decode_late(root: Node, settings: Settings) -> Node:
+    # where rows are left out or replaced, each op has its own to name; hooks see every operation
+    if settings.error_samples_mode != "return" or settings.debug_mode:
+        return root
+
+    def rule(node: Node) -> Node:
+        read = node.ops[0] if isinstance(node, Segment) else None
+        if not isinstance(node, Segment) or not isinstance(read, Read):
+            return node
+        count, chains = _chains(node, list(read.schema(()) or ()))
+        late: dict[str, Made] = {}
+        for name in read.decodes:
+            made = _late(chains[name], settings) if name in chains else None
+            if made is not None:
+                late[name] = made
+        if not late:
+            return node
+        source = read.source.encoded(tuple(late))
+        maps = [
+            _map(node, name, chain[1], late.get(name) or _alone(chain, settings))
+            for name, chain in chains.items()
+        ]
+        places = (0, *(chains[name][1] for name in chains))
+        return node.replace(fast=(read.replace(source=source), *maps), fast_places=places, fast_count=count)
+
+    return rewrite(root, rule)
+
+
+def _chains(node: Segment, names: list[str]) -> tuple[int, dict[str, Chain]]:
+    """What each column goes through in the maps behind the read, as long as each works on every column alone."""
+    chains: dict[str, Chain] = {}
+    count = 1
+    for op in node.ops[1:]:
+        if not isinstance(op, Map) or not _works_alone(op):
+            break
+        parts = [part for whole in op.operations for part in _parts(whole)]
+        for name in op.inputs_of(names):
+            before = chains[name][0] if name in chains else []
+            chains[name] = [*before, *zip(parts, op.draws_from(), strict=True)], count
+        count += 1
+    return count, chains
+
+
+def _parts(operation: Transform) -> tuple[Transform, ...]:
+    return operation.operations if isinstance(operation, Joined) else (operation,)
+
+
+def _works_alone(op: Map) -> bool:
+    if op.user_code or op.in_turn or op.output_columns not in (None, op.input_columns):
+        return False
+    several = len(op.input_columns or ("one",)) > 1
+    return not several or all(operation.each_alone for operation in op.operations)
+
+
+def _late(chain: Chain, settings: Settings) -> Made | None:
+    """The operations behind the decoding, which is now a part of the first."""
+    operations = tuple(operation for operation, _ in chain[0])
+    first = operations[0].join_encoded(operations[1:], settings)
+    if first is None:
+        return None
+    rest = joined(operations[len(first.operations) - 1 :], settings)
+    return (first, *rest), (0, *(key for _, key in chain[0]))
+
+
+def _alone(chain: Chain, settings: Settings) -> Made:
+    operations = joined(tuple(operation for operation, _ in chain[0]), settings)
+    return tuple(operations), tuple(key for _, key in chain[0])
+
+
+def _map(node: Segment, name: str, place: int, made: Made) -> Map:
+    like = node.ops[place]
+    assert isinstance(like, Map)
+    return like.replace(input_columns=(name,), output_columns=None, operations=made[0], keys=made[1])

@@ -1,0 +1,57 @@
+"""A cache and what is below it become one source, where rows are kept by their numbers: what is kept is not made again.
+
+What cannot be kept is refused here, before the first row: random ops, and an order that changes where rows are kept by
+their place in the sequence.
+"""
+
+from __future__ import annotations
+
+from millrace._src.core.log import warn_once
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan.node import Node, rewrite, walk
+from millrace._src.data.plan.nodes.cache_ops import Cached, check_below, draws_itself, functions_of
+from millrace._src.data.plan.nodes.order_ops import FlatMap, Project, Read
+from millrace._src.data.plan.nodes.physical import KeptRead
+
+__all__ = ["keep_rows"]
+
+
+def keep_rows(root: Node, settings: Settings) -> Node:
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Cached):
+            return node
+        check_below(node)
+        _warn_of_draws(node)
+        if node.by_number:
+            return KeptRead.of(node)
+        return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.where)),))
+
+    made = rewrite(root, rule)
+    return rewrite(made, _only_wanted) if made is not root else root
+
+
+def _marked(node: Node, where: str) -> Node:
+    """What a flat_map makes of a row is known only while it runs: the stage looks whether it may be kept."""
+    return node.replace(kept_at=where) if isinstance(node, FlatMap) else node
+
+
+def _only_wanted(node: Node) -> Node:
+    """Columns that the next op drops are not even fetched."""
+    below = node.inputs[0] if node.inputs else None
+    if isinstance(node, Project) and isinstance(below, KeptRead) and below.columns is None:
+        return node.replace(inputs=(below.replace(columns=node.columns),))
+    return node
+
+
+def _warn_of_draws(node: Cached) -> None:
+    for below in walk(node.inputs[0]):
+        for what, function in functions_of(below):
+            name = draws_itself(function)
+            if name is not None:
+                op = below.label if isinstance(below, Read) else below.label.lower()
+                warn_once(
+                    f"cache-draws-{below.where}",
+                    f"the {what} of the {op} at {below.where} uses {name}, and the cache at {node.where} keeps what "
+                    f"it makes of each row the first time: if it is meant to draw anew in every epoch, move the {op} "
+                    "behind the cache",
+                )

@@ -1,0 +1,45 @@
+"""Shuffle, skip and take become index arithmetic in the source, where every op between keeps the rows.
+
+A shuffle over maps over a random-access source is a permutation of integers: a true shuffle, no buffer, and a
+state of one number. Where that is not legal (over a stream, a filter, a concatenation), a skip at least goes below
+the ops that make each row or batch of a fixed number of rows: what is left out is not made. Where a row may vanish on
+the way (an error mode that skips), skip and take stay put, since they count the rows that are left.
+"""
+
+from __future__ import annotations
+
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan.node import Node, rewrite
+from millrace._src.data.plan.nodes.read import Read
+from millrace._src.data.plan.order_steps import OrderStep, Slice
+
+__all__ = ["push_order"]
+
+
+def push_order(root: Node, settings: Settings) -> Node:
+    loses_rows = settings.error_samples_mode != "return"
+
+    def rule(node: Node) -> Node:
+        step = node.order_step()
+        if step is None or (loses_rows and not node.keeps_rows):
+            return node
+        pushed = _push(node.inputs[0], step)
+        if pushed is not None:
+            return pushed
+        above = node.inputs[0]
+        rows = above.made_of(step.skip) if isinstance(step, Slice) and step.take is None else None
+        if rows is None:
+            return node
+        return above.replace(inputs=(rule(node.replace(count=rows, inputs=above.inputs)),))
+
+    return rewrite(root, rule)
+
+
+def _push(node: Node, step: OrderStep) -> Node | None:
+    """The tree with the step added to its source's order, or None where that is not legal."""
+    if isinstance(node, Read):
+        return node.replace(steps=(*node.steps, step)) if node.addressable else None
+    if node.row_wise and node.keeps_rows and node.keeps_order:
+        below = _push(node.inputs[0], step)
+        return None if below is None else node.replace(inputs=(below,))
+    return None

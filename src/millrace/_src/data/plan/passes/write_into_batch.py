@@ -1,0 +1,69 @@
+"""Rows that are on their way into a batch are written straight into it by whoever makes them.
+
+Only for batches of a fixed size over a random-access source with nothing between that drops rows: then a row's position
+tells its batch. The batch is in the same segment, or behind a Regroup; that one only if workers share memory.
+"""
+
+from __future__ import annotations
+
+from millrace._src.core.executor_traits import traits_of
+from millrace._src.core.settings import Settings
+from millrace._src.data.plan.node import Node, rewrite
+from millrace._src.data.plan.nodes.order_ops import Batch, Map
+from millrace._src.data.plan.nodes.physical import KeptRead, Regroup, Segment
+
+__all__ = ["gather_into", "gather_rows"]
+
+
+def gather_rows(root: Node, settings: Settings) -> Node:
+    if settings.error_samples_mode != "return":  # rows that are left out move all that follow
+        return root
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Segment):
+            return node
+        if isinstance(node.ops[-1], Batch) and node.batch_rows is not None:
+            return _gathered(node, node.ops[-1])
+        below = node.inputs[0] if node.inputs else None
+        if isinstance(node.ops[0], Batch) and isinstance(below, Regroup):
+            rows = below.inputs[0]
+            if isinstance(rows, Segment) and traits_of(rows.place.executor).shares_memory:
+                return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
+        return node
+
+    return rewrite(root, rule)
+
+
+def _gathered(segment: Segment, batch: Batch) -> Segment:
+    """The segment with the last map of each column told of the batch."""
+    plain = batch.per_batch_map is None and batch.pad_info is None
+    rows = [op for op in segment.ops if op is not batch]
+    if not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
+        return segment
+    return gather_into(segment, batch.batch_size)
+
+
+def gather_into(segment: Segment, rows: int) -> Segment:
+    """The segment with the last op that makes a column told of the batches of so many rows."""
+    return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast, rows))
+
+
+def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
+    made = list(ops)
+    later: set[str] | None = set()  # columns that a later op takes or makes; None: it may be any
+    for i in range(len(ops) - 1, -1, -1):
+        op = ops[i]
+        if isinstance(op, Map):
+            given = None if op.input_columns is None else {*op.input_columns, *(op.output_columns or ())}
+            if later == set() or (later is not None and given is not None and not later & given):
+                made[i] = op.replace(gather=rows)
+            later = None if later is None or given is None else later | given
+        elif isinstance(op, KeptRead):
+            made[i] = op if later != set() else op.replace(gather=rows)
+        elif not op.batches and later:
+            later = None  # names may be others before it
+    return tuple(made)
+
+
+def _positions_hold(ops: list[Node]) -> bool:
+    return ops[0].addressable and all(op.keeps_rows for op in ops[1:])

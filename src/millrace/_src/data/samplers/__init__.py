@@ -1,0 +1,29 @@
+"""Which rows, in which order: order as data. Every sampler works alone, without a dataset."""
+
+from millrace._src.core.random.shuffle import Shuffle
+
+from .base import BuiltinSampler, Sampler
+from .distributed import DistributedSampler
+from .iterable import IterSampler, as_sampler
+from .pk import PKSampler
+from .random import RandomSampler
+from .sequential import SequentialSampler
+from .serialization import from_dict
+from .subset import SubsetRandomSampler, SubsetSampler
+from .weighted import WeightedRandomSampler
+
+__all__ = [
+    "BuiltinSampler",
+    "DistributedSampler",
+    "IterSampler",
+    "PKSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "Shuffle",
+    "SubsetRandomSampler",
+    "SubsetSampler",
+    "WeightedRandomSampler",
+    "as_sampler",
+    "from_dict",
+]

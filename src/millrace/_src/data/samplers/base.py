@@ -1,0 +1,487 @@
+"""What every sampler is: a small description that turns a number of rows into an order of rows.
+
+``order(size, key)`` is pure: the same size and key give the same order on every machine, worker and shard.
+Samplers chain: the child runs first and the parent picks from the child's sequence.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.log import get_logger
+from millrace._src.core.random.permutation import ArrayOrder, Composed, Indices, Order
+from millrace._src.core.random.rng import mix
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import register
+
+from .argument_types import check_count, check_rows
+
+__all__ = ["BuiltinSampler", "Labels", "Sampler"]
+
+log = get_logger(__name__)
+
+# Gives the class label of every row of the source; called only by samplers that draw by class.
+Labels: TypeAlias = Callable[[], npt.NDArray[Any]]
+
+S = TypeVar("S", bound="BuiltinSampler")
+
+# Every sampler that can come back from JSON.
+REGISTRY: dict[str, type[BuiltinSampler]] = {}
+
+
+class BuiltinSampler:
+    """Base of all samplers.
+
+    A subclass names its arguments in ``_fields`` and writes ``_order`` and ``_count``; chaining, equality,
+    printing and JSON come from here.
+
+    >>> from millrace._src.data.samplers import SequentialSampler, SubsetSampler
+    >>> sampler = SequentialSampler(start_index=1, num_samples=2)
+    >>> sampler.add_child(SubsetSampler([4, 3, 2, 1]))
+    >>> sampler.order(5, key=0).at(0, 9).tolist()
+    [3, 2]
+    """
+
+    # Arguments of the constructor, as JSON keeps them.
+    _fields: ClassVar[tuple[str, ...]] = ("num_samples",)
+
+    # Class-level, so that a user's subclass that never calls super().__init__() still works.
+    child_sampler: BuiltinSampler | None = None
+    num_samples: int | None = None
+
+    def __init_subclass__(cls, *, ours: bool = False, stable_name: str | None = None, **options: Any) -> None:
+        """``ours=True``: a sampler of this package, which JSON may name.
+
+        Its id is ``sampler.name``; ``stable_name`` states the name for a class that was renamed.
+        """
+        super().__init_subclass__(**options)
+        if ours:
+            REGISTRY[cls.__name__] = cls
+            register(cls, "sampler", stable_name)
+
+    def __init__(self, num_samples: int | None = None) -> None:
+        check_count(num_samples)
+        self.child_sampler = None
+        self.num_samples = num_samples
+
+    # --- for a subclass to write ------------------------------------------------------------------------
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        raise NotImplementedError(f"{type(self).__name__} must implement _order.")
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        return min(self.num_samples, size) if self.num_samples else size
+
+    # --- order ------------------------------------------------------------------------------------------
+
+    def order(self, size: int, key: int, labels: Labels | None = None) -> Order:
+        """The rows to read, of ``size`` in the source, as an order that any block can be asked of.
+
+        ``key`` already mixes seed, epoch and op number. ``labels`` gives the class of every source row.
+
+        >>> from millrace._src.data.samplers import DistributedSampler
+        >>> DistributedSampler(2, 1, shuffle=False).order(5, key=0).at(0, 3).tolist()
+        [1, 3, 0]
+        """
+        chain = list(self._chain())
+        made: Order | None = None
+        for depth in reversed(range(len(chain))):
+            here = size if made is None else made.size
+            seen = labels if made is None or labels is None else _through(labels, made)
+            outer = chain[depth]._order(here, key if depth == 0 else mix(key, depth), seen)
+            made = outer if made is None else Composed(outer, made)
+        assert made is not None
+        return made
+
+    # whether its order depends on how often it was asked before, as that of a user's own class may
+    stateful: ClassVar[bool] = False
+
+    def for_run(self, *shared: Any) -> BuiltinSampler:
+        """What one iterator asks, epoch after epoch: a copy where a user's class in the chain may remember.
+
+        ``shared`` are objects that are not copied even if the sampler holds them, such as the source.
+
+        >>> from millrace._src.data.samplers import SequentialSampler
+        >>> sampler = SequentialSampler()
+        >>> sampler.for_run() is sampler
+        True
+        """
+        if not any(sampler.stateful for sampler in self._chain()):
+            return self
+        try:
+            return copy.deepcopy(self, {id(one): one for one in shared})
+        except Exception as error:  # whatever a user's object says when it is copied
+            log.debug("%r cannot be copied and serves all iterators: %s", self, error)
+            return self
+
+    def reset_all(self) -> None:
+        """An epoch, or one pass of a repeat, is over: tell the user's classes in the chain."""
+        for sampler in self._chain():
+            if isinstance(sampler, Sampler):
+                sampler.reset()
+
+    def count(self, size: int, labels: Labels | None = None) -> int:
+        """How many rows the order will have.
+
+        >>> from millrace._src.data.samplers import DistributedSampler
+        >>> DistributedSampler(2, 1).count(5)
+        3
+        """
+        here = size
+        for sampler in reversed(list(self._chain())):
+            seen, child = labels, sampler.child_sampler
+            if labels is not None and child is not None and sampler._needs_labels:
+                # which classes the child leaves over only its rows tell; those of a random child may differ
+                # from epoch to epoch, and then this is the answer for one of them
+                seen = _through(labels, child.for_run().order(size, 0, labels))
+            here = sampler._count(here, seen)
+        return here
+
+    _needs_labels: ClassVar[bool] = False
+
+    @property
+    def class_column(self) -> str:
+        """The column whose values are the classes, for a PKSampler here or further down the chain."""
+        return "label" if self.child_sampler is None else self.child_sampler.class_column
+
+    # --- chaining ---------------------------------------------------------------------------------------
+
+    def add_child(self, sampler: BuiltinSampler | None) -> None:
+        """Let another sampler run first; this one then picks from its sequence.
+
+        >>> from millrace._src.data.samplers import SequentialSampler, SubsetSampler
+        >>> sampler = SubsetSampler([0, 2])
+        >>> sampler.add_child(SequentialSampler(1, 3))
+        >>> sampler.order(5, key=0).at(0, 2).tolist()
+        [1, 3]
+        """
+        if self.child_sampler is not None:
+            raise PlanError("Cannot add child sampler, this sampler already has a child.")
+        self._adopt(sampler)
+
+    def _adopt(self, sampler: BuiltinSampler | None) -> None:
+        if sampler is None:
+            return
+        if not isinstance(sampler, BuiltinSampler):
+            raise ArgumentTypeError(
+                f"a child sampler must be a sampler, but got {type(sampler).__name__}: {sampler!r}; "
+                "a list or an iterable goes through SubsetSampler or IterSampler"
+            )
+        if any(below is self for below in sampler._chain()):
+            raise ArgumentValueError("a sampler cannot be its own child")
+        self.child_sampler = sampler
+
+    def get_child(self) -> BuiltinSampler | None:
+        """The sampler that runs before this one.
+
+        >>> from millrace._src.data.samplers import SequentialSampler
+        >>> SequentialSampler().get_child() is None
+        True
+        """
+        return self.child_sampler
+
+    def _chain(self) -> Iterator[BuiltinSampler]:
+        """This sampler, its child, and so on down."""
+        sampler: BuiltinSampler | None = self
+        while sampler is not None:
+            yield sampler
+            sampler = sampler.child_sampler
+
+    # --- what it is -------------------------------------------------------------------------------------
+
+    def get_num_samples(self) -> int | None:
+        """The limit on rows from here and the chain below; None without one.
+
+        >>> from millrace._src.data.samplers import SequentialSampler
+        >>> SequentialSampler(num_samples=3).get_num_samples()
+        3
+        """
+        below = None if self.child_sampler is None else self.child_sampler.get_num_samples()
+        limits = [limit for limit in (self._limit(), below) if limit is not None]
+        return min(limits, default=None)
+
+    def _limit(self) -> int | None:
+        return self.num_samples
+
+    def get_shuffle_mode(self) -> Shuffle:
+        """How this sampler itself shuffles.
+
+        >>> from millrace._src.data.samplers import RandomSampler
+        >>> RandomSampler().get_shuffle_mode()
+        <Shuffle.GLOBAL: 'global'>
+        """
+        return Shuffle.FALSE
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random, here or in the chain below.
+
+        >>> from millrace._src.data.samplers import RandomSampler
+        >>> RandomSampler().is_shuffled()
+        True
+        """
+        raise NotImplementedError("Sampler must implement is_shuffled.")
+
+    def changes(self) -> bool:
+        """Whether another epoch may get other rows or another order: what is random, and what a user's class gives.
+
+        >>> from millrace._src.data.samplers import PKSampler, SequentialSampler
+        >>> SequentialSampler().changes(), PKSampler(2).changes()
+        (False, True)
+        """
+        return self.is_shuffled() or any(
+            sampler.stateful or sampler._needs_labels for sampler in self._chain()
+        )
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the rows is read, as one of several shards.
+
+        >>> from millrace._src.data.samplers import DistributedSampler
+        >>> DistributedSampler(2, 0).is_sharded()
+        True
+        """
+        raise NotImplementedError("Sampler must implement is_sharded.")
+
+    def is_counted(self) -> bool:
+        """Whether only walking through it tells how many rows there are.
+
+        >>> from millrace._src.data.samplers import IterSampler, SequentialSampler
+        >>> IterSampler(iter([1, 2])).is_counted(), SequentialSampler().is_counted()
+        (True, False)
+        """
+        return self._child_says("is_counted")
+
+    def _child_says(self, question: str) -> bool:
+        return self.child_sampler is not None and bool(getattr(self.child_sampler, question)())
+
+    # --- values -----------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sampler as JSON keeps it.
+
+        >>> from millrace._src.data.samplers import SequentialSampler
+        >>> SequentialSampler(1, 2).to_dict()
+        {'sampler_name': 'SequentialSampler', 'num_samples': 2, 'start_index': 1}
+        """
+        made: dict[str, Any] = {"sampler_name": type(self).__name__, "num_samples": self.num_samples or 0}
+        made |= {name: _plain(getattr(self, name)) for name in self._fields if name != "num_samples"}
+        if self.child_sampler is not None:
+            made["child_sampler"] = [self.child_sampler.to_dict()]
+        return made
+
+    @classmethod
+    def _from_dict(cls: type[S], values: Mapping[str, Any]) -> S:
+        known = {name: values[name] for name in cls._fields if name in values}
+        known["num_samples"] = known.get("num_samples") or None
+        return cls(**known)
+
+    def parse(self, num_samples: int | None = None) -> dict[str, Any]:
+        """The sampler's description (MindSpore builds its C++ object here)."""
+        return self.to_dict()
+
+    def parse_child(self) -> dict[str, Any] | None:
+        """The child's description."""
+        return None if self.child_sampler is None else self.child_sampler.to_dict()
+
+    def parse_for_minddataset(self) -> dict[str, Any]:
+        """The sampler's description."""
+        return self.to_dict()
+
+    def parse_child_for_minddataset(self) -> dict[str, Any] | None:
+        """The child's description."""
+        return self.parse_child()
+
+    def _identity(self) -> dict[str, Any]:
+        """What decides its order, for a plan's fingerprint."""
+        return {name: getattr(self, name) for name in (*self._fields, "child_sampler")}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in (*self._fields, "child_sampler"))
+
+    def __hash__(self) -> int:
+        # samplers can change (add_child, set_offset); the type alone never does
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        shown = ((name, getattr(self, name)) for name in self._fields)
+        inside = [f"{name}={_short(value)}" for name, value in shown if value is not None]
+        if self.child_sampler is not None:
+            inside.append(f"child={self.child_sampler!r}")
+        return f"{type(self).__name__}({', '.join(inside)})"
+
+
+class Sampler(BuiltinSampler, ours=True):
+    """Base of user-defined samplers: write ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
+
+    ``self.dataset_size`` is the number of rows, set before the iteration begins. Each iterator has a copy of the
+    sampler; it is iterated once per epoch and per pass of a repeat, with a ``reset()`` after each. ``__len__``, or
+    else ``num_samples``, promises that many rows; fewer are an error. Without either, rows are counted on a copy.
+
+    >>> class Backwards(Sampler):
+    ...     def __iter__(self):
+    ...         return iter(range(self.dataset_size - 1, -1, -1))
+    >>> Backwards().order(3, key=0).at(0, 3).tolist()
+    [2, 1, 0]
+    """
+
+    dataset_size: int = 0
+    stateful = True
+
+    def __init__(self, num_samples: int | None = None) -> None:
+        self.child_sampler = None
+        self.num_samples = num_samples
+        self.dataset_size = 0
+        if num_samples is None:
+            try:
+                self.num_samples = self._length()
+            except (
+                AttributeError
+            ):  # its __len__ needs what the subclass sets after this; it is asked again later
+                pass
+
+    def _length(self) -> int | None:
+        length = getattr(type(self), "__len__", None)
+        return None if length is None else int(length(self))
+
+    def _promised(self) -> int | None:
+        """The number of rows that ``num_samples`` or ``__len__`` names."""
+        if isinstance(self.num_samples, int) and self.num_samples > 0:
+            return self.num_samples
+        return self._length()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Called after each epoch and each pass of a repeat; does nothing by itself.
+
+        >>> Sampler().reset()
+        """
+
+    def get_indices(self) -> npt.NDArray[Any]:
+        """All the row numbers, cut at ``num_samples``.
+
+        >>> from millrace._src.data.samplers import IterSampler
+        >>> IterSampler([3, 1, 2], num_samples=2).get_indices().tolist()
+        [3, 1]
+        """
+        limit = self.num_samples if isinstance(self.num_samples, int) and self.num_samples > 0 else None
+        return np.array(list(itertools.islice(iter(self), limit)))
+
+    def get_num_samples(self) -> int | None:
+        if self.num_samples is not None or self.child_sampler is not None:
+            return super().get_num_samples()
+        promised = self._promised()
+        return len(self._on_a_copy()._indices()) if promised is None else promised
+
+    def _on_a_copy(self) -> Sampler:
+        """What may be asked without moving this sampler on."""
+        made = self.for_run()
+        assert isinstance(made, Sampler)
+        return made
+
+    def is_shuffled(self) -> bool:
+        return self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self._child_says("is_sharded")
+
+    def is_counted(self) -> bool:
+        return self._promised() is None or super().is_counted()
+
+    def add_child(self, sampler: BuiltinSampler | None) -> None:
+        """Let another sampler run first, in the place of an earlier child.
+
+        >>> from millrace._src.data.samplers import IterSampler, SubsetSampler
+        >>> sampler = IterSampler([1, 0])
+        >>> sampler.add_child(SubsetSampler([8, 9]))
+        >>> sampler.order(10, key=0).at(0, 2).tolist()
+        [9, 8]
+        """
+        self._adopt(sampler)
+
+    def _indices(self) -> npt.NDArray[Any]:
+        kind = type(self)
+        if kind.__iter__ is Sampler.__iter__ and kind.get_indices is Sampler.get_indices:
+            raise PlanError(
+                "Call get_num_samples method failed: NotImplementedError: "
+                f"{kind.__name__} implements neither __iter__ nor get_indices"
+            )
+        return np.asarray(self.get_indices())
+
+    def _rows(self, size: int) -> Indices:
+        self.dataset_size = size
+        found = self._indices().reshape(-1)
+        promised = self._promised()
+        if promised is not None and len(found) < promised:
+            raise PlanError(
+                f"The actual amount of data read from generator {len(found)} is different from generator.len "
+                f"{promised}, you should adjust generator.len to make them match: {type(self).__name__} promised "
+                f"{promised} rows (num_samples or __len__), its __iter__ gave {len(found)}."
+            )
+        if not len(found):
+            return np.empty(0, np.int64)
+        if found.dtype.kind not in "iu":
+            name = "string" if found.dtype.kind in "US" else found.dtype.name
+            raise PlanError(f"Python sampler should return index of type integer, but got: {name}")
+        rows = found.astype(np.int64)
+        if isinstance(self.num_samples, int) and self.num_samples > 0:
+            rows = rows[: self.num_samples]
+        # as source[-1] does, which is where MindSpore hands these numbers
+        rows = np.where((rows < 0) & (rows >= -size), rows + size, rows)
+        check_rows(rows, size)
+        return rows
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        promised = self._promised()
+        return len(self._on_a_copy()._rows(size)) if promised is None else promised
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        return ArrayOrder(self._rows(size))
+
+    def _identity(self) -> dict[str, Any]:
+        held = {name: value for name, value in vars(self).items() if name != "dataset_size"}
+        return held | {"num_samples": self.num_samples, "child_sampler": self.child_sampler}
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = BuiltinSampler.__hash__
+
+
+def _through(labels: Labels, rows: Order) -> Labels:
+    """The labels of the rows of an order, in that order."""
+
+    def chosen() -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = np.asarray(labels())[rows.at(0, rows.size)]
+        return found
+
+    return chosen
+
+
+def _plain(value: Any) -> Any:
+    """A field's value for JSON."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Shuffle):
+        return value.value
+    if isinstance(value, list):
+        return [item.item() if isinstance(item, np.generic) else item for item in value]
+    return value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Shuffle):
+        return str(value)
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 8:
+        start = ", ".join(map(repr, list(value[:6])))
+        return f"[{start}, ... {len(value)} in all]"
+    return repr(value)

@@ -1,0 +1,199 @@
+"""One shard of the rows for each of several devices."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from millrace._src.core.args import named
+from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.random.permutation import Composed, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
+
+from .argument_types import check_integer
+from .base import BuiltinSampler, Labels
+from .random import MODES, check_global, mode_of
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(BuiltinSampler, ours=True):
+    """Every ``num_shards``-th row, starting at ``shard_id``.
+
+    All shards shuffle alike (they must be given one key: the caller may not draw a seed for each process), so
+    they stay disjoint and together cover the rows. They also have equal length:
+    where the rows do not divide evenly, the last ones start again from the first rows (``padding`` says how
+    many). With an ``offset`` from 0 to ``num_shards`` nothing is repeated, and the first row goes to shard
+    ``offset``; a shard that would then be empty gets the first row. ``even_dist=False`` never repeats a row.
+
+    >>> [DistributedSampler(3, k, shuffle=False).order(5, key=0).at(0, 9).tolist() for k in range(3)]
+    [[0, 3], [1, 4], [2, 0]]
+    >>> [DistributedSampler(3, k, False, offset=1).order(7, key=0).at(0, 9).tolist() for k in range(3)]
+    [[2, 5], [0, 3, 6], [1, 4]]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = (
+        "num_shards", "shard_id", "shuffle", "num_samples", "offset", "even_dist",
+    )  # fmt: skip
+
+    @named
+    def __init__(
+        self,
+        num_shards: int,
+        shard_id: int,
+        shuffle: bool | Shuffle = True,
+        num_samples: int | None = None,
+        offset: int = -1,
+        *,
+        even_dist: bool = True,
+    ) -> None:
+        check_integer(num_shards, "num_shards")
+        check_integer(shard_id, "shard_id")
+        if not isinstance(shuffle, (bool, Shuffle)):
+            raise ArgumentTypeError(
+                f"shuffle must be a boolean value or valid shuffle mode but was: {shuffle}."
+            )
+        check_integer(offset, "offset")
+        self.num_shards = num_shards
+        self.shard_id = shard_id
+        if isinstance(shuffle, bool):
+            shuffle = Shuffle.GLOBAL if shuffle else Shuffle.FALSE
+        self.shuffle: Shuffle = shuffle
+        self.offset = offset
+        self.even_dist = even_dist
+        super().__init__(num_samples)
+
+    def set_offset(self, offset: int) -> DistributedSampler:
+        """Change the offset, and return the sampler itself.
+
+        >>> DistributedSampler(3, 0, shuffle=False).set_offset(1).order(7, key=0).at(0, 9).tolist()
+        [2, 5]
+        """
+        check_integer(offset, "offset")
+        self.offset = offset
+        return self
+
+    def padding(self, size: int) -> int:
+        """How many of all shards' rows are repeats, so that the shards are of equal length.
+
+        >>> DistributedSampler(3, 0).padding(5)
+        1
+        """
+        self._check()
+        every = [self._reach(size, shard)[1] for shard in range(self.num_shards)]
+        return sum(every) - size
+
+    def own_padding(self, size: int) -> int:
+        """How many rows of this shard are repeats.
+
+        >>> [DistributedSampler(3, shard).own_padding(5) for shard in range(3)]
+        [0, 0, 1]
+        """
+        if self.offset != -1:
+            return 0
+        return max(0, self._count(size, None) - len(range(self.shard_id, size, self.num_shards)))
+
+    def _check(self) -> None:
+        say, shards = "DistributedSampler: ", self.num_shards
+        if shards <= 0:
+            raise PlanError(f"{say}num_shards must be greater than 0, but got: {shards}")
+        if not 0 <= self.shard_id < shards:
+            raise PlanError(f"{say}shard_id must be in range [0, {shards}), but got: {self.shard_id}")
+        if self.offset > shards:
+            raise PlanError(f"{say}offset must be no more than num_shards({shards}), but got: {self.offset}")
+        if self.offset < -1:  # MindSpore loses rows here without a word
+            raise PlanError(f"{say}offset must be -1 or in range [0, {shards}], but got: {self.offset}")
+
+    def _reach(self, size: int, shard: int, lent: bool = True) -> tuple[int, int]:
+        """First position and number of rows of a shard, before num_samples; ``lent``: one without any is lent one."""
+        if size <= 0:
+            return 0, 0
+        shards = self.num_shards
+        if self.offset == -1 and self.even_dist:
+            return shard, -(-size // shards)
+        start = shard if self.offset == -1 else (shard - self.offset) % shards
+        count = max(0, -(-(size - start) // shards))
+        # a shard without a row would leave its device waiting for the others: it gets the first row
+        return (start, count) if count or not self.even_dist or not lent else (0, 1)
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        self._check()
+        count = self._reach(size, self.shard_id)[1]
+        return min(self.num_samples, count) if self.num_samples else count
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        check_global(self.shuffle)
+        count = self._count(size, labels)
+        start = self._reach(size, self.shard_id)[0]
+        mine = RangeOrder(count, start=start, step=self.num_shards, modulo=max(1, size))
+        return Composed(mine, Permutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
+
+    def in_one_run(self) -> BuiltinSampler:
+        """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation, and where
+        there is an offset.
+
+        >>> [
+        ...     DistributedSampler(3, k, False, offset=1).in_one_run().order(7, 0).at(0, 9).tolist()
+        ...     for k in range(3)
+        ... ]
+        [[0, 1], [2, 3, 4], [5, 6]]
+        """
+        return _Run(self)
+
+    def get_shuffle_mode(self) -> Shuffle:
+        return self.shuffle
+
+    def is_shuffled(self) -> bool:
+        return self.shuffle is not Shuffle.FALSE or self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self.num_shards > 1 or self._child_says("is_sharded")
+
+    def to_dict(self) -> dict[str, Any]:
+        made = super().to_dict()
+        made["shuffle_mode"] = MODES.index(made.pop("shuffle"))
+        return made
+
+    @classmethod
+    def _from_dict(cls, values: Any) -> DistributedSampler:
+        return cls(
+            values.get("num_shards"),
+            values.get("shard_id"),
+            mode_of(values),
+            values.get("num_samples") or None,
+            values.get("offset", -1),
+            even_dist=bool(values.get("even_dist", True)),
+        )
+
+
+@stable_id("sampler.DistributedRun")
+class _Run(BuiltinSampler):
+    """One run of neighbouring rows for each shard, in the order of the shards."""
+
+    _fields: ClassVar[tuple[str, ...]] = ("dealt",)
+
+    def __init__(self, dealt: DistributedSampler) -> None:
+        super().__init__()
+        self.dealt = dealt
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        self.dealt._check()
+        own = self._own(size, self.dealt.shard_id)
+        return min(own, self.dealt.num_samples or own)
+
+    def _own(self, size: int, shard: int) -> int:
+        return self.dealt._reach(size, shard, lent=False)[1]
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        start = sum(self._own(size, shard) for shard in range(self.dealt.shard_id))
+        return RangeOrder(self._count(size, labels), start=start)
+
+    def is_shuffled(self) -> bool:
+        return self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self.dealt.is_sharded() or self._child_says("is_sharded")
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.dealt.to_dict()

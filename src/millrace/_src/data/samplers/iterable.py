@@ -1,0 +1,86 @@
+"""Orders that the user's own code gives: anything that can be iterated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from millrace._src.core.args import named
+from millrace._src.core.errors import ArgumentTypeError
+
+from .base import BuiltinSampler, Sampler
+from .subset import SubsetSampler
+
+__all__ = ["IterSampler", "as_sampler"]
+
+
+class IterSampler(Sampler, ours=True):
+    """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
+
+    Its length, or ``num_samples``, promises that many rows; each iterator walks a copy, once per epoch.
+
+    >>> IterSampler(range(4, 0, -2)).order(5, key=0).at(0, 9).tolist()
+    [4, 2]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("sampler", "num_samples")
+
+    @named
+    def __init__(self, sampler: Iterable[Any], num_samples: int | None = None) -> None:
+        if num_samples is None and hasattr(sampler, "__len__"):
+            num_samples = len(cast(Sized, sampler))
+        super().__init__(num_samples)
+        self.sampler: Any = sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        self._keep()
+        return iter(self.sampler)
+
+    def _keep(self) -> None:
+        """An iterator can be walked once only: keep what it gives."""
+        if isinstance(self.sampler, Iterator):
+            self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
+
+    def _identity(self) -> dict[str, Any]:
+        self._keep()  # the list of what it gives is what it is
+        return super()._identity()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._keep()  # a generator does not pickle, the list of what it gave does
+        return dict(self.__dict__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row numbers themselves: JSON keeps no iterable."""
+        made = super().to_dict()
+        made["sampler"] = [int(row) for row in self._on_a_copy().get_indices()]
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IterSampler):
+            return NotImplemented
+        same = self.sampler is other.sampler
+        if not same and type(self.sampler) is type(other.sampler):
+            same = bool(np.all(self.sampler == other.sampler))
+        return same and (self.num_samples, self.child_sampler) == (other.num_samples, other.child_sampler)
+
+    __hash__ = BuiltinSampler.__hash__
+
+
+def as_sampler(sampler: Any, num_samples: int | None = None) -> BuiltinSampler:
+    """What a dataset's ``sampler`` argument means: a sampler, a list of row numbers, or an iterable of them.
+
+    >>> as_sampler([3, 1], num_samples=1)
+    SubsetSampler(indices=[3, 1], num_samples=1)
+    """
+    if isinstance(sampler, BuiltinSampler):
+        return sampler
+    if isinstance(sampler, (str, bytes)):
+        raise ArgumentTypeError(f"Unsupported sampler object of type ({type(sampler)})")
+    if isinstance(sampler, (list, tuple, np.ndarray)):
+        return SubsetSampler(sampler, num_samples)
+    if hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__"):
+        return IterSampler(sampler, num_samples)
+    raise ArgumentTypeError("sampler should be either iterable or from mindspore.dataset.samplers.")

@@ -1,0 +1,124 @@
+"""A number of rows from every class."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import named
+from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation, mix
+
+from .argument_types import check_bool, check_integer
+from .base import BuiltinSampler, Labels
+from .random import draws_at
+
+__all__ = ["PKSampler"]
+
+
+class PKSampler(BuiltinSampler, ours=True):
+    """``num_val`` rows of every class, drawn at random (a row may come twice), class after class.
+
+    ``shuffle`` puts the classes in random order. The classes are the values of ``class_column``.
+
+    >>> import numpy as np
+    >>> order = PKSampler(2).order(4, key=1, labels=lambda: np.array([7, 5, 5, 7]))
+    >>> [row in (1, 2) for row in order.at(0, 4).tolist()]
+    [True, True, False, False]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("num_val", "num_samples", "shuffle", "class_column")
+    _needs_labels: ClassVar[bool] = True
+
+    @named
+    def __init__(
+        self,
+        num_val: int,
+        num_class: int | None = None,
+        shuffle: bool = False,
+        class_column: str = "label",
+        num_samples: int | None = None,
+    ) -> None:
+        check_integer(num_val, "num_val")
+        if num_class is not None:
+            raise NotImplementedError("Not supported to specify num_class for PKSampler.")
+        check_bool(shuffle, "shuffle")
+        if not isinstance(class_column, str):
+            raise ArgumentTypeError(f"class_column must be a str value but was: {class_column}.")
+        self.num_val = num_val
+        self.shuffle = shuffle
+        self._class_column = class_column
+        super().__init__(num_samples)
+
+    @property
+    def class_column(self) -> str:
+        return self._class_column
+
+    def _classes(self, size: int, labels: Labels | None) -> npt.NDArray[Any]:
+        """The class of every row as a number, checked."""
+        if self.num_val <= 0:
+            raise PlanError(f"PKSampler: num_val must be greater than 0, but got: {self.num_val}")
+        if labels is None:
+            raise PlanError(
+                f"PKSampler draws by class, but this dataset has no labels for column '{self.class_column}': "
+                "give the dataset a label column and name it in class_column, or a get_label(index) method"
+            )
+        found = np.asarray(labels())
+        if found.ndim > 1 and found.size == len(found):
+            found = found.reshape(len(found))
+        if found.shape != (size,):
+            raise PlanError(
+                f"PKSampler needs one label per row in column '{self.class_column}', "
+                f"but got labels of shape {found.shape} for {size} rows"
+            )
+        return found
+
+    def _total(self, classes: int) -> int:
+        total = classes * self.num_val
+        return min(self.num_samples, total) if self.num_samples else total
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        return self._total(len(np.unique(self._classes(size, labels))))
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        _, numbers, sizes = np.unique(self._classes(size, labels), return_inverse=True, return_counts=True)
+        rows = np.argsort(numbers.reshape(-1), kind="stable")
+        turn = Permutation(len(sizes), mix(key, 1)) if self.shuffle else RangeOrder(len(sizes))
+        order = ClassOrder(rows, sizes, turn.at(0, len(sizes)), self.num_val, key)
+        total = self._total(len(sizes))
+        return order if total == order.size else Composed(RangeOrder(total), order)
+
+    def is_shuffled(self) -> bool:
+        # of the order of the classes; which rows of a class are drawn is random in any case
+        return self.shuffle or self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self._child_says("is_sharded")
+
+
+class ClassOrder:
+    """``num_val`` draws from each class, the classes in the given turn.
+
+    >>> order = ClassOrder(np.array([0, 2, 1]), np.array([2, 1]), np.array([1, 0]), num_val=2, key=0)
+    >>> order.at(0, 2).tolist()
+    [1, 1]
+    """
+
+    def __init__(self, rows: Indices, sizes: Indices, turn: Indices, num_val: int, key: int) -> None:
+        self.rows, self.sizes, self.turn, self.num_val, self.key = rows, sizes, turn, num_val, key
+        self.starts = np.cumsum(sizes) - sizes
+        self.size = len(sizes) * num_val
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        number = self.turn[positions // self.num_val]
+        # the draw belongs to (class, which one), wherever the class stands in the turn
+        chance = draws_at(number * self.num_val + positions % self.num_val, self.key).uniform(0)
+        sizes = self.sizes[number]
+        picked = np.minimum((chance * sizes).astype(np.int64), sizes - 1)
+        return self.rows[self.starts[number] + picked]

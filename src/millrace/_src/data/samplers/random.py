@@ -1,0 +1,136 @@
+"""Rows in random order, or drawn at random."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace._src.core.args import named
+from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
+from millrace._src.core.random.rng import Draws, Permutation
+from millrace._src.core.random.shuffle import Shuffle
+
+from .argument_types import check_bool
+from .base import BuiltinSampler, Labels
+
+__all__ = ["RandomSampler"]
+
+
+class RandomSampler(BuiltinSampler, ours=True):
+    """A random permutation of the rows, or rows drawn with replacement; never more than there are rows.
+
+    >>> order = RandomSampler().order(4, key=1)
+    >>> sorted(order.at(0, 4).tolist())
+    [0, 1, 2, 3]
+    >>> RandomSampler(replacement=True, num_samples=2).count(4)
+    2
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("replacement", "num_samples", "shuffle", "fixed_key")
+
+    @named
+    def __init__(
+        self,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        shuffle: Shuffle = Shuffle.GLOBAL,
+    ) -> None:
+        check_bool(replacement, "replacement")
+        if not isinstance(shuffle, Shuffle) or shuffle is Shuffle.FALSE:
+            raise ArgumentTypeError(f"shuffle must be valid shuffle mode but was: {shuffle}.")
+        self.replacement = replacement
+        self.shuffle = shuffle
+        self.fixed_key: int | None = None
+        super().__init__(num_samples)
+
+    @property
+    def reshuffle_each_epoch(self) -> bool:
+        """Whether every epoch has an order of its own."""
+        return self.fixed_key is None
+
+    def fixed(self, key: int) -> RandomSampler:
+        """A copy that gives one order whatever key it is asked with: the same in every epoch.
+
+        >>> sampler = RandomSampler().fixed(3)
+        >>> bool((sampler.order(9, key=1).at(0, 9) == sampler.order(9, key=2).at(0, 9)).all())
+        True
+        """
+        made = copy.copy(self)
+        made.fixed_key = int(key)
+        return made
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        check_global(self.shuffle)
+        key = key if self.fixed_key is None else self.fixed_key
+        count = self._count(size, labels)
+        if self.replacement:
+            return DrawnOrder(count, size, key)
+        order = Permutation(size, key)
+        return order if count == size else Composed(RangeOrder(count), order)
+
+    def get_shuffle_mode(self) -> Shuffle:
+        return self.shuffle
+
+    def is_shuffled(self) -> bool:
+        return True
+
+    def is_sharded(self) -> bool:
+        return self._child_says("is_sharded")
+
+    def to_dict(self) -> dict[str, Any]:
+        made = super().to_dict() | {"reshuffle_each_epoch": self.reshuffle_each_epoch}
+        made["shuffle_mode"] = MODES.index(made.pop("shuffle"))
+        if self.fixed_key is None:
+            del made["fixed_key"]
+        return made
+
+    @classmethod
+    def _from_dict(cls, values: Any) -> RandomSampler:
+        made = cls(values.get("replacement", False), values.get("num_samples") or None, mode_of(values))
+        fixed = values.get("fixed_key")
+        return made if fixed is None else made.fixed(fixed)
+
+
+# The numbers MindSpore's JSON uses for the first four; the rest follow in our order.
+MODES = ["false", "files", "global", "infile", "partial", "adaptive"]
+
+
+def mode_of(values: Any) -> Shuffle:
+    """The shuffle mode of a sampler's JSON."""
+    number = values.get("shuffle_mode", MODES.index("global"))
+    if not isinstance(number, int) or not 0 <= number < len(MODES):
+        raise ArgumentTypeError(f"shuffle_mode must be in [0, {len(MODES) - 1}], but got {number!r}")
+    return Shuffle(MODES[number])
+
+
+def check_global(mode: Shuffle) -> None:
+    """Refuse the modes that only record files know; their reader handles them before it comes here."""
+    if mode not in (Shuffle.GLOBAL, Shuffle.FALSE):
+        raise PlanError(f"The shuffle mode: {mode} is not supported with current dataset.")
+
+
+class DrawnOrder:
+    """``size`` row numbers, each drawn on its own from ``range(rows)``.
+
+    >>> order = DrawnOrder(1000, rows=3, key=5)
+    >>> sorted(set(order.at(0, 1000).tolist()))
+    [0, 1, 2]
+    """
+
+    def __init__(self, size: int, rows: int, key: int) -> None:
+        self.size = size if rows else 0
+        self.rows, self.key = rows, key
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        return draws_at(positions, self.key).integers(0, 0, self.rows) if len(positions) else positions
+
+
+def draws_at(positions: Indices, key: int) -> Draws:
+    """Random numbers by position in an order."""
+    return Draws.for_rows(positions.astype(np.uint64), seed=key, epoch=0, op=0)

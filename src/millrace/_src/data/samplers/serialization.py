@@ -1,0 +1,50 @@
+"""Samplers back from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+from .base import REGISTRY, BuiltinSampler
+
+__all__ = ["from_dict"]
+
+_MAX_CHAIN = 64
+
+
+def from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
+    """Make a sampler from what :meth:`BuiltinSampler.to_dict` wrote; unknown keys are ignored.
+
+    >>> import millrace._src.data.samplers
+    >>> from_dict({"sampler_name": "SequentialSampler", "start_index": 1, "num_samples": 2})
+    SequentialSampler(start_index=1, num_samples=2)
+    """
+    top: BuiltinSampler | None = None
+    last: BuiltinSampler | None = None
+    rest: Any = values
+    for _ in range(_MAX_CHAIN):
+        if not isinstance(rest, Mapping):
+            raise ArgumentTypeError(f"a sampler is described by a dict, but got {type(rest).__name__}")
+        name = rest.get("sampler_name")
+        kind = REGISTRY.get(name) if isinstance(name, str) else None
+        if kind is None:
+            raise ArgumentValueError(f"no sampler can be made from JSON under the name {name!r}")
+        try:
+            made = kind._from_dict(rest)
+        except (ArgumentTypeError, ArgumentValueError):
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            raise ArgumentTypeError(f"{name}: {error}") from error
+        if last is None:
+            top = made
+        else:
+            last.add_child(made)
+        last = made
+        children = rest.get("child_sampler")
+        if not children:
+            assert top is not None
+            return top
+        rest = children[0] if isinstance(children, (list, tuple)) else children
+    raise ArgumentValueError(f"more than {_MAX_CHAIN} samplers in one chain")

@@ -1,0 +1,109 @@
+"""A dataset of the Hugging Face library ``datasets`` as it is; the library itself is not imported."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import Columns, as_list
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.values.chunk import Column
+from millrace._src.core.values.schema import ColumnType
+from millrace._src.data.formats.column_readers import Part
+from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.table_dataset import Table, TableDataset
+
+__all__ = ["HuggingFaceDataset"]
+
+
+class HuggingFaceDataset(TableDataset):
+    """The rows of a Hugging Face ``Dataset``, read in blocks as numpy arrays; images come as pixels.
+
+    ``columns`` picks some of them. A streamed dataset (``IterableDataset``) goes to TorchDataset instead.
+
+    >>> import millrace.dataset as ds
+    >>> class Two:  # stands in for datasets.Dataset.from_dict({"x": [1, 2]})
+    ...     column_names = ["x"]
+    ...
+    ...     def with_format(self, kind, columns):
+    ...         return self
+    ...
+    ...     def __len__(self):
+    ...         return 2
+    ...
+    ...     def __getitem__(self, rows):
+    ...         return {"x": np.array([1, 2])[rows]}
+    >>> [
+    ...     row["x"].item()
+    ...     for row in ds.HuggingFaceDataset(Two(), shuffle=False).create_dict_iterator(num_epochs=1)
+    ... ]
+    [1, 2]
+    """
+
+    @takes(RowOptions, without=("cache",))
+    def __init__(
+        self, dataset: Any, columns: Columns | None = None, *_: Any, **shared: Unpack[RowOptions]
+    ) -> None:
+        for needed in ("with_format", "column_names", "__len__", "__getitem__"):
+            if not hasattr(dataset, needed):
+                raise ArgumentTypeError(
+                    f"a datasets.Dataset is needed, but {type(dataset)} has no {needed}. Of a dict of splits pick "
+                    "one; for an IterableDataset use TorchDataset."
+                )
+        names = as_list(columns) or list(dataset.column_names)
+        for name in names:
+            if name not in dataset.column_names:
+                raise ArgumentValueError(
+                    f"there is no column {name!r}, the columns are {dataset.column_names}."
+                )
+        make = partial(_table, dataset=dataset, columns=names)
+        self._open(make, {name: ColumnType() for name in names}, shared)
+
+
+def _table(dataset: Any, columns: list[str]) -> Table:
+    return _Blocks(dataset.with_format("numpy", columns=columns), columns)
+
+
+class _Blocks(Table):
+    """One call of the library for a block of rows."""
+
+    def __init__(self, dataset: Any, columns: list[str]) -> None:
+        features = getattr(dataset, "features", None) or {}
+        names = [getattr(features.get(column), "names", None) for column in columns]
+        classes = next((found for found in names if found), None)
+        super().__init__(
+            len(dataset),
+            {name: _Column(dataset, name) for name in columns},
+            classes=None if classes is None else {name: number for number, name in enumerate(classes)},
+            num_classes=None if classes is None else len(classes),
+        )
+        self.dataset = dataset
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        found = self.dataset[indices.tolist()]
+        return {name: _values(found[name]) for name in self.parts}
+
+
+class _Column(Part):
+    def __init__(self, dataset: Any, name: str) -> None:
+        self.dataset, self.name = dataset, name
+
+    def read(self, indices: Indices) -> Column:
+        return _values(self.dataset[indices.tolist()][self.name])
+
+    def all(self) -> npt.NDArray[Any]:
+        return np.asarray(self.dataset[:][self.name])
+
+    def where(self, index: int) -> str | None:
+        return None
+
+
+def _values(given: Any) -> Column:
+    """Numbers as one array that is ours; text and rows of different shapes as a list."""
+    if isinstance(given, np.ndarray) and given.dtype.kind not in "OUS":
+        return np.array(given)
+    return [np.array(value) if not isinstance(value, dict) else value for value in given]

@@ -1,0 +1,82 @@
+"""Parquet and Arrow files, rows by number."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import Columns, Each, as_list
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.values.chunk import Column
+from millrace._src.core.values.schema import ColumnType
+from millrace._src.data.formats.column_readers import Part
+from millrace._src.data.formats.parquet import ArrowRows
+from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.table_dataset import Table, TableDataset, check_there
+
+__all__ = ["ParquetDataset"]
+
+
+class ParquetDataset(TableDataset):
+    """Rows of Parquet or Arrow (IPC, Feather) files, through pyarrow (extra 'parquet').
+
+    Numbers come as they are, text as text, bytes as uint8, lists as arrays. The row groups that were just read are
+    kept, so rows in order cost one reading; a full shuffle of Parquet likes small row groups, or Arrow files.
+
+    >>> import millrace.dataset as ds
+    >>> import pytest
+    >>> pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    >>> pq.write_table(pa.table({"x": [1, 2], "word": ["a", "b"]}), "a.parquet")
+    >>> data = ds.ParquetDataset("a.parquet", columns=["x"], shuffle=False)
+    >>> [row["x"].item() for row in data.create_dict_iterator(num_epochs=1)]
+    [1, 2]
+    """
+
+    @takes(RowOptions, without=("cache",))
+    def __init__(
+        self,
+        dataset_files: Annotated[str | list[Any], Each(str)],
+        columns: Columns | None = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
+    ) -> None:
+        files = as_list(dataset_files) or []
+        for path in files:
+            check_there(path)
+        names = as_list(columns) or ArrowRows(files[:1], None).names
+        make = partial(_table, dataset_files=files, columns=names)
+        self._open(make, {name: ColumnType() for name in names}, shared)
+
+
+def _table(dataset_files: list[str], columns: list[str]) -> Table:
+    return _Rows(ArrowRows(dataset_files, columns))
+
+
+class _Rows(Table):
+    def __init__(self, rows: ArrowRows) -> None:
+        super().__init__(len(rows), {name: _Column(rows, name) for name in rows.names})
+        self.rows = rows
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        return self.rows.read(indices)
+
+    def close(self) -> None:
+        self.rows.close()
+
+
+class _Column(Part):
+    def __init__(self, rows: ArrowRows, name: str) -> None:
+        self.rows, self.name = rows, name
+
+    def read(self, indices: Indices) -> Column:
+        return self.rows.read(indices)[self.name]
+
+    def all(self) -> npt.NDArray[Any]:
+        found = ArrowRows(self.rows.files, [self.name])
+        return np.array(found.read(np.arange(len(found)))[self.name])
+
+    def where(self, index: int) -> str | None:
+        return self.rows.where(index)

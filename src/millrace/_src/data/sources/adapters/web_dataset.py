@@ -1,0 +1,206 @@
+"""WebDataset: samples as neighbouring files in tar archives, read by offset, in any order."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import Columns, Each, as_list, checked
+from millrace._src.core.errors import ArgumentValueError, FormatError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.values.chunk import Column
+from millrace._src.core.values.schema import ColumnType
+from millrace._src.data.formats.column_readers import Part
+from millrace._src.data.formats.tar import members
+from millrace._src.data.sources.base.table_dataset import (
+    NumSamples,
+    NumWorkers,
+    Table,
+    TableDataset,
+    check_there,
+    pictures,
+)
+
+__all__ = ["WebDataset"]
+
+KEY = "__key__"
+_NUMBERS = ("cls", "cls2", "class", "count", "index", "inx", "id")
+_TEXTS = ("txt", "text", "transcript", "json")
+_IMAGES = ("jpg", "jpeg", "png", "bmp", "tif", "tiff", "ppm", "pgm")
+_MOST_FILES = 1_000_000
+
+
+class WebDataset(TableDataset):
+    """Samples of tar archives: the files ``0001.jpg`` and ``0001.cls`` are one row with the columns jpg and cls.
+
+    The archives are indexed once and then read by offset, so a full shuffle, shards and an exact resume work;
+    nothing is extracted. ``dataset_files`` is a path, a list, or a path with a range: ``train-{000..012}.tar``.
+    Numbers (cls, id, ...) come as int64, txt and json as text, npy as the array, images as bytes, or as pixels
+    with ``decode``; everything else as bytes. ``columns`` picks; the column ``__key__`` is the sample's name.
+
+    >>> import millrace.dataset as ds
+    >>> import io, tarfile
+    >>> with tarfile.open("a.tar", "w") as archive:
+    ...     for name, data in (("1.cls", b"7"), ("1.txt", b"a dog")):
+    ...         member = tarfile.TarInfo(name)
+    ...         member.size = len(data)
+    ...         archive.addfile(member, io.BytesIO(data))
+    >>> data = ds.WebDataset("a.tar", ["cls", "txt"])
+    >>> [(row["cls"].item(), str(row["txt"])) for row in data.create_dict_iterator(1, output_numpy=True)]
+    [(7, 'a dog')]
+    """
+
+    @checked
+    def __init__(
+        self,
+        dataset_files: Annotated[str | list[Any], Each(str)],
+        columns: Columns | None = None,
+        num_samples: NumSamples = None,
+        num_parallel_workers: NumWorkers = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        files = [one for given in as_list(dataset_files) or () for one in _expand(given)]
+        for path in files:
+            check_there(path)
+        names = as_list(columns) or _first(files)
+        make = partial(_table, dataset_files=files, columns=names, decode=decode)
+        self._open(make, {name: _kind(name, decode) for name in names}, locals())
+
+
+def _expand(path: str) -> list[str]:
+    found = re.fullmatch(r"(.*)\{(\d+)\.\.(\d+)\}(.*)", path)
+    if not found:
+        return [path]
+    start, first, last, end = found.groups()
+    if not 0 <= int(last) - int(first) < _MOST_FILES:
+        raise ArgumentValueError(f"the range in {path} is empty or too long.")
+    return [f"{start}{number:0{len(first)}d}{end}" for number in range(int(first), int(last) + 1)]
+
+
+def _split(name: str) -> tuple[str, str]:
+    """'a/0001.seg.png' as ('a/0001', 'seg.png')."""
+    folder, base = os.path.split(name)
+    stem, _, ending = base.partition(".")
+    return os.path.join(folder, stem), ending.lower()
+
+
+def _first(files: list[str]) -> list[str]:
+    """The columns of the first sample."""
+    found: list[str] = []
+    for path in files[:1]:
+        key = None
+        for name, _, _ in members(path):
+            stem, ending = _split(name)
+            if key not in (None, stem):
+                break
+            key, found = stem, [*found, ending]
+    if not found:
+        raise ArgumentValueError(f"there is no sample in {files[0]}.")
+    return [KEY, *found]
+
+
+def _kind(name: str, decode: bool) -> ColumnType:
+    ending = name.rpartition(".")[2]
+    if name == KEY or ending in _TEXTS:
+        return ColumnType(np.dtype(np.str_), ())
+    if ending in _NUMBERS:
+        return ColumnType(np.dtype(np.int64), ())
+    if ending == "npy":
+        return ColumnType()
+    return ColumnType(np.dtype(np.uint8), (None, None, 3) if decode and ending in _IMAGES else (None,))
+
+
+def _table(dataset_files: list[str], columns: list[str], decode: bool) -> Table:
+    places: dict[str, list[tuple[int, int, int]]] = {name: [] for name in columns if name != KEY}
+    keys: list[str] = []
+    for number, path in enumerate(dataset_files):
+        last = None
+        for name, offset, size in members(path):
+            key, ending = _split(name)
+            if key != last:
+                _check(places, keys, path)
+                keys.append(key)
+                last = key
+            if ending in places and len(places[ending]) < len(keys):
+                places[ending].append((number, offset, size))
+        _check(places, keys, path)
+    parts: dict[str, Any] = {}
+    for name in columns:
+        parts[name] = (
+            _Keys(keys) if name == KEY else _Member(name, dataset_files, np.array(places[name]), decode)
+        )
+    return Table(len(keys), parts)
+
+
+def _check(places: dict[str, list[tuple[int, int, int]]], keys: list[str], path: str) -> None:
+    for name, found in places.items():
+        if len(found) != len(keys):
+            raise FormatError(f"the sample {keys[-1]!r} has no file {name!r}", file=path)
+
+
+class _Keys(Part):
+    def __init__(self, keys: list[str]) -> None:
+        self.keys = np.array(keys)
+
+    def read(self, indices: Indices) -> Column:
+        return [np.array(key) for key in self.keys[indices].tolist()]
+
+    def where(self, index: int) -> str | None:
+        return None
+
+
+class _Member(Part):
+    """One file of each sample, at a known place of an archive."""
+
+    def __init__(self, name: str, files: list[str], places: npt.NDArray[np.int64], decode: bool) -> None:
+        self.ending, self.files, self.places = name.rpartition(".")[2], files, places
+        self.decode = pictures([], True).decode if decode and self.ending in _IMAGES else None
+
+    def read(self, indices: Indices) -> Column:
+        made: list[Any] = []
+        file, opened = None, -1
+        try:
+            for index in indices.tolist():
+                number, offset, size = self.places[index].tolist()
+                if number != opened:
+                    if file is not None:
+                        file.close()
+                    file, opened = open(self.files[number], "rb", buffering=0), number  # noqa: SIM115
+                assert file is not None
+                data = os.pread(file.fileno(), size, offset)
+                try:
+                    made.append(self.value(data))
+                except (ValueError, UnicodeDecodeError) as error:
+                    failed = FormatError(f"the {self.ending} at byte {offset} cannot be read: {error}")
+                    failed.row_index = index  # type: ignore[attr-defined]
+                    raise failed from error
+        finally:
+            if file is not None:
+                file.close()
+        return made
+
+    def value(self, data: bytes) -> Any:
+        if self.ending in _NUMBERS:
+            return np.array(int(data), np.int64)
+        if self.ending in _TEXTS:
+            return np.array(data.decode("utf-8"))
+        if self.ending == "npy":
+            return np.load(io.BytesIO(data), allow_pickle=False)
+        raw = np.frombuffer(data, np.uint8)
+        return raw.copy() if self.decode is None else self.decode(raw)
+
+    def all(self) -> npt.NDArray[Any]:
+        return np.array(self.read(np.arange(len(self.places))))
+
+    def where(self, index: int) -> str | None:
+        return self.files[int(self.places[index][0])]

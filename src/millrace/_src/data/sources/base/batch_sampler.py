@@ -1,0 +1,89 @@
+"""Batches made by the user: lists of row numbers from a batch_sampler, rows put together by a collate_fn."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.stable_ids import stable_id
+from millrace._src.data.pipeline.argument_types import count_parameters
+from millrace._src.data.samplers import Sampler
+
+__all__ = ["BatchLists", "Collate"]
+
+
+log = get_logger(__name__)
+
+
+@stable_id("source.BatchLists")
+class BatchLists:
+    """What a batch_sampler gives, once per epoch.
+
+    It may be a list, an iterable such as PyTorch's BatchSampler, an iterator (kept for later epochs), or a
+    ``ds.Sampler``, which is told the number of rows before.
+    """
+
+    def __init__(self, given: Any, rows: Callable[[], int | None]) -> None:
+        self.given, self.rows = given, rows
+        self.once = hasattr(given, "__next__")
+
+    def _identity(self) -> dict[str, Any]:
+        return {} if self.once else {"given": self.given}
+
+    def for_run(self) -> BatchLists:
+        """A copy for one iterator, so that none moves another on; the source is not copied."""
+        if isinstance(self.given, (list, tuple)):
+            return self
+        if hasattr(self.given, "__next__"):
+            self.given = list(self.given)  # it can be walked once only
+        shared = getattr(getattr(self.rows, "__self__", None), "source", None)
+        try:
+            made = copy.copy(self)
+            made.given = copy.deepcopy(self.given, {id(shared): shared})
+            return made
+        except Exception as error:  # whatever a user's object says when it is copied
+            log.debug("%r cannot be copied and serves all iterators: %s", self.given, error)
+            return self
+
+    def reset_all(self) -> None:
+        """An epoch is over."""
+        if isinstance(self.given, Sampler):
+            self.given.reset_all()
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.given, Sampler):
+            self.given.dataset_size = self.rows() or 0
+            return itertools.islice(iter(self.given), self.given.num_samples or None)
+        if hasattr(self.given, "__next__"):
+            self.given = list(self.given)
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given) if hasattr(self.given, "__len__") else sum(1 for _ in self.for_run())
+
+
+@stable_id("source.Collate")
+class Collate:
+    """A collate function as a per_batch_map.
+
+    It gets one list per column, as in MindSpore; or, when it needs one argument and there are several columns,
+    one list of rows, as in PyTorch. Its result may name the columns.
+
+    >>> by_rows = Collate(lambda rows: {"y": [y for _, y in rows], "x": [x for x, _ in rows]}, ["x", "y"])
+    >>> by_rows([1, 2], [3, 4], None)
+    ([1, 2], [3, 4])
+    """
+
+    def __init__(self, function: Callable[..., Any], columns: list[str]) -> None:
+        self.function, self.columns = function, columns
+        self.by_rows = len(columns) > 1 and count_parameters(function, required=True) == 1
+
+    def __call__(self, *lists_and_info: Any) -> Any:
+        lists = lists_and_info[:-1]
+        made = self.function(list(zip(*lists, strict=True))) if self.by_rows else self.function(*lists)
+        if isinstance(made, dict) and made.keys() == set(self.columns):
+            return tuple(made[name] for name in self.columns)
+        return tuple(made) if isinstance(made, list) and len(made) == len(lists) > 1 else made

@@ -1,0 +1,33 @@
+"""Rules on arguments that several file sources share and no annotation expresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.args import check_type
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["IsFiles", "IsPair"]
+
+
+class IsFiles:
+    """A file name or pattern, or a list of them, and not an empty one."""
+
+    def check(self, name: str, value: Any) -> None:
+        check_type(value, (str, list), name.replace("_", " "))
+        if not value:
+            raise ArgumentValueError(f"Input {name} can not be empty, but got '{value}'.")
+
+
+class IsPair:
+    """Two languages, in a list or a tuple, that the data set has."""
+
+    def __init__(self, *pairs: str) -> None:
+        self.pairs = [pair.split("-") for pair in pairs]
+
+    def check(self, name: str, value: Any) -> None:
+        if not isinstance(value, (list, tuple)):
+            raise ArgumentTypeError(f"{name} should be a type list or tuple of length 2.")
+        if list(value) not in self.pairs:
+            valid = self.pairs if isinstance(value, list) else tuple(map(tuple, self.pairs))
+            raise ArgumentValueError(f"Input {name} is not within the valid set of {valid}.")

@@ -1,0 +1,106 @@
+"""The order of rows of text-like files: shuffled or not, whole or one shard."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
+from millrace._src.data.samplers.base import Labels
+
+from .record_sampler import RecordSampler
+
+__all__ = ["MODES", "FileSampler", "PartsOrder"]
+
+# The numbers that MindSpore's JSON uses.
+MODES = ["false", "files", "global", "infile", "partial", "adaptive"]
+
+
+class Sized(Protocol):
+    def sizes(self) -> list[int]: ...
+
+    def row_bytes(self) -> int: ...
+
+
+@stable_id("sampler.FileSampler")
+class FileSampler(RecordSampler):
+    """Rows of the files of a source. Their numbers are asked of the source only when the order is needed.
+
+    A shard is a run of neighbouring rows; or, with ``by_files``, the rows of every so many files, which a shuffle puts
+    in a new order each epoch, alike on all ranks.
+
+    >>> class Two:
+    ...     def sizes(self):
+    ...         return [3, 2]
+    ...
+    ...     def row_bytes(self):
+    ...         return 1
+    >>> [FileSampler(Two(), Shuffle.FALSE, None, 2, k).order(5, key=0).at(0, 9).tolist() for k in range(2)]
+    [[0, 1, 2], [3, 4, 0]]
+    >>> FileSampler(Two(), Shuffle.FALSE, None, 2, 1, by_files=True).order(5, key=0).at(0, 9).tolist()
+    [3, 4]
+    """
+
+    def __init__(
+        self,
+        source: Sized,
+        shuffle: Shuffle,
+        num_samples: int | None = None,
+        num_shards: int = 1,
+        shard_id: int = 0,
+        by_files: bool = False,
+    ) -> None:
+        self.source, self.by_files = source, by_files and num_shards > 1
+        super().__init__(shuffle, [], 1, num_samples, num_shards, shard_id, by_block=True)
+        del self.files, self.row_bytes
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "files" and "source" in self.__dict__:
+            return self.source.sizes()
+        if name == "row_bytes" and "source" in self.__dict__:
+            return max(1, self.source.row_bytes())
+        raise AttributeError(name)
+
+    def _share(self, size: int) -> int:
+        """The rows of the first deal; where files differ in their rows, another epoch may have others."""
+        return sum(self.files[self.shard_id :: self.num_shards]) if self.by_files else super()._share(size)
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        if not self.by_files or self.child_sampler is not None:
+            return super()._order(size, key, labels)
+        files = np.array(self.files, np.int64)
+        turn = np.arange(len(files))
+        if (
+            self.shuffle is not Shuffle.FALSE
+        ):  # the same on every rank: the key is, and the shard is not in it
+            turn = Permutation(len(files), mix(key, 0)).at(0, len(files))
+        mine = turn[self.shard_id :: self.num_shards]
+        order: Order = PartsOrder((np.cumsum(files) - files)[mine], files[mine])
+        if self.shuffle not in (Shuffle.FALSE, Shuffle.FILES):
+            order = Composed(Permutation(order.size, mix(key, 1)), order)
+        if self.num_samples and self.num_samples < order.size:
+            order = Composed(RangeOrder(self.num_samples), order)
+        return order
+
+
+class PartsOrder:
+    """Runs of neighbouring rows, one after the other.
+
+    >>> PartsOrder(np.array([5, 0]), np.array([2, 3])).at(1, 4).tolist()
+    [6, 0, 1]
+    """
+
+    def __init__(self, starts: Indices, sizes: Indices) -> None:
+        self.starts, self.ends = starts, np.cumsum(sizes)
+        self.moved = starts - (self.ends - sizes)
+        self.size = int(self.ends[-1]) if len(sizes) else 0
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        return positions + self.moved[np.searchsorted(self.ends, positions, "right")]

@@ -1,0 +1,361 @@
+"""What the sources that read rows out of files share: lists of files, orders of rows, and one reader for all.
+
+A file is taken apart by a format (lines, CSV records, TFRecords ...) that says where its rows lie and what their
+bytes mean. Since every row can be found, these sources shuffle, sample and resume like arrays in memory. The order
+without a shuffle is that of the files, whatever the number of workers; MindSpore's is that with one worker. A
+shard is a run of neighbouring rows, all shards of equal length, wrapping round at the end, as in MindSpore.
+"""
+
+from __future__ import annotations
+
+import glob
+import inspect
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, PlanError
+from millrace._src.core.io.remote import is_remote, remote_exists, remote_glob
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.values.chunk import Column
+from millrace._src.core.values.columns import Runs
+from millrace._src.core.values.schema import ColumnType, Schema
+from millrace._src.data.formats.files.byte_ranges import Block, Handles, Spans, gather
+from millrace._src.data.formats.files.local_copies import Copies
+from millrace._src.data.formats.files.offset_index_cache import spans_of
+from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
+from millrace._src.data.pipeline.source_dataset import SourceDataset
+from millrace._src.data.sources.source_traits import SourceTraits
+
+from .file_sampler import MODES, FileSampler
+from .sampler_arguments import check_shard_options
+
+__all__ = [
+    "FilesDataset",
+    "FilesSource",
+    "Format",
+    "Mode",
+    "Part",
+    "TrainTest",
+    "TrainValidTest",
+    "by_usage",
+    "find_files",
+    "texts",
+]
+
+
+def texts(*names: str, shape: tuple[int | None, ...] = ()) -> dict[str, ColumnType]:
+    """Columns of text."""
+    return {name: ColumnType(np.dtype("U"), shape) for name in names}
+
+
+class Format(Protocol):
+    """How the rows of a file are found and what their bytes mean."""
+
+    @property
+    def kind(self) -> str:
+        """Names the scan and what it depends on, for the kept index."""
+
+    def scan(self, path: str) -> Spans: ...
+
+    def rows(self, block: Block) -> dict[str, Column]: ...
+
+
+# --- arguments --------------------------------------------------------------------------------------------------
+
+
+class _IsMode:
+    def check(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, (bool, Shuffle)):
+            raise ArgumentTypeError(
+                "shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.ADAPTIVE' or "
+                "'Shuffle.GLOBAL' or 'Shuffle.PARTIAL' or 'Shuffle.FILES' or 'Shuffle.INFILE'."
+            )
+
+
+Mode = Annotated[Any, _IsMode()]
+TrainTest = Literal["train", "test", "all"] | None
+TrainValidTest = Literal["train", "valid", "test", "all"] | None
+
+
+def find_files(patterns: str | list[str]) -> list[str]:
+    """The files that names or patterns stand for; one that matches nothing is refused."""
+    found, missing = [], []
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        if is_remote(pattern):
+            matches = [pattern] if remote_exists(pattern) else remote_glob(pattern)
+        else:
+            matches = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]
+        found += sorted(matches)
+        if not matches:
+            missing.append(pattern)
+    if missing:
+        raise ArgumentValueError(f"The following patterns did not match any files: {missing}.")
+    return found
+
+
+def by_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[str]:
+    """The files of one usage, or of all in the order of the table."""
+    chosen = names.values() if usage in (None, "all") else [names[str(usage)]]
+    return [os.path.join(folder, name) for name in chosen]
+
+
+# --- the source -------------------------------------------------------------------------------------------------
+
+# The files that together hold the same rows (two for a translation), each with its format.
+Part = Sequence[tuple[str, Format]]
+
+
+class FilesSource(SourceTraits):
+    """Rows of files one after the other."""
+
+    concat_shard = "own"
+    reopens = True
+
+    def __init__(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        columns: Mapping[str, ColumnType],
+        arguments: Mapping[str, Any],
+    ) -> None:
+        self.name, self.parts = name, [tuple(part) for part in parts]
+        self._schema = Schema(columns)
+        self._arguments = dict(arguments)
+        self._found: list[tuple[Spans, ...]] | None = None
+        self.copies = Copies()
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a worker that finds no copies would make its own
+        self.copies.bring(path for part in self.parts for path, _ in part)
+        return vars(self) | {"_turn": None, "_found": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.Lock())
+
+    def schema(self) -> Schema:
+        return self._schema
+
+    def spans(self) -> list[tuple[Spans, ...]]:
+        """Where the rows lie, found on the first call."""
+        with self._turn:
+            if self._found is None:
+                self.copies.bring(path for part in self.parts for path, _ in part)
+                self._found = [self._spans(part) for part in self.parts]
+            return self._found
+
+    def _spans(self, part: Part) -> tuple[Spans, ...]:
+        for path, _ in part:
+            if not os.path.isfile(self.copies.path(path)):
+                raise PlanError(
+                    f"{self.name}: dataset file: [{path}] is invalid or does not exist. Check that the files of the "
+                    "data set have been unpacked into the folder given, under their usual names."
+                )
+        found = tuple(self._scanned(path, form) for path, form in part)
+        paired = any(getattr(form, "blank_together", False) for _, form in part)
+        if paired:  # empty lines at the end of one file stand for nothing in the other
+            least = min(map(len, found))
+            found = tuple(
+                spans
+                if (spans.stops > spans.starts)[least:].any()
+                else Spans(spans.starts[:least], spans.stops[:least])
+                for spans in found
+            )
+        sizes = {path: len(spans) for (path, _), spans in zip(part, found)}
+        if len(set(sizes.values())) > 1:
+            shown = " and ".join(f"{path} has {size}" for path, size in sizes.items())
+            raise FormatError(
+                f"{self.name}: files that belong together differ in their rows: {shown}. Each line of one stands for "
+                "the same line of the other; find where they part",
+                file=part[0][0],
+            )
+        if paired:
+            full = np.logical_or.reduce([spans.stops > spans.starts for spans in found])
+            found = tuple(Spans(spans.starts[full], spans.stops[full]) for spans in found)
+        return found
+
+    def _scanned(self, path: str, form: Format) -> Spans:
+        if not is_remote(path):
+            return spans_of(path, form.kind, form.scan)
+        copy = self.copies.path(path)
+        try:
+            return form.scan(copy)
+        except FormatError as error:
+            raise FormatError(error.message.replace(copy, path), file=path) from error
+
+    def sizes(self) -> list[int]:
+        """Rows of each file."""
+        return [len(found[0]) for found in self.spans()]
+
+    def row_bytes(self) -> int:
+        """What a row takes in its file, on average."""
+        total = sum(int(s.stops[-1]) for found in self.spans() for s in found if len(s))
+        return total // max(1, sum(self.sizes()))
+
+    def size(self) -> int:
+        size = sum(self.sizes())
+        if not size:
+            files = " ".join(path for part in self.parts for path, _ in part)
+            raise PlanError(
+                f"Invalid data, {self.name} API can't read the data file (interface mismatch or no data found). "
+                f"Check file path: {files}"
+            )
+        return size
+
+    def open(self) -> FilesReader:
+        return FilesReader(self)
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        if column not in self._schema:
+            raise PlanError(
+                f"PKSampler needs the class of every row: there is no column {column!r}, the columns are "
+                f"{list(self._schema)}; name one with PKSampler(class_column=...)"
+            )
+        reader = self.open()
+        try:
+            return np.asarray(reader.read(np.arange(self.size(), dtype=np.int64))[column])
+        finally:
+            reader.close()
+
+    def where(self, index: int) -> str | None:
+        number = int(np.searchsorted(np.cumsum(self.sizes()), index, "right"))
+        return self.parts[number][0][0] if number < len(self.parts) else None
+
+    def arguments(self) -> dict[str, Any]:
+        return self._arguments
+
+
+class FilesReader:
+    """Open files of a source: the rows of a block are read file by file, neighbours together."""
+
+    def __init__(self, source: FilesSource) -> None:
+        self.parts, self.spans = source.parts, source.spans()
+        self.ends = np.cumsum(source.sizes())
+        self.names = list(source.schema())
+        self.handles = Handles(source.copies.path)
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        numbers = np.searchsorted(self.ends, indices, "right")
+        if not len(numbers) or numbers.min() == numbers.max():
+            return self._file(int(numbers[0]) if len(numbers) else 0, indices)
+        present = np.unique(numbers).tolist()
+        places = [np.flatnonzero(numbers == number) for number in present]
+        blocks = [self._file(number, indices[place]) for number, place in zip(present, places)]
+        back = np.argsort(np.concatenate(places), kind="stable")
+        return {name: _merged([block[name] for block in blocks], back) for name in self.names}
+
+    def _file(self, number: int, indices: Indices) -> dict[str, Column]:
+        base = int(self.ends[number]) - len(self.spans[number][0])
+        rows = indices - base
+        made: dict[str, Column] = {}
+        for (path, form), spans in zip(self.parts[number], self.spans[number]):
+            starts, stops = spans.starts[rows], spans.stops[rows]
+            block = gather(self.handles, path, starts, stops, rows, getattr(form, "opener", None))
+            try:
+                made |= form.rows(block)
+            except FormatError as error:
+                if hasattr(error, "row_index"):
+                    error.row_index += base
+                raise
+        return {name: made[name] for name in self.names}
+
+    def close(self) -> None:
+        self.handles.close()
+
+
+def _merged(columns: list[Column], back: Indices) -> Column:
+    """Columns of several files as one, in the order of the rows asked for."""
+    first = columns[0]
+    if isinstance(first, np.ndarray) and all(
+        isinstance(c, np.ndarray)
+        and c.shape[1:] == first.shape[1:]
+        and (c.dtype == first.dtype or c.dtype.kind == first.dtype.kind == "U")
+        for c in columns
+    ):
+        return np.concatenate(columns)[back]
+    if isinstance(first, Runs) and all(first.fits(c) for c in columns):
+        return first.joined(columns).take(back)
+    values = [value for column in columns for value in _values(column)]
+    return [values[i] for i in back.tolist()]
+
+
+def _values(column: Column) -> list[Any]:
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    if column.dtype.kind == "U":
+        return [np.asarray(value) for value in column]
+    return [column[i, ...] for i in range(len(column))]
+
+
+# --- the dataset ------------------------------------------------------------------------------------------------
+
+
+class FilesDataset(SourceDataset):
+    """Base of the sources over files: from the usual arguments to a Read of a FilesSource."""
+
+    _kind: ClassVar[type[FilesSource]] = FilesSource
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        can_rebuild(cls, lambda saved: _rebuilt(cls, saved))
+
+    def _open_files(
+        self,
+        parts: Sequence[Part],
+        columns: Mapping[str, ColumnType],
+        given: Mapping[str, Any],
+        shared: Mapping[str, Any],
+        by_files: bool = False,
+    ) -> None:
+        """``given`` holds the constructor's own arguments, as ``locals()`` has them, ``shared`` those that all take."""
+        taken = inspect.signature(type(self)).parameters
+        options = {name: shared.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
+        num_shards, shard_id = options["num_shards"], options["shard_id"]
+        check_shard_options(num_shards, shard_id)
+        mode = options["shuffle"]
+        mode = Shuffle.GLOBAL if mode is None or mode is True else Shuffle.FALSE if mode is False else mode
+        own = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if name in taken and name not in ("cache", "num_parallel_workers", *options)
+        }
+        shown = own | {
+            "num_samples": options["num_samples"] or 0,
+            "shuffle": MODES.index(mode.value),
+            "num_shards": num_shards or 1,
+            "shard_id": shard_id or 0,
+        }
+        source = self._kind(type(self).__name__, parts, columns, shown)
+        sampler = FileSampler(
+            source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
+        )
+        self._start(source, sampler, shared.get("num_parallel_workers"), shared.get("cache"))
+
+    def _open_each(
+        self,
+        paths: Sequence[str],
+        form: Format,
+        columns: Mapping[str, ColumnType],
+        given: Mapping[str, Any],
+        shared: Mapping[str, Any],
+    ) -> None:
+        """Files of one format."""
+        self._open_files([[(path, form)] for path in paths], columns, given, shared)
+
+
+def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:
+    takes = inspect.signature(kind).parameters
+    given = {name: value for name, value in saved.items() if name in takes and name != "num_parallel_workers"}
+    given |= workers_of(saved) | cache_of(saved)
+    mode = MODES[given["shuffle"]]
+    given["shuffle"] = {"false": False, "global": True}.get(mode, Shuffle(mode))
+    given["num_samples"] = given["num_samples"] or None
+    if given["num_shards"] == 1:
+        del given["num_shards"], given["shard_id"]
+    return kind(**given)

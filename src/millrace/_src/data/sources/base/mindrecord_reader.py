@@ -1,0 +1,123 @@
+"""Rows of an open MindRecord set as the engine takes them, with the disk told in time what will be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.values.chunk import Column
+from millrace._src.data.formats.mindrecord import MindRecordReader
+from millrace._src.data.formats.mindrecord.encoding.row_encoder import exact_value
+from millrace._src.data.formats.mindrecord.schema import Field, RecordSchema
+
+from .record_sampler import BLOCK_BYTES, WINDOW_BYTES
+
+__all__ = ["RecordReader", "padded_values"]
+
+_SMALL = 64 << 20  # a set of this many bytes is read by the kernel's own read-ahead
+
+
+class RecordReader:
+    """Reads blocks of rows; the numbers after the last row are the padded ones."""
+
+    def __init__(self, reader: MindRecordReader, columns: list[str], padding: dict[str, Any]) -> None:
+        self.reader, self.padding = reader, padding
+        self.choose(columns)
+        self._ahead = _Ahead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
+
+    def choose(self, columns: Sequence[str]) -> None:
+        """Read these columns only; those nobody wants cost nothing then."""
+        self.columns, schema = list(columns), self.reader.schema
+        self._bytes = [name for name in columns if schema[name].type == "bytes"]
+        self._texts = [name for name in columns if schema[name].type == "string"]
+        self._blobs = any(schema[name].is_blob for name in columns)
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        if self.padding and int(indices.max()) >= len(self.reader):
+            return self._read_padded(indices)
+        if self._ahead is not None and self._blobs:
+            self._ahead.tell(indices)
+        try:
+            found = self.reader.read(indices, self.columns, views=True)
+        except FormatError as error:
+            row = error.context.get("row")
+            if row is not None and row in indices:
+                error.row_index = row  # type: ignore[attr-defined]  # the engine need not look for it
+            raise
+        for name in self._bytes:
+            found[name] = [_as_bytes(view) for view in found[name]]
+        for name in self._texts:
+            found[name] = [np.array(text) for text in found[name]]
+        return found
+
+    def _read_padded(self, indices: Indices) -> dict[str, Column]:
+        real = np.flatnonzero(indices < len(self.reader))
+        padded = np.flatnonzero(indices >= len(self.reader))
+        found = self.read(indices[real]) if len(real) else {}
+        made: dict[str, Column] = {}
+        for name in self.columns:
+            filler, column = self.padding[name], found.get(name)
+            if isinstance(column, np.ndarray) and column.shape[1:] == filler.shape:
+                dense = np.empty((len(indices), *filler.shape), column.dtype)
+                dense[real], dense[padded] = column, filler
+                made[name] = dense
+                continue
+            values: list[Any] = [filler] * len(indices)
+            for place, value in zip(real.tolist(), column if column is not None else ()):
+                values[place] = value
+            made[name] = values
+        return made
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+class _Ahead:
+    """Asks the kernel for a whole block of neighbours when the first of its rows is read."""
+
+    def __init__(self, reader: MindRecordReader) -> None:
+        self.reader = reader
+        self.block = max(1, BLOCK_BYTES // reader.row_bytes)
+        self.asked = np.zeros(-(-len(reader) // self.block), bool)
+        self.count, self.most = 0, 2 * WINDOW_BYTES // BLOCK_BYTES
+
+    def tell(self, indices: Indices) -> None:
+        blocks = np.unique(indices // self.block)
+        fresh = blocks[~self.asked[blocks]]
+        if not len(fresh):
+            return
+        self.count += len(fresh)
+        if self.count > self.most:  # those asked for long ago may be out of memory again
+            self.asked[:] = False
+            self.count = len(fresh)
+        self.asked[fresh] = True
+        for number in fresh.tolist():
+            first = number * self.block
+            self.reader.will_need(first, min(first + self.block, len(self.reader)))
+
+
+def _as_bytes(view: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[np.bytes_]:
+    """One value of type S, as MindSpore hands bytes out, on the same memory."""
+    return np.frombuffer(view, f"S{len(view)}") if len(view) else np.array([b""])
+
+
+def padded_values(schema: RecordSchema, columns: list[str], sample: dict[str, Any] | None) -> dict[str, Any]:
+    """The padded sample as values of the columns; what a column cannot hold exactly is refused."""
+    return {name: _padded(schema[name], (sample or {})[name]) for name in columns}
+
+
+def _padded(field: Field, value: Any) -> npt.NDArray[Any]:
+    try:
+        exact = exact_value(field, value)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"padded_sample: {error}") from None
+    if field.type == "bytes":
+        return _as_bytes(exact)
+    if field.type == "string":
+        return np.array(exact)
+    return np.asarray(exact, field.type)

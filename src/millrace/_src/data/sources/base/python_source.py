@@ -1,0 +1,290 @@
+"""A user's Python object as a source: what it gives for a row, and the ways of going through it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import itertools
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import PlanError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.random.rng import Draws, rng_place, with_rng
+from millrace._src.core.values.batch_buffers import Passing
+from millrace._src.core.values.chunk import Column, as_value
+from millrace._src.core.values.chunk_builder import RowsBuilder
+from millrace._src.core.values.schema import Schema
+from millrace._src.data.sources.source_traits import SourceTraits
+
+from .sampler_arguments import EMPTY
+
+__all__ = ["UserSource", "can_be_read_once", "is_random_access"]
+
+# Rows read at once when only their labels are wanted.
+LABEL_ROWS = 64
+
+ONE_COLUMN = (int, float, str, bytes, np.ndarray, np.generic, dict)
+
+
+class RowMaker:
+    """Turns what a source gives for a row into one value per column."""
+
+    def __init__(self, columns: list[str], types: list[npt.DTypeLike] | None, name: str) -> None:
+        self.columns, self.types, self.name = columns, types, name
+
+    def row(self, given: Any) -> tuple[Any, ...]:
+        if type(given) is not tuple:
+            # tensors of any library and Pillow images are one value, though they can be iterated
+            if isinstance(given, ONE_COLUMN) or hasattr(given, "__array__") or hasattr(given, "getbands"):
+                given = (given,)
+            elif hasattr(given, "__iter__"):
+                given = tuple(given)
+            else:
+                given = (given,)
+        if len(given) != len(self.columns):
+            raise TypeError(
+                f"Invalid Python function, the 'source' of '{self.name}' should return same number of NumPy "
+                f"arrays as specified in column_names, the size of column_names is:{len(self.columns)} and "
+                f"number of returned NumPy array is:{len(given)}"
+            )
+        return given
+
+    def check(self, columns: dict[str, Column]) -> dict[str, Column]:
+        """The columns, if they have the types that the user declared."""
+        for (name, column), wanted in zip(columns.items(), self.types or (), strict=False):
+            for value in [column] if isinstance(column, np.ndarray) else column:
+                self._check_type(name, value, np.dtype(wanted))
+        return columns
+
+    def check_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """One row, if its values have the types that the user declared."""
+        values = tuple([as_value(value) for value in row])
+        for name, value, wanted in zip(self.columns, values, self.types or (), strict=False):
+            self._check_type(name, value, np.dtype(wanted))
+        return values
+
+    def _check_type(self, name: str, value: Any, wanted: np.dtype[Any]) -> None:
+        got = getattr(value, "dtype", None)
+        if got is None or (got != wanted and not (got.kind == wanted.kind and got.kind in "US")):
+            raise TypeError(
+                f"Invalid Python function, type of returned data in '{self.name}' should be same with "
+                f"specified column_types, but the type of returned data: {type(value)}, specified column "
+                f"type: {wanted}; column {name!r} is {got}"
+            )
+
+
+class UserReader:
+    """Random access to a user's object; the engine owns each value before the next row is read."""
+
+    def __init__(self, source: UserSource) -> None:
+        self.getitem = source.source.__getitem__
+        self.maker = source.maker
+        self.passing = Passing()
+        # whether it wants random numbers of the row
+        self.asks = source.asks
+        # a row is what `getitem` gives, and nothing more is to be looked at
+        self.plain = not self.asks and not source.maker.types
+
+    def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
+        maker = self.maker
+        builder = RowsBuilder(maker.columns, len(indices), passing=self.passing)
+        given: Iterable[Any]
+        if draws is None:
+            given = map(self.getitem, indices.tolist())
+        else:
+            given = map(with_rng(self.getitem, draws), range(len(indices)), indices.tolist())
+        try:
+            builder.extend(given, maker.row)
+            self.check_end(builder.count, len(indices))
+        except Exception as error:
+            error.row_index = int(indices[builder.count])  # type: ignore[attr-defined]
+            raise
+        return maker.check(builder.finish())
+
+    def check_end(self, came: int, wanted: int) -> None:
+        """A StopIteration out of ``__getitem__`` ends the loop over the rows as if there were no more."""
+        if came < wanted:
+            raise RuntimeError(
+                "__getitem__ raised StopIteration; a row that is not there is an IndexError, and the length that "
+                "__len__ gives says how many there are"
+            )
+
+    def close(self) -> None: ...
+
+
+class UserStream:
+    """One pass over a user's iterable, again for each epoch."""
+
+    def __init__(self, source: UserSource) -> None:
+        self.source = source
+        # whether the function that makes the rows wants random numbers of the epoch
+        self.asks = source.asks
+
+    def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[Any]:
+        # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
+        for given in self.source.iterate(draws):  # noqa: UP028  ("yield from" would close it)
+            yield given
+
+    def make(self, given: Any) -> tuple[Any, ...]:
+        maker = self.source.maker
+        row = maker.row(given)
+        return maker.check_row(row) if maker.types else row
+
+    def close(self) -> None: ...
+
+
+def is_random_access(source: Any) -> bool:
+    """Whether rows can be asked for by number; a class is taken as a function that makes an iterable."""
+    return hasattr(source, "__getitem__") and not inspect.isclass(source)
+
+
+def can_be_read_once(source: Any) -> bool:
+    """Generators and Python's own iterators; an iterator class of the user's begins anew in its ``__iter__``."""
+    if not hasattr(source, "__next__"):
+        return False
+    return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
+
+
+class UserSource(SourceTraits):
+    """The plan's description of a user's object."""
+
+    user_code = True
+
+    def __init__(
+        self,
+        name: str,
+        source: Any,
+        schema: Schema,
+        types: list[npt.DTypeLike] | None,
+        processes: bool,
+        readers: int,
+        limit: int | None,
+    ) -> None:
+        self.name, self.source, self.limit = name, source, limit
+        self._schema = schema
+        self.random_access = is_random_access(source)
+        self.readers = None if processes else readers
+        self.processes = processes and self.random_access
+        self.maker = RowMaker(list(schema), types, name)
+        self._kept: list[Any] = []
+        self._over = False
+        self._turn = threading.Lock()
+        self._labels: dict[str, npt.NDArray[Any]] = {}
+
+    @property
+    def asks(self) -> bool:
+        """Whether what makes the rows wants random numbers, with a parameter ``rng``."""
+        if self.random_access:
+            return rng_place(self.source.__getitem__) is not None
+        return self.is_function and rng_place(self.source) is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.Lock())
+
+    def schema(self) -> Schema:
+        return self._schema
+
+    def size(self) -> int | None:
+        if not self.random_access:
+            return None
+        if not hasattr(self.source, "__len__"):
+            raise PlanError("Attempt to construct a random access dataset, '__len__' method is required!")
+        size = len(self.source)
+        if size == 0:
+            raise PlanError(EMPTY)
+        return size
+
+    @property
+    def is_function(self) -> bool:
+        """It is called for each epoch, and what it returns is iterated."""
+        source = self.source
+        return inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__"))
+
+    def iterate(self, draws: Draws | None = None) -> Iterator[Any]:
+        """A fresh pass over a one-pass source, cut to num_samples."""
+        source = self.source
+        if self.is_function:
+            iterator = iter(source() if draws is None else with_rng(source, draws)(0))
+        elif can_be_read_once(source):
+            iterator = self._replayed()
+        else:
+            iterator = iter(source)
+        return itertools.islice(iterator, self.limit) if self.limit else iterator
+
+    def _replayed(self) -> Iterator[Any]:
+        """An iterator object can be read once only, so copies of its rows are kept for later epochs."""
+        for i in itertools.count():
+            with self._turn:  # two runs may go through it at once
+                if i == len(self._kept):
+                    if self._over:
+                        return
+                    try:
+                        self._kept.append(copy.deepcopy(next(self.source)))
+                    except StopIteration:
+                        self._over = True  # some iterators would begin anew when asked again
+                        return
+            yield self._kept[i]
+
+    def open(self) -> Any:
+        return UserReader(self) if self.random_access else UserStream(self)
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        """``get_label(index)`` of the user's object, or the label column of every row; found once."""
+        if column not in self._labels:
+            self._labels[column] = np.asarray(
+                [np.asarray(label).item() for label in self._find_labels(column)]
+            )
+        return self._labels[column]
+
+    def _find_labels(self, column: str) -> Iterator[Any]:
+        size = self.size() or 0
+        get_label = getattr(self.source, "get_label", None)
+        if get_label is not None:
+            yield from (as_value(get_label(i)) for i in range(size))
+            return
+        if column not in self._schema:
+            raise PlanError(
+                f"PKSampler needs the class of every row: {self.name} has no column {column!r} (columns: "
+                f"{list(self._schema)}) and its source no method get_label(index). Name the label column "
+                "with PKSampler(class_column=...), or add get_label, which is faster because no row is read."
+            )
+        reader = self.open()
+        for start in range(0, size, LABEL_ROWS):
+            yield from reader.read(np.arange(start, min(start + LABEL_ROWS, size)))[column]
+
+    def where(self, index: int) -> str | None:
+        """``get_path(index)`` or ``files[index]`` of the user's object, when it has one."""
+        get_path = getattr(self.source, "get_path", None)
+        if get_path is not None:
+            return str(get_path(index))
+        if not self.random_access:
+            return None  # the files of a stream need not be one for each row
+        for name in ("files", "paths", "samples", "imgs"):
+            listed = getattr(self.source, name, None)
+            if isinstance(listed, (list, tuple)) and index < len(listed):
+                entry = listed[index]
+                entry = entry[0] if isinstance(entry, tuple) and entry else entry
+                return str(entry) if isinstance(entry, str) or hasattr(entry, "__fspath__") else None
+        return None
+
+    def arguments(self) -> dict[str, Any]:
+        return {}
+
+    def _identity(self) -> dict[str, Any]:
+        """The user's function, or the class of the user's object: what an object holds may grow while it is read."""
+        source = self.source
+        whole = inspect.isroutine(source) or inspect.isclass(source) or isinstance(source, functools.partial)
+        made = source if whole else type(source)
+        return {"source": made, "columns": list(self._schema), "types": self.maker.types, "limit": self.limit}
+
+    def contents(self) -> Any:
+        return self.source

@@ -1,0 +1,224 @@
+"""The order of rows of a set of record files: shuffled so that a cold disk still reads in long runs.
+
+A true permutation of a large set asks the disk for a random place with every row. Here rows move in blocks of
+neighbours: the blocks are put in random order, and the rows of some hundred blocks (a window, about a
+gigabyte) are mixed with each other. A set that fits in one window gets a true permutation. Each shard takes
+its own run of the mixed blocks, so that no two machines read the same bytes. All of it is a function of the
+key, which is made from seed and epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.random.permutation import ArrayOrder, Composed, Indices, Order, RangeOrder
+from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
+from millrace._src.data.samplers.base import BuiltinSampler, Labels
+
+__all__ = ["BlockOrder", "InFileOrder", "RecordSampler", "WindowOrder"]
+
+BLOCK_BYTES = 2 << 20
+WINDOW_BYTES = 1 << 30
+WINDOW_ROWS = 1 << 20  # of a window's order, 8 bytes are held for each row
+LEAST_BLOCKS = 256  # of a window, so that neighbours in the file part
+PARTIAL_ROWS = 1_000_000
+
+
+@stable_id("sampler.RecordSampler")
+class RecordSampler(BuiltinSampler):
+    """Rows of files of these sizes in one of the modes of Shuffle, whole or one shard of several.
+
+    ``row_bytes`` is what a row takes on average, and decides how many rows make a block. Without a shuffle of all
+    rows a shard takes every so many rows, or, ``by_block``, a run of neighbours.
+
+    >>> [
+    ...     RecordSampler(Shuffle.FALSE, [5], 1, None, 2, k, True).order(5, key=0).at(0, 3).tolist()
+    ...     for k in (0, 1)
+    ... ]
+    [[0, 1, 2], [3, 4, 0]]
+    >>> RecordSampler(Shuffle.FILES, [2, 3]).order(5, key=2).at(0, 5).tolist()
+    [2, 3, 4, 0, 1]
+    >>> shards = [RecordSampler(Shuffle.GLOBAL, [6], num_shards=2, shard_id=k) for k in (0, 1)]
+    >>> sorted(row for shard in shards for row in shard.order(6, key=1).at(0, 3).tolist())
+    [0, 1, 2, 3, 4, 5]
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("shuffle", "num_samples", "num_shards", "shard_id", "by_block")
+
+    def __init__(
+        self,
+        shuffle: Shuffle,
+        files: list[int],
+        row_bytes: int = 1,
+        num_samples: int | None = None,
+        num_shards: int = 1,
+        shard_id: int = 0,
+        by_block: bool = False,
+    ) -> None:
+        super().__init__(num_samples)
+        self.shuffle, self.files, self.row_bytes = shuffle, files, max(1, row_bytes)
+        self.num_shards, self.shard_id, self.by_block = num_shards, shard_id, by_block
+
+    def _share(self, size: int) -> int:
+        return -(-size // self.num_shards)
+
+    def _count(self, size: int, labels: Labels | None) -> int:
+        share = self._share(size)
+        return min(self.num_samples, share) if self.num_samples else share
+
+    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+        if self.child_sampler is not None and self.shuffle in (Shuffle.FILES, Shuffle.INFILE):
+            raise ArgumentValueError(f"{self.shuffle} needs whole files, and cannot follow another sampler")
+        share = self._share(size)
+        count = self._count(size, labels)
+        order = self._mixed(size, key, share) if self._moves_blocks() else self._dealt(size, key, share)
+        return order if count == order.size else Composed(RangeOrder(count), order)
+
+    def _moves_blocks(self) -> bool:
+        return self.shuffle in (Shuffle.GLOBAL, Shuffle.ADAPTIVE)
+
+    def _mixed(self, size: int, key: int, share: int) -> Order:
+        window = max(1, min(WINDOW_ROWS, WINDOW_BYTES // self.row_bytes))
+        mine = RangeOrder(share, start=self.shard_id * share, modulo=max(1, size))
+        if size <= window:
+            return Composed(mine, Permutation(size, key))
+        block = max(1, min(BLOCK_BYTES // self.row_bytes, window // LEAST_BLOCKS))
+        blocks = BlockOrder(size, block, mix(key, 0))
+        return Composed(WindowOrder(share, window, mix(key, 1)), Composed(mine, blocks))
+
+    def _dealt(self, size: int, key: int, share: int) -> Order:
+        """Every so many rows, or a run of them, as MindSpore deals them; they wrap round at the end."""
+        whole = self._whole(size, key)
+        if self.num_shards == 1:
+            return whole
+        if self.by_block:
+            return Composed(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
+        return Composed(RangeOrder(share, self.shard_id, self.num_shards, max(1, size)), whole)
+
+    def _whole(self, size: int, key: int) -> Order:
+        if self.shuffle is Shuffle.PARTIAL:
+            return WindowOrder(size, PARTIAL_ROWS, key)
+        if self.shuffle is Shuffle.FALSE:
+            return RangeOrder(size)
+        left = size - sum(self.files)
+        files = [*self.files, left] if left else self.files  # padded rows are a file of their own, the last
+        if self.shuffle is Shuffle.INFILE:
+            return InFileOrder(files, key)
+        starts = np.cumsum([0, *files[:-1]])
+        turn = Permutation(len(self.files), key).at(0, len(self.files)).tolist()
+        turn += list(range(len(self.files), len(files)))
+        return ArrayOrder(
+            np.concatenate([np.arange(starts[n], starts[n] + files[n]) for n in turn]) if turn else []
+        )
+
+    def get_shuffle_mode(self) -> Shuffle:
+        return self.shuffle
+
+    def is_shuffled(self) -> bool:
+        return self.shuffle is not Shuffle.FALSE or self._child_says("is_shuffled")
+
+    def is_sharded(self) -> bool:
+        return self.num_shards > 1 or self._child_says("is_sharded")
+
+    def to_dict(self) -> dict[str, Any]:
+        made = super().to_dict()
+        if self.num_shards == 1:
+            del made["num_shards"], made["shard_id"]
+        if not self.by_block:
+            del made["by_block"]
+        return made
+
+
+class BlockOrder:
+    """Blocks of ``block`` neighbouring rows in random order; the last block may be short.
+
+    >>> BlockOrder(5, block=2, key=1).at(0, 5).tolist()
+    [4, 0, 1, 2, 3]
+    """
+
+    def __init__(self, size: int, block: int, key: int) -> None:
+        self.size, self.block = size, block
+        count = -(-size // block)
+        self.turn = Permutation(count, key).at(0, count)
+        sizes = np.full(count, block, np.int64)
+        if count:
+            sizes[self.turn == count - 1] = size - block * (count - 1)
+        self.starts = np.cumsum(sizes) - sizes
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        place = np.searchsorted(self.starts, positions, "right") - 1
+        return self.turn[place] * self.block + (positions - self.starts[place])
+
+
+class WindowOrder:
+    """A permutation inside each run of ``window`` positions.
+
+    >>> order = WindowOrder(5, window=3, key=1).at(0, 5).tolist()
+    >>> sorted(order[:3]), sorted(order[3:])
+    ([0, 1, 2], [3, 4])
+    """
+
+    def __init__(self, size: int, window: int, key: int) -> None:
+        self.size, self.window, self.key = size, window, key
+        self._made: dict[int, Permutation] = {}
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        windows = positions // self.window
+        found = np.empty_like(positions)
+        for number in np.unique(windows).tolist():
+            chosen = windows == number
+            first = number * self.window
+            found[chosen] = first + self._inside(number).lookup(positions[chosen] - first)
+        return found
+
+    def _inside(self, number: int) -> Permutation:
+        made = self._made.get(number)
+        if made is None:
+            size = min(self.window, self.size - number * self.window)
+            made = Permutation(size, mix(self.key, number))
+            for old in list(self._made)[:-1]:  # this window and the one before it are enough
+                self._made.pop(old, None)
+            self._made[number] = made
+        return made
+
+
+class InFileOrder:
+    """Files in their order, the rows inside each in random order.
+
+    >>> order = InFileOrder([2, 3], key=5).at(0, 5).tolist()
+    >>> sorted(order[:2]), sorted(order[2:])
+    ([0, 1], [2, 3, 4])
+    """
+
+    def __init__(self, files: list[int], key: int) -> None:
+        self.files, self.key = files, key
+        self.ends = np.cumsum(files)
+        self.size = int(self.ends[-1]) if files else 0
+        self._made: dict[int, Permutation] = {}
+
+    def at(self, start: int, stop: int) -> Indices:
+        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+
+    def lookup(self, positions: Indices) -> Indices:
+        numbers = np.searchsorted(self.ends, positions, "right")
+        found = np.empty_like(positions)
+        for number in np.unique(numbers).tolist():
+            chosen = numbers == number
+            first = int(self.ends[number]) - self.files[number]
+            if number not in self._made:
+                if len(self._made) > 1:
+                    self._made.clear()
+                self._made[number] = Permutation(self.files[number], mix(self.key, number))
+            found[chosen] = first + self._made[number].lookup(positions[chosen] - first)
+        return found

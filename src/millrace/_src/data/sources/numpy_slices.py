@@ -1,0 +1,171 @@
+"""NumpySlicesDataset: rows are slices of arrays along their first axis."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import Columns, as_list, check_type, checked, resolve_now
+from millrace._src.core.errors import ArgumentValueError, PlanError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.values.chunk import Column, as_value
+from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.schema import ColumnType, Schema
+from millrace._src.data.pipeline.argument_types import Samples, Workers
+from millrace._src.data.pipeline.source_dataset import SourceDataset
+from millrace._src.data.sources.source_traits import SourceTraits
+
+from .base.sampler_arguments import EMPTY, check_shards, choose_sampler
+
+__all__ = ["ArraySource", "NumpySlicesDataset"]
+
+
+class ArraySource(SourceTraits):
+    """Arrays in memory: a block of rows is one gather per column, with no Python object per row.
+
+    Rows of different shapes, or of Python objects, stay a list with a value per row.
+    """
+
+    # MindSpore builds it on its GeneratorDataset, and its JSON says so
+    json_name = "GeneratorDataset"
+
+    def __init__(self, name: str, arrays: dict[str, Column]) -> None:
+        self.name, self.arrays = name, arrays
+
+    def schema(self) -> Schema:
+        kinds = {name: ColumnType() for name in self.arrays}
+        known = {n: a for n, a in self.arrays.items() if isinstance(a, np.ndarray)}
+        return Schema(kinds | {n: ColumnType(a.dtype, a.shape[1:]) for n, a in known.items()})
+
+    def size(self) -> int:
+        size = len(next(iter(self.arrays.values())))
+        if size == 0:
+            raise PlanError(EMPTY)
+        return size
+
+    def open(self) -> ArraySource:
+        return self
+
+    def read(self, indices: Indices) -> dict[str, Column]:
+        start, n = int(indices[0]), len(indices)
+        in_a_row = int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all()))
+        made: dict[str, Column] = {}
+        for name, array in self.arrays.items():
+            if not isinstance(array, np.ndarray):
+                made[name] = [as_value(array[i]) for i in indices.tolist()]
+            elif array.dtype.kind == "U" and array.ndim == 1:
+                made[name] = Texts.of(array[indices].tolist())
+            elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
+                kind = array.dtype.char  # a row without any text has no width of its own
+                made[name] = [np.array(text, kind) for text in array[indices].tolist()]
+            else:
+                made[name] = array[start : start + n].copy() if in_a_row else np.take(array, indices, axis=0)
+        return made
+
+    def close(self) -> None: ...
+
+    def labels(self, column: str) -> npt.NDArray[Any]:
+        if column not in self.arrays:
+            raise PlanError(
+                f"PKSampler needs the class of every row: there is no column {column!r}, the columns are "
+                f"{list(self.arrays)}; name one with PKSampler(class_column=...)"
+            )
+        return np.asarray(self.arrays[column])
+
+    def where(self, index: int) -> str | None:
+        return None
+
+    def arguments(self) -> dict[str, Any]:
+        return {}
+
+    def _identity(self) -> dict[str, Any]:
+        return {"columns": {name: [kind.dtype, kind.shape] for name, kind in self.schema().items()}}
+
+    def contents(self) -> dict[str, Column]:
+        return self.arrays
+
+
+class NumpySlicesDataset(SourceDataset):
+    """Rows from arrays, lists or dicts of them: row i holds element i of each column.
+
+    >>> import numpy as np
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset({"x": np.eye(2), "y": [0, 1]}, shuffle=False)
+    >>> [row["x"].tolist() for row in data.create_dict_iterator(num_epochs=1)]
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        data: list[Any] | tuple[Any, ...] | dict[Any, Any] | np.ndarray,
+        column_names: Columns | None = None,
+        num_samples: Annotated[int | None, Samples] = None,
+        num_parallel_workers: Annotated[int | None, Workers] = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        if len(data) == 0:
+            raise ArgumentValueError("Argument data cannot be empty")
+        arrays = _arrays(data, as_list(column_names))
+        if len({len(array) for array in arrays.values()}) != 1:
+            raise ArgumentValueError("Data length in each column is not equal.")
+        check_shards(num_shards, shard_id)
+        chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+        workers = num_parallel_workers if num_parallel_workers and num_parallel_workers > 1 else None
+        self._start(ArraySource("NumpySlicesDataset", arrays), chosen, workers)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The row at a position of the dataset's order, one value per column.
+
+        >>> import millrace.dataset as ds
+        >>> [value.item() for value in ds.NumpySlicesDataset({"x": [1, 2], "y": [3, 4]}, shuffle=False)[1]]
+        [2, 4]
+        """
+        row = self._row_at(index)
+        source = self._source
+        assert isinstance(source, ArraySource)
+        return tuple(array[row] for array in source.arrays.values())
+
+
+resolve_now(NumpySlicesDataset.__init__)
+
+
+def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:
+    columns: list[Any]
+    if isinstance(data, dict):
+        columns = list(data.values())
+        if names is not None and len(names) != len(columns):
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is {len(columns)}."
+            )
+        names = names or [str(name) for name in data]
+    elif isinstance(data, tuple):
+        for i, column in enumerate(data):
+            check_type(column, (list, np.ndarray), f"data[{i}]")
+        columns = list(data)
+        if names is not None and len(names) != len(columns):
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is {len(columns)}."
+            )
+        names = names or [f"column_{i}" for i in range(len(columns))]
+    else:
+        columns = [data]
+        if names is not None and len(names) != 1:
+            raise ArgumentValueError(
+                f"Num of input column names is {len(names)}, but required is 1 as data is list."
+            )
+        names = names or ["column_0"]
+    return {name: _column(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _column(given: Any) -> Column:
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different shapes
+        return list(given)
+    return list(given) if array.dtype.kind == "O" else array

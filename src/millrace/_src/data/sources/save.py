@@ -1,0 +1,266 @@
+"""``dataset.save``: the rows of any pipeline as MindRecord or TFRecord files."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import secrets
+import string
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError, DataError, PlanError
+from millrace._src.core.log import warn_once
+from millrace._src.core.progress_bar import progress
+from millrace._src.data.formats.mindrecord import FileWriter
+from millrace._src.data.formats.mindrecord.encryption import current
+from millrace._src.data.formats.mindrecord.file_names import FileExists, checked_name, shard_names
+from millrace._src.data.formats.tfrecord.example import encode_example
+from millrace._src.data.formats.tfrecord.record_file import write_record
+from millrace._src.data.pipeline.dataset import Dataset
+
+__all__ = ["save_mindrecord", "save_tfrecord"]
+
+_BATCH = 256
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, "_"))
+# what MindSpore keeps each type of element as
+_TYPES = {
+    "bool": "int32", "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32",
+    "int32": "int32", "uint32": "int64", "int64": "int64", "uint64": "int64",
+    "float16": "float32", "float32": "float32", "float64": "float64",
+}  # fmt: skip
+
+
+def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums: bool = False) -> None:
+    """Write one epoch to ``num_files`` MindRecord files; they appear when all of them are complete.
+
+    Elements become int32, int64, float32 or float64 as MindSpore does it; arrays are free in their first
+    dimension; punctuation in a column's name becomes ``_``. What no field can hold (complex numbers, dicts,
+    arrays of text) is refused.
+
+    >>> import millrace.dataset as ds
+    >>> save_mindrecord(ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]]}, shuffle=False), "saved.mindrecord", 1)
+    >>> from millrace.mindrecord import FileReader
+    >>> [row["x"].tolist() for row in FileReader("saved.mindrecord").get_next()]
+    [[1, 2], [3, 4]]
+    """
+    if current().key is not None and num_files > 1:
+        raise PlanError("When encode mode is enabled, the automatic sharding function is unavailable.")
+    unindexed: set[str] = set()
+    while (again := _write(dataset, file_name, num_files, unindexed, checksums)) is not None:
+        warn_once(
+            f"save {file_name} {again}",
+            f"column '{again}' holds a number that is not finite, and is kept without an index: MindSpore cannot "
+            "open an index with one",
+        )
+        unindexed.add(again)
+
+
+def _write(
+    dataset: Dataset, file_name: str, num_files: int, unindexed: set[str], checksums: bool
+) -> str | None:
+    """Write all rows; or, when a column turns out not to fit the index, write nothing and return its name."""
+    with contextlib.closing(_rows(dataset)) as rows:
+        first = next(rows, None)
+        if first is None:
+            raise PlanError("there is no row to save, so the types of the columns are not known")
+        columns = _renamed({name: _Column(name, value) for name, value in first.items()})
+        writer = FileWriter(file_name, num_files, checksums=checksums)
+        try:
+            indexed = _begin(writer, columns, unindexed)
+            return _fill(writer, columns, itertools.chain([first], rows), indexed, _size(dataset))
+        finally:
+            writer.discard()
+
+
+def _renamed(columns: dict[str, _Column]) -> dict[str, _Column]:
+    """Columns by the names their fields get: a field's name has no punctuation, it becomes ``_`` as in MindSpore."""
+    found: dict[str, _Column] = {}
+    for name, column in columns.items():
+        field = name.translate(_PUNCTUATION)
+        if field in found:
+            raise ArgumentValueError(
+                f"columns '{found[field].name}' and '{name}' would both be kept as '{field}': rename one of them"
+            )
+        found[field] = column
+    return found
+
+
+def _begin(writer: FileWriter, columns: dict[str, _Column], unindexed: set[str]) -> list[str]:
+    writer.add_schema({name: column.entry() for name, column in columns.items()}, "mindrecord")
+    indexed = [name for name, column in columns.items() if column.is_scalar and name not in unindexed]
+    if indexed:
+        writer.add_index(indexed)
+    elif unindexed:
+        raise ArgumentValueError(
+            f"column '{min(unindexed)}' holds a number that is not finite, which no index can hold, and there "
+            "is no other column to index: add one, or replace the number"
+        )
+    try:
+        writer.open_and_set_header()
+    except FileExists as error:
+        error.message = (
+            "Invalid file, mindrecord files already exist. Please check file path, and remove the files if "
+            "you do not want to keep them."
+        )
+        raise
+    return indexed
+
+
+def _fill(
+    writer: FileWriter,
+    columns: dict[str, _Column],
+    rows: Iterator[dict[str, Any]],
+    indexed: list[str],
+    total: int | None,
+) -> str | None:
+    watched = [name for name in indexed if columns[name].kind == "f"]
+    number = 0
+    with progress("saving", total) as count:
+        while batch := list(itertools.islice(rows, _BATCH)):
+            made = []
+            for row in batch:
+                made.append(
+                    {field: column.value(row[column.name], number) for field, column in columns.items()}
+                )
+                number += 1
+            for name in watched:
+                if not all(math.isfinite(row[name]) for row in made):
+                    return name
+            writer.write_raw_data(made)
+            count(len(made))
+    writer.commit()
+    return None
+
+
+def _rows(dataset: Dataset) -> Generator[dict[str, Any], None, None]:
+    with dataset.create_dict_iterator(num_epochs=1, output_numpy=True) as iterator:
+        yield from iterator
+
+
+def _size(dataset: Dataset) -> int | None:
+    return dataset._known_size()
+
+
+class _Column:
+    """How the values of a column are kept, judged by the first."""
+
+    def __init__(self, name: str, first: Any) -> None:
+        self.name = name
+        if not isinstance(first, np.ndarray):
+            raise ArgumentValueError(
+                f"column '{name}' holds a {type(first).__name__}, which no type of field can hold"
+            )
+        self.kind, self.dtype, self.inner = first.dtype.kind, first.dtype, first.shape[1:]
+        self.rank = first.ndim
+        if self.kind == "U" and first.ndim:
+            raise PlanError(
+                f"column '{name}': Invalid data, mindrecord can not support multi-dimensional string tensor."
+            )
+        if self.kind == "S" and first.size != 1:
+            raise PlanError(
+                f"column '{name}': Invalid data, mindrecord can not support multi-dimensional bytes tensor."
+            )
+        if self.kind not in "USbiuf" or (self.kind not in "US" and first.dtype.name not in _TYPES):
+            raise ArgumentValueError(f"column '{name}' holds {first.dtype}, which no type of field can hold")
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.kind == "U" or (self.rank == 0 and self.kind != "S")
+
+    def entry(self) -> dict[str, Any]:
+        """The field of the schema."""
+        if self.kind in "US":
+            return {"type": "string" if self.kind == "U" else "bytes"}
+        kind = _TYPES[self.dtype.name]
+        return {"type": kind, "shape": [-1, *self.inner]} if self.rank else {"type": kind}
+
+    def value(self, value: Any, row: int) -> Any:
+        """A row's value as the writer takes it."""
+        same = isinstance(value, np.ndarray) and value.dtype.kind == self.kind
+        if not same or (self.kind not in "US" and value.dtype != self.dtype):
+            found = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+            raise DataError(f"row {row} has {found}, the first row {self.dtype}", column=self.name, row=row)
+        if self.kind == "U" and value.ndim == 0:
+            return str(value)
+        if self.kind == "S" and value.size == 1:
+            return value.tobytes()
+        if value.ndim != self.rank or value.shape[1:] != self.inner:
+            raise DataError(
+                "Tensor with dynamic shape do not currently support saving. Except for the shape of dimension "
+                f"0, the other dimension shapes must be fixed: row {row} has {list(value.shape)}, the first "
+                f"row {'[*' + ''.join(f', {n}' for n in self.inner) + ']' if self.rank else '[]'}",
+                column=self.name,
+                row=row,
+            )
+        if self.rank == 0:
+            return int(value) if self.kind == "b" else value.item()
+        return value.astype(np.int32) if self.kind == "b" else value
+
+
+def save_tfrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
+    """Write one epoch to ``num_files`` TFRecord files of Examples, rows dealt out in turn.
+
+    Arrays lie flat in an Example; their shapes are kept in ``<file_name>.schema.json``, in the form that
+    TFRecordDataset takes. Numbers that int64 and float32 cannot hold exactly are refused.
+
+    >>> import millrace.dataset as ds
+    >>> save_tfrecord(ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False), "saved.tfrecord", 1)
+    >>> from millrace._src.data.formats.tfrecord.example import parse_example
+    >>> from millrace._src.data.formats.tfrecord.record_file import read_records
+    >>> [parse_example(record)["x"].tolist() for record in read_records("saved.tfrecord")]
+    [[1], [2]]
+    """
+    finals = shard_names(checked_name(file_name), num_files)
+    schema = finals[0].with_name(f"{Path(file_name).name}.schema.json")
+    for final in [*finals, schema]:
+        if final.exists():
+            raise DataError("the file exists: remove it first", file=str(final))
+    token = secrets.token_hex(8)
+    drafts = [final.with_name(f".{final.name}.{token}.tmp") for final in finals]
+    try:
+        columns = _write_examples(dataset, drafts, os.path.basename(file_name))
+        schema.write_text(json.dumps(_tf_schema(columns)), encoding="utf-8")
+        for draft, final in zip(drafts, finals):
+            os.replace(draft, final)
+    except OSError as error:
+        raise DataError(f"writing failed: {error.strerror}", file=file_name) from error
+    finally:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+
+
+def _write_examples(dataset: Dataset, drafts: list[Path], name: str) -> dict[str, _Column]:
+    columns: dict[str, _Column] = {}
+    files = [draft.open("xb") for draft in drafts]
+    try:
+        with progress(f"saving {name}", _size(dataset)) as count:
+            for number, row in enumerate(_rows(dataset)):
+                columns = columns or {key: _Column(key, value) for key, value in row.items()}
+                values = {key: column.value(row[key], number) for key, column in columns.items()}
+                write_record(files[number % len(files)], encode_example(values))
+                count(1)
+        for file in files:
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        for file in files:
+            file.close()
+    if not columns:
+        raise PlanError("there is no row to save, so the types of the columns are not known")
+    return columns
+
+
+def _tf_schema(columns: dict[str, _Column]) -> dict[str, Any]:
+    entries = {}
+    for name, column in columns.items():
+        kind = "string" if column.kind in "US" else "float32" if column.kind == "f" else "int64"
+        shape = [-1, *column.inner] if column.rank and column.kind not in "US" else []
+        entries[name] = {"type": kind, "rank": len(shape), "shape": shape}
+    return {"datasetType": "TF", "columns": entries}

@@ -1,0 +1,39 @@
+"""AmazonReviewDataset: reviews with two or five grades."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.csv.records import CsvRows
+from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["AmazonReviewDataset"]
+
+
+class AmazonReviewDataset(FilesDataset):
+    """Amazon Review Polarity or Full, from ``train.csv`` and ``test.csv``.
+
+    The columns are ``label``, ``title``, ``content``, all text.
+
+    >>> with open("train.csv", "w") as file:
+    ...     _ = file.write('"2","Great CD","My lovely Pat"\\n')
+    >>> data = AmazonReviewDataset(".", usage="train", shuffle=False)
+    >>> [row["title"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['Great CD']
+    """
+
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[TextOptions]
+    ) -> None:
+        files = by_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
+        self._open_each(
+            files,
+            CsvRows(["label", "title", "content"], [str] * 3),
+            texts("label", "title", "content"),
+            locals(),
+            shared,
+        )

@@ -1,0 +1,71 @@
+"""CLUEDataset: the tasks of the Chinese language understanding evaluation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Unpack
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.text.json_lines import JsonLines
+from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.file_checks import IsFiles
+from millrace._src.data.sources.base.indexed_files import FilesDataset, find_files
+from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, kind
+
+__all__ = ["CLUEDataset"]
+
+WORDS = kind("U", None)
+PAIR = {"sentence1": TEXT, "sentence2": TEXT}
+SPANS = {
+    "idx": UINT32,
+    "span1_index": UINT32,
+    "span1_text": TEXT,
+    "span2_index": UINT32,
+    "span2_text": TEXT,
+    "text": TEXT,
+}
+# the columns of test and, with a label, those of train and eval
+TASKS: dict[str, dict[str, Any]] = {
+    "AFQMC": PAIR,
+    "TNEWS": {"keywords": TEXT, "sentence": TEXT},
+    "IFLYTEK": {"sentence": TEXT},
+    "CMNLI": PAIR,
+    "WSC": SPANS,
+    "CSL": {"abst": TEXT, "id": UINT32, "keyword": WORDS},
+}
+LABELS = {"TNEWS": ("label", "label_desc"), "IFLYTEK": ("label", "label_des")}
+INSIDE = {name: ("target", name) for name in SPANS if name.startswith("span")}
+
+
+class CLUEDataset(FilesDataset):
+    """CLUE, from files with a JSON object per line; ``task`` and ``usage`` ('train', 'eval', 'test') fix the columns.
+
+    >>> with open("train.json", "w") as file:
+    ...     _ = file.write('{"sentence1": "one", "sentence2": "two", "label": "0"}\\n')
+    >>> data = CLUEDataset("train.json", task="AFQMC", usage="train", shuffle=False)
+    >>> [row["sentence2"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['two']
+    """
+
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self,
+        dataset_files: Annotated[Any, IsFiles()],
+        task: Any = "AFQMC",
+        usage: Any = "train",
+        *_: Any,
+        **shared: Unpack[TextOptions],
+    ) -> None:
+        if task not in TASKS:
+            raise ArgumentValueError("task should be 'AFQMC', 'TNEWS', 'IFLYTEK', 'CMNLI', 'WSC' or 'CSL'.")
+        if usage not in ("train", "test", "eval"):
+            raise ArgumentValueError("usage should be 'train', 'test' or 'eval'.")
+        dataset_files = find_files(dataset_files)
+        columns = dict(TASKS[task])
+        if usage != "test":
+            columns |= dict.fromkeys(LABELS.get(task, ("label",)), TEXT)
+        elif task != "WSC":
+            columns["id"] = UINT32
+        columns = dict(sorted(columns.items()))
+        form = JsonLines({name: INSIDE.get(name, (name,)) for name in columns})
+        self._open_each(dataset_files, form, columns, locals(), shared)

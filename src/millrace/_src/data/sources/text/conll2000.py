@@ -1,0 +1,36 @@
+"""CoNLL2000Dataset: words with their parts of speech and chunks."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.text.lines import Groups
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["CoNLL2000Dataset"]
+
+FILES = {"test": "test.txt", "train": "train.txt"}
+COLUMNS = ["word", "pos_tag", "chunk_tag"]
+
+
+class CoNLL2000Dataset(FilesDataset):
+    """CoNLL-2000, from ``train.txt`` and ``test.txt``.
+
+    A row is a sentence, its columns ``word``, ``pos_tag``, ``chunk_tag`` have a text per word.
+
+    >>> with open("train.txt", "w") as file:
+    ...     _ = file.write("Confidence NN B-NP\\nin IN B-PP\\n\\n")
+    >>> data = CoNLL2000Dataset(".", usage="train", shuffle=False)
+    >>> [row["pos_tag"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [['NN', 'IN']]
+    """
+
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[CorpusOptions]
+    ) -> None:
+        files = by_usage(dataset_dir, usage, FILES)
+        self._open_each(files, Groups(COLUMNS, " "), texts(*COLUMNS, shape=(None,)), locals(), shared)

@@ -1,0 +1,39 @@
+"""DBpediaDataset: articles in fourteen classes."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.csv.records import CsvRows
+from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["DBpediaDataset"]
+
+
+class DBpediaDataset(FilesDataset):
+    """DBpedia, from ``train.csv`` and ``test.csv``.
+
+    The columns are ``class``, ``title``, ``content``, all text.
+
+    >>> with open("train.csv", "w") as file:
+    ...     _ = file.write('1,"E. D. Abbott Ltd","A builder of cars"\\n')
+    >>> data = DBpediaDataset(".", usage="train", shuffle=False)
+    >>> [row["class"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['1']
+    """
+
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[TextOptions]
+    ) -> None:
+        files = by_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
+        self._open_each(
+            files,
+            CsvRows(["class", "title", "content"], [str] * 3),
+            texts("class", "title", "content"),
+            locals(),
+            shared,
+        )

@@ -1,0 +1,28 @@
+"""EnWik9Dataset: the first billion bytes of Wikipedia."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Unpack
+
+from millrace._src.data.formats.text.lines import Lines
+from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["EnWik9Dataset"]
+
+
+class EnWik9Dataset(FilesDataset):
+    """EnWik9, from the file ``enwik9``: each line, empty ones too, is a row of column ``text``.
+
+    >>> with open("enwik9", "w") as file:
+    ...     _ = file.write("<mediawiki>\\n  <siteinfo>\\n")
+    >>> EnWik9Dataset(".").get_dataset_size()
+    2
+    """
+
+    @takes(TextOptions, shuffle=True)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[TextOptions]) -> None:
+        files = [os.path.join(dataset_dir, "enwik9")]
+        self._open_each(files, Lines("text", keep_blank=True), texts("text"), locals(), shared)

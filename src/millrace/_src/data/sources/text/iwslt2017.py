@@ -1,0 +1,70 @@
+"""IWSLT2017Dataset: TED talks in two languages."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
+from millrace._src.data.sources.base.file_checks import IsPair
+from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+from .ted import talks
+
+__all__ = ["IWSLT2017Dataset"]
+
+PAIRS = IsPair(
+    "en-nl",
+    "en-de",
+    "en-it",
+    "en-ro",
+    "ro-de",
+    "ro-en",
+    "ro-nl",
+    "ro-it",
+    "de-ro",
+    "de-en",
+    "de-nl",
+    "de-it",
+    "it-en",
+    "it-nl",
+    "it-de",
+    "it-ro",
+    "nl-de",
+    "nl-en",
+    "nl-it",
+    "nl-ro",
+)
+
+PLACE = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
+
+
+class IWSLT2017Dataset(FilesDataset):
+    """IWSLT2017, from its folder ``texts``: columns ``text`` and ``translation``; the files stay as they are.
+
+    >>> import os
+    >>> folder = "texts/DeEnItNlRo/DeEnItNlRo/DeEnItNlRo-DeEnItNlRo"
+    >>> os.makedirs(folder, exist_ok=True)
+    >>> for language, line in (("de", "Guten Morgen."), ("en", "Good morning.")):
+    ...     with open(f"{folder}/train.tags.de-en.{language}", "w") as file:
+    ...         _ = file.write("<title>x</title>\\n" + line + "\\n")
+    >>> data = IWSLT2017Dataset(".", usage="train", shuffle=False)
+    >>> [row["translation"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['Good morning.']
+    """
+
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "valid", "all"] | None = None,
+        language_pair: Annotated[Any, PAIRS] = None,
+        *_: Any,
+        **shared: Unpack[CorpusOptions],
+    ) -> None:
+        one, two = language_pair or ("de", "en")
+        folder = os.path.join(dataset_dir, *PLACE)
+        parts = talks(folder, "17", usage, one, two, {"valid": "dev2010", "test": "tst2010"})
+        self._open_files(parts, texts("text", "translation"), locals(), shared)

@@ -1,0 +1,35 @@
+"""PennTreebankDataset: lines of the Wall Street Journal."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.text.lines import Lines
+from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["PennTreebankDataset"]
+
+FILES = {"test": "ptb.test.txt", "train": "ptb.train.txt", "valid": "ptb.valid.txt"}
+
+
+class PennTreebankDataset(FilesDataset):
+    """Penn Treebank, from ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
+
+    Each line is a row of column ``text``; empty lines are left out.
+
+    >>> with open("ptb.train.txt", "w") as file:
+    ...     _ = file.write("no it was n't black monday\\n")
+    >>> data = PennTreebankDataset(".", usage="train", shuffle=False)
+    >>> [row["text"].item() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ["no it was n't black monday"]
+    """
+
+    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[TextOptions]
+    ) -> None:
+        files = by_usage(dataset_dir, usage, FILES)
+        self._open_each(files, Lines("text"), texts("text"), locals(), shared)

@@ -1,0 +1,40 @@
+"""UDPOSDataset: words with two kinds of parts of speech."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.data.formats.text.lines import Groups
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
+from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace._src.data.sources.base.table_dataset import Folder
+
+__all__ = ["UDPOSDataset"]
+
+FILES = {
+    "valid": "en-ud-tag.v2.dev.txt",
+    "test": "en-ud-tag.v2.test.txt",
+    "train": "en-ud-tag.v2.train.txt",
+}
+COLUMNS = ["word", "universal", "stanford"]
+
+
+class UDPOSDataset(FilesDataset):
+    """UDPOS, from ``en-ud-tag.v2.train.txt`` and its like for dev and test.
+
+    A row is a sentence, its columns ``word``, ``universal``, ``stanford`` have a text per word.
+
+    >>> with open("en-ud-tag.v2.train.txt", "w") as file:
+    ...     _ = file.write("Al\\tPROPN\\tNNP\\n-\\tPUNCT\\tHYPH\\n\\n")
+    >>> data = UDPOSDataset(".", usage="train", shuffle=False)
+    >>> [row["universal"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [['PROPN', 'PUNCT']]
+    """
+
+    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    def __init__(
+        self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[CorpusOptions]
+    ) -> None:
+        files = by_usage(dataset_dir, usage, FILES)
+        self._open_each(files, Groups(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals(), shared)

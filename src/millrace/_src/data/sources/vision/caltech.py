@@ -1,0 +1,92 @@
+"""Caltech101Dataset: objects of a hundred and one kinds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import EachRow, Stored
+from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
+from millrace._src.data.formats.mat import read_mat
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+
+__all__ = ["Caltech101Dataset"]
+
+
+class Caltech101Dataset(TableDataset):
+    """Objects of 101 kinds; ``target_type`` asks for the "category", the "annotation" (an outline) or "all" of it.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("101_ObjectCategories/ant").mkdir(parents=True)
+    >>> _ = Path("101_ObjectCategories/ant/image_0001.jpg").write_bytes(b"...")
+    >>> [row["category"].item() for row in ds.Caltech101Dataset(".").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @takes(PictureOptions, without=("cache",), num_parallel_workers=1, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        target_type: Literal["category", "annotation", "all"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        wanted = _COLUMNS[target_type or "category"]
+        make = partial(_table, dataset_dir=dataset_dir, target_type=target_type or "category", decode=decode)
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": image(decode)} | wanted, shared)
+
+
+_CATEGORY, _OUTLINE = {"category": kind("int64")}, {"annotation": kind("float64", 2, None)}
+_COLUMNS = {"category": _CATEGORY, "annotation": _OUTLINE, "all": _CATEGORY | _OUTLINE}
+_OTHER_NAMES = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16"}
+_OTHER_NAMES |= {"airplanes": "Airplanes_Side_2"}
+
+
+def _table(dataset_dir: str, target_type: str, decode: bool | None) -> Table:
+    root = os.path.join(dataset_dir, "101_ObjectCategories")
+    classes = [os.fsdecode(name) for name in folders_in(root) if name != b"BACKGROUND_Google"]
+    files, labels, outlines = FileList(root), [], FileList(os.path.join(dataset_dir, "Annotations"))
+    for number, name in enumerate(classes):
+        count = len(files_in(os.path.join(root, name)))
+        files.extend(name, [b"image_%04d.jpg" % n for n in range(1, count + 1)])
+        outlines.extend(
+            _OTHER_NAMES.get(name, name), [b"annotation_%04d.mat" % n for n in range(1, count + 1)]
+        )
+        labels += [number] * count
+    parts: dict[str, Any] = {"image": pictures(files, decode)}
+    if target_type != "annotation":
+        parts["category"] = Stored(np.array(labels, np.int64))
+    if target_type != "category":
+        parts["annotation"] = EachRow(partial(_outline, outlines))
+    return Table(len(files), parts, classes={name: number for number, name in enumerate(NAMES)})
+
+
+def _outline(files: FileList, index: int) -> Any:
+    path = files[index]
+    try:
+        return read_mat(path, ["obj_contour"])["obj_contour"]
+    except KeyError:
+        raise FormatError("Invalid file, there is no outline (obj_contour) in it", file=path) from None
+
+
+_TEXT = """
+Faces Faces_easy Leopards Motorbikes accordion airplanes anchor ant barrel bass beaver binocular bonsai
+brain brontosaurus buddha butterfly camera cannon car_side ceiling_fan cellphone chair chandelier
+cougar_body cougar_face crab crayfish crocodile crocodile_head cup dalmatian dollar_bill dolphin dragonfly
+electric_guitar elephant emu euphonium ewer ferry flamingo flamingo_head garfield gerenuk gramophone
+grand_piano hawksbill headphone hedgehog helicopter ibis inline_skate joshua_tree kangaroo ketch lamp laptop
+llama lobster lotus mandolin mayfly menorah metronome minaret nautilus octopus okapi pagoda panda pigeon
+pizza platypus pyramid revolver rhino rooster saxophone schooner scissors scorpion sea_horse snoopy
+soccer_ball stapler starfish stegosaurus stop_sign strawberry sunflower tick trilobite umbrella watch
+water_lilly wheelchair wild_cat windsor_chair wrench yin_yang
+"""
+NAMES = _TEXT.split()

@@ -1,0 +1,54 @@
+"""What CIFAR-10 and CIFAR-100 share: records of labels and pixels, binary or in the Python version's files."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.cifar_pickle import read_cifar
+from millrace._src.data.formats.column_readers import Loaded, Stored, map_file
+from millrace._src.data.sources.base.table_dataset import Table
+
+__all__ = ["cifar_table"]
+
+PIXELS = 3 * 32 * 32
+
+
+def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> Table:
+    """Rows of the files of these names; ``labels`` says how the Python version calls each label column."""
+    paths = [os.path.join(folder, f"{name}.bin") for name in names]
+    if not any(map(os.path.isfile, paths)):
+        python = [os.path.join(folder, name) for name in names]
+        if any(map(os.path.isfile, python)):
+            return _python_table(python, labels)
+        raise FormatError(f"Invalid cifar folder, cifar(.bin) files are missing under {folder}", file=folder)
+    width = len(labels) + PIXELS
+    loads = [partial(map_file, path, (width,)) for path in paths]
+    sizes = [len(load()) for load in loads]
+    if 0 in sizes:
+        raise FormatError("the file is empty", file=paths[sizes.index(0)])
+    ends = np.cumsum(sizes).tolist()
+    parts: dict[str, Any] = {"image": Loaded(loads, paths, ends, partial(_pixels, skip=len(labels)))}
+    for number, column in enumerate(labels):
+        parts[column] = Loaded(loads, paths, ends, partial(_label, place=number))
+    return Table(ends[-1], parts)
+
+
+def _pixels(records: npt.NDArray[Any], skip: int) -> npt.NDArray[Any]:
+    return records[:, skip:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+
+
+def _label(records: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
+    return records[:, place].astype(np.uint32)
+
+
+def _python_table(paths: list[str], labels: dict[str, str]) -> Table:
+    images, found = read_cifar(list(paths), list(labels.values()))
+    parts: dict[str, Any] = {"image": Stored(np.ascontiguousarray(images))}
+    parts |= {column: Stored(found[name].astype(np.uint32)) for column, name in labels.items()}
+    return Table(len(images), parts)

@@ -1,0 +1,90 @@
+"""CityscapesDataset: streets with segments."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.args import OneOf
+from millrace._src.data.formats.annotations import read_json
+from millrace._src.data.formats.column_readers import EachRow
+from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import TEXT, Folder, Table, TableDataset, image, pictures
+
+__all__ = ["CityscapesDataset"]
+
+
+class CityscapesDataset(TableDataset):
+    """Streets with what ``task`` asks for: "instance", "semantic" or "color" pictures, or "polygon" outlines as JSON.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> for folder in ("leftImg8bit/train/ulm", "gtFine/train/ulm"):
+    ...     Path(folder).mkdir(parents=True)
+    >>> _ = Path("leftImg8bit/train/ulm/ulm_0_1_leftImg8bit.png").write_bytes(b"...")
+    >>> _ = Path("gtFine/train/ulm/ulm_0_1_gtFine_polygons.json").write_text('{"objects": []}')
+    >>> data = ds.CityscapesDataset(".", task="polygon")
+    >>> [str(row["task"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['{"objects":[]}']
+    """
+
+    @takes(PictureOptions)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: str = "train",
+        quality_mode: Literal["fine", "coarse"] = "fine",
+        task: Literal["instance", "semantic", "polygon", "color"] = "instance",
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        OneOf("train", *(("test",) if quality_mode == "fine" else ("train_extra",)), "val", "all").check(
+            "usage", usage
+        )
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "usage": usage,
+            "quality_mode": quality_mode,
+            "task": task,
+        }
+        make = partial(_table, **given, decode=decode)
+        self._open(
+            make, {"image": image(decode), "task": TEXT if task == "polygon" else image(decode)}, shared
+        )
+
+
+_ALL = {"fine": ["train", "test", "val"], "coarse": ["train", "train_extra", "val"]}
+_ENDS = {
+    "instance": "instanceIds.png",
+    "semantic": "labelIds.png",
+    "polygon": "polygons.json",
+    "color": "color.png",
+}
+
+
+def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool | None) -> Table:
+    kind_ = "gtFine" if quality_mode == "fine" else "gtCoarse"
+    images, targets = (
+        FileList(os.path.join(dataset_dir, "leftImg8bit")),
+        FileList(os.path.join(dataset_dir, kind_)),
+    )
+    for part in _ALL[quality_mode] if usage == "all" else [usage]:
+        for city in folders_in(os.path.join(dataset_dir, kind_, part)):
+            end = f"_{kind_}_{_ENDS[task]}".encode()
+            folder = os.path.join(os.fsencode(part), city)
+            names = files_in(os.path.join(targets.root, folder), [os.fsdecode(end)])
+            targets.extend(folder, names)
+            images.extend(folder, [name.removesuffix(end) + b"_leftImg8bit.png" for name in names])
+    target = EachRow(partial(_polygons, targets), targets) if task == "polygon" else pictures(targets, decode)
+    return Table(len(images), {"image": pictures(images, decode), "task": target})
+
+
+def _polygons(files: FileList, index: int) -> Any:
+    found = read_json(files[index], most=64 << 20)
+    return np.array(json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=False))

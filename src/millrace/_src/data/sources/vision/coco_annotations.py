@@ -1,0 +1,98 @@
+"""COCO's annotation files: per picture, in the order of the pictures, one value per column of a task."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.core.values.schema import ColumnType
+from millrace._src.data.formats.annotations import read_json
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.sources.base.table_dataset import Table, kind, pictures
+
+__all__ = ["COLUMNS", "coco_table"]
+
+_NUMBER, _BOX = kind("uint32", None, 1), kind("float32", None, 4)
+COLUMNS: dict[str, dict[str, ColumnType]] = {
+    "Detection": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER},
+    "Stuff": {"segmentation": kind("float32", None, None), "iscrowd": _NUMBER},
+    "Keypoint": {"keypoints": kind("float32", None, None), "num_keypoints": _NUMBER},
+    "Panoptic": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER, "area": _NUMBER},
+    "Captioning": {"captions": kind("str", None, 1)},
+}
+_MOST_POINTS = 1 << 26
+_NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
+
+
+def coco_table(
+    dataset_dir: str, annotation_file: str, task: str, decode: bool | None, extra_metadata: bool, decrypt: Any
+) -> Table:
+    """The pictures that have annotations."""
+    found = read_json(annotation_file)
+    try:
+        notes: dict[Any, list[dict[str, Any]]] = {}
+        for note in found["annotations"]:
+            notes.setdefault(note["image_id"], []).extend(
+                note["segments_info"] if task == "Panoptic" else [note]
+            )
+        images = [(one["file_name"], notes[one["id"]]) for one in found["images"] if notes.get(one["id"])]
+        columns = {column: [_VALUES[column](each) for _, each in images] for column in COLUMNS[task]}
+        classes: Any = _NO_CLASSES
+        if task in ("Detection", "Panoptic"):
+            classes = {one["name"]: [one["id"], *_thing(one, task)] for one in found["categories"]}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        text = f"Invalid annotation, {type(error).__name__} for the task {task}: {error}"
+        raise FormatError(text, file=annotation_file) from error
+    files = [os.path.join(dataset_dir, name) for name, _ in images]
+    parts: dict[str, Any] = {"image": pictures(files, decode, decrypt, annotation_file)}
+    parts |= {column: Stored(values) for column, values in columns.items()}
+    if extra_metadata:
+        parts["_meta-filename"] = Stored([os.path.splitext(os.path.basename(name))[0] for name, _ in images])
+    return Table(len(files), parts, classes=classes)
+
+
+def _thing(category: dict[str, Any], task: str) -> list[int]:
+    return [category["isthing"]] if task == "Panoptic" else []
+
+
+def _numbers(field: str, dtype: str, *width: int) -> Callable[[list[dict[str, Any]]], npt.NDArray[Any]]:
+    def values(notes: list[dict[str, Any]]) -> npt.NDArray[Any]:
+        return np.array([note[field] for note in notes], dtype).reshape(len(notes), *(width or (-1,)))
+
+    return values
+
+
+def _outlines(notes: list[dict[str, Any]]) -> npt.NDArray[np.float32]:
+    """Every outline is a row, filled up with -1; a crowd's run lengths count as one outline."""
+    rows: list[list[float]] = []
+    for note in notes:
+        outline = note["segmentation"]
+        rows += [outline["counts"]] if isinstance(outline, dict) else outline
+    shape = len(rows), max(map(len, rows), default=0)
+    if shape[0] * shape[1] > _MOST_POINTS:
+        raise ValueError(f"the outlines of one picture would fill an array of {shape[0]} x {shape[1]}")
+    made = np.full(shape, -1, np.float32)
+    for row, outline in zip(made, rows):
+        row[: len(outline)] = outline
+    return made
+
+
+def _captions(notes: list[dict[str, Any]]) -> npt.NDArray[Any]:
+    return np.array([[str(note["caption"])] for note in notes])
+
+
+_VALUES: dict[str, Callable[[list[dict[str, Any]]], npt.NDArray[Any]]] = {
+    "bbox": _numbers("bbox", "float32", 4),
+    "category_id": _numbers("category_id", "uint32", 1),
+    "iscrowd": _numbers("iscrowd", "uint32", 1),
+    "area": _numbers("area", "uint32", 1),
+    "keypoints": _numbers("keypoints", "float32"),
+    "num_keypoints": _numbers("num_keypoints", "uint32", 1),
+    "segmentation": _outlines,
+    "captions": _captions,
+}

@@ -1,0 +1,89 @@
+"""FakeImageDataset: images of random pixels, for trying things out."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Unpack
+
+import numpy as np
+
+from millrace._src.core.args import INT32_MAX, Range, check_type
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.random.permutation import Indices
+from millrace._src.core.random.rng import Draws
+from millrace._src.core.values.chunk import Column
+from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.table_dataset import UINT32, Part, Table, TableDataset, kind
+
+__all__ = ["FakeImageDataset"]
+
+Positive = Annotated[int, Range(1, INT32_MAX)]
+
+
+class FakeImageDataset(TableDataset):
+    """Images of random pixels with random labels; row i is always the same for one ``base_seed``.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.FakeImageDataset(3, (4, 5, 3), num_classes=2)
+    >>> [row["image"].shape for row in data.create_dict_iterator(num_epochs=1)]
+    [(4, 5, 3), (4, 5, 3), (4, 5, 3)]
+    """
+
+    @takes(RowOptions)
+    def __init__(
+        self,
+        num_images: Positive = 1000,
+        image_size: list[Any] | tuple[Any, ...] = (224, 224, 3),
+        num_classes: Positive = 10,
+        base_seed: int = 0,
+        *_: Any,
+        **shared: Unpack[RowOptions],
+    ) -> None:
+        if len(image_size) != 3:
+            raise ArgumentValueError(
+                f"image_size should be a list or tuple of length 3, but got {len(image_size)}"
+            )
+        for i, size in enumerate(image_size):
+            check_type(size, (int,), f"image_size[{i}]")
+            Range(1, INT32_MAX).check(f"image_size[{i}]", size)
+        given: dict[str, Any] = {
+            "num_images": num_images,
+            "image_size": list(image_size),
+            "num_classes": num_classes,
+        }
+        make = partial(_table, **given, base_seed=base_seed)
+        columns = {"image": kind("uint8", *image_size), "label": UINT32}
+        self._open(make, columns, shared)
+
+
+def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> Table:
+    parts = {"image": _Pixels(image_size, base_seed), "label": _Labels(num_images, num_classes, base_seed)}
+    return Table(num_images, parts)
+
+
+class _Pixels(Part):
+    def __init__(self, size: list[int], seed: int) -> None:
+        self.size, self.seed = size, seed
+
+    def read(self, indices: Indices) -> Column:
+        start = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
+        words = -(-int(np.prod(self.size)) // 8)
+        # a running pattern from one random number per row: cheap, and different everywhere
+        steps = np.arange(1, words + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits = start[:, None] + steps
+        bits ^= bits >> np.uint64(29)
+        bits *= np.uint64(0xBF58476D1CE4E5B9)
+        pixels = bits.view(np.uint8)[:, : int(np.prod(self.size))]
+        return np.ascontiguousarray(pixels).reshape(len(indices), *self.size)
+
+
+class _Labels(Part):
+    def __init__(self, rows: int, classes: int, seed: int) -> None:
+        self.rows, self.classes, self.seed = rows, classes, seed
+
+    def read(self, indices: Indices) -> Column:
+        bits = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
+        return (bits % np.uint64(self.classes)).astype(np.uint32)
+
+    def all(self) -> Column:
+        return self.read(np.arange(self.rows, dtype=np.int64))

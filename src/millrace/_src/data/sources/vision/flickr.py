@@ -1,0 +1,65 @@
+"""FlickrDataset: pictures with five captions each."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import (
+    Folder,
+    Table,
+    TableDataset,
+    check_there,
+    image,
+    kind,
+    pictures,
+)
+
+__all__ = ["FlickrDataset"]
+
+
+class FlickrDataset(TableDataset):
+    """Pictures of Flickr8k or Flickr30k with their captions, from lines of ``1.jpg#0<tab>A dog .``.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> _ = Path("1.jpg").write_bytes(b"...")
+    >>> _ = Path("tokens.txt").write_text("1.jpg#0\\tA dog .\\n1.jpg#1\\tA cat .\\n")
+    >>> data = ds.FlickrDataset(".", "tokens.txt")
+    >>> [row["annotation"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    [['A dog .', 'A cat .']]
+    """
+
+    @takes(PictureOptions)
+    def __init__(
+        self, dataset_dir: Folder, annotation_file: str, *_: Any, **shared: Unpack[PictureOptions]
+    ) -> None:
+        decode = shared["decode"]
+        check_there(annotation_file)
+        make = partial(_table, dataset_dir=dataset_dir, annotation_file=annotation_file, decode=decode)
+        self._open(make, {"image": image(decode), "annotation": kind("str", None)}, shared)
+
+
+def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table:
+    captions: dict[bytes, list[str]] = {}
+    for line in lines_of(annotation_file):
+        name, tab, caption = line.partition("\t")
+        stem, sharp, _ = name.rpartition("#")
+        if not tab or not sharp:
+            raise FormatError(
+                f"Invalid annotation, not 'picture#number<tab>caption': {line[:80]}", file=annotation_file
+            )
+        captions.setdefault(os.fsencode(stem), []).append(caption)
+    files = FileList(dataset_dir)
+    files.extend("", sorted(captions))
+    values = [np.array(captions[name]) for name in sorted(captions)]
+    return Table(
+        len(files), {"image": pictures(files, decode, listed=annotation_file), "annotation": Stored(values)}
+    )

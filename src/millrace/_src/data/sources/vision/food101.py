@@ -1,0 +1,55 @@
+"""Food101Dataset: dishes of a hundred and one kinds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import TEXT, Folder, Table, TableDataset, image, pictures
+
+__all__ = ["Food101Dataset"]
+
+
+class Food101Dataset(TableDataset):
+    """Dishes of 101 kinds; the label is the name of the dish.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> for folder in ("images/waffles", "meta"):
+    ...     Path(folder).mkdir(parents=True)
+    >>> _ = Path("images/waffles/7.jpg").write_bytes(b"...")
+    >>> _ = Path("meta/train.txt").write_text("waffles/7")
+    >>> data = ds.Food101Dataset(".", "train")
+    >>> [str(row["label"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+    ['waffles']
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "all"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
+        self._open(make, {"image": image(decode), "label": TEXT}, shared)
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    parts = ("train", "test") if usage == "all" else (usage,)
+    lists = [os.path.join(dataset_dir, "meta", f"{part}.txt") for part in parts]
+    names = [line.strip() for path in lists for line in lines_of(path)]
+    files = FileList(os.path.join(dataset_dir, "images"))
+    files.extend("", [os.fsencode(f"{name}.jpg") for name in names])
+    labels = np.array([name.split("/")[0] for name in names])
+    return Table(
+        len(files), {"image": pictures(files, decode, listed=" or ".join(lists)), "label": Stored(labels)}
+    )

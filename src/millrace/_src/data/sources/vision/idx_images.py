@@ -1,0 +1,73 @@
+"""What MNIST and its relatives share: images and labels in pairs of IDX files."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Loaded, Stored
+from millrace._src.data.formats.idx import map_idx, read_idx
+from millrace._src.data.sources.base.table_dataset import UINT32, Table, kind
+
+__all__ = ["IDX_COLUMNS", "idx_table", "mnist_table"]
+
+SIDE = (28, 28)
+IDX_COLUMNS = {"image": kind("uint8", *SIDE, 1), "label": UINT32}
+
+
+def mnist_table(dataset_dir: str, usage: str) -> Table:
+    """MNIST's names: what is tested comes before what is trained on, as the names sort."""
+    parts = {"train": ["train"], "test": ["t10k"], "all": ["t10k", "train"]}[usage]
+    start = [os.path.join(dataset_dir, part) for part in parts]
+    return idx_table(
+        [(f"{s}-images-idx3-ubyte", f"{s}-labels-idx1-ubyte") for s in start], must=usage != "all"
+    )
+
+
+def idx_table(
+    pairs: list[tuple[str, str]],
+    must: bool = True,
+    rank: int = 1,
+    pick: int | None = None,
+    keep: slice = slice(None),
+) -> Table:
+    """Rows of pairs of files; ``pick`` takes one number of each label, ``keep`` some of the rows.
+
+    Files that are missing are an error, unless others are there and ``must`` is False.
+    """
+    there = [pair for pair in pairs if all(map(os.path.isfile, pair))]
+    pairs = pairs if must or not there else there
+    loads, labels, sizes = [], [], []
+    for images, names in pairs:
+        load = partial(_images, images, keep)
+        loads.append(load)
+        sizes.append(len(load()))
+        found = _labels(names, rank)[keep]
+        if len(found) != sizes[-1]:
+            raise FormatError(
+                f"Invalid file, the number of labels in {names} ({len(found)}) is not the number of images in "
+                f"{images} ({sizes[-1]})",
+                file=names,
+            )
+        labels.append(found if pick is None else found[:, pick])
+    column = Loaded(loads, [images for images, _ in pairs], np.cumsum(sizes).tolist(), _with_channel)
+    return Table(sum(sizes), {"image": column, "label": Stored(np.concatenate(labels).astype(np.uint32))})
+
+
+def _images(path: str, keep: slice) -> npt.NDArray[Any]:
+    return map_idx(path, SIDE)[keep]
+
+
+def _labels(path: str, rank: int) -> npt.NDArray[Any]:
+    if not os.path.isfile(path):
+        raise FormatError(f"Invalid file, failed to open: {path}", file=path)
+    return read_idx(path, rank)
+
+
+def _with_channel(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return rows[..., None]

@@ -1,0 +1,86 @@
+"""KITTIDataset: streets with boxes around what moves."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+
+__all__ = ["KITTIDataset"]
+
+
+class KITTIDataset(TableDataset):
+    """Streets with boxes, in the left colour camera of KITTI's object benchmark; for testing only the pictures.
+
+    Kinds are those in the label files, numbered by name: in KITTI's own Car, Cyclist, DontCare, Misc, Pedestrian,
+    Person_sitting, Tram, Truck, Van.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> image, label = "data_object_image_2/training/image_2", "data_object_label_2/training/label_2"
+    >>> Path(image).mkdir(parents=True), Path(label).mkdir(parents=True)
+    (None, None)
+    >>> _ = Path(image, "000000.png").write_bytes(b"...")
+    >>> _ = Path(label, "000000.txt").write_text("Van 0 0 1.5 1 2 3 4 1.5 1.6 3.9 1 2 3 0.5")
+    >>> [row["label"].item() for row in ds.KITTIDataset(".").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "train", decode=decode)
+        self._open(make, {"image": image(decode)} | ({} if usage == "test" else _COLUMNS), shared)
+
+
+# column -> (type, first field, fields)
+_FIELDS = {
+    "label": ("uint32", 0, 1), "truncated": ("float32", 1, 1), "occluded": ("uint32", 2, 1),
+    "alpha": ("float32", 3, 1), "bbox": ("float32", 4, 4), "dimensions": ("float32", 8, 3),
+    "location": ("float32", 11, 3), "rotation_y": ("float32", 14, 1),
+}  # fmt: skip
+_COLUMNS = {name: kind(dtype, None, width) for name, (dtype, _, width) in _FIELDS.items()}
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    part = "training" if usage == "train" else "testing"
+    files = FileList(os.path.join(dataset_dir, "data_object_image_2", part, "image_2"))
+    files.extend("", files_in(files.root, [".png"]))
+    parts: dict[str, Any] = {"image": pictures(files, decode)}
+    if usage == "train":
+        folder = os.path.join(dataset_dir, "data_object_label_2", part, "label_2")
+        names = [os.fsdecode(files.name(i).removesuffix(b".png")) for i in range(len(files))]
+        lines = {path: _fields(path) for path in (os.path.join(folder, f"{name}.txt") for name in names)}
+        kinds = sorted({row[0] for rows in lines.values() for row in rows}, key=os.fsencode)
+        boxes = [
+            _boxes(path, rows, {kind: n for n, kind in enumerate(kinds)}) for path, rows in lines.items()
+        ]
+        for name, (dtype, first, width) in _FIELDS.items():
+            parts[name] = Stored([found[:, first : first + width].astype(dtype) for found in boxes])
+    return Table(len(files), parts)
+
+
+def _fields(path: str) -> list[list[str]]:
+    return [line.split() for line in lines_of(path, may_be_empty=True)]
+
+
+def _boxes(path: str, rows: list[list[str]], kinds: dict[str, int]) -> Any:
+    try:
+        found = [[kinds[row[0]], *map(float, row[1:15])] for row in rows]
+        return np.array(found, np.float64).reshape(len(rows), 15)
+    except ValueError as error:
+        raise FormatError(f"Invalid label: {error}", file=path) from error

@@ -1,0 +1,96 @@
+"""LFWDataset: faces of people, one by one or in pairs."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+
+__all__ = ["LFWDataset"]
+
+
+class LFWDataset(TableDataset):
+    """Faces of people ("people": who is it) or pairs of faces ("pairs": the same person, 1, or not, 0).
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("lfw_funneled/Ann").mkdir(parents=True)
+    >>> _ = Path("lfw_funneled/Ann/Ann_0001.jpg").write_bytes(b"...")
+    >>> _, _ = (
+    ...     Path("lfw-names.txt").write_text("Ann\\t1"),
+    ...     Path("peopleDevTest.txt").write_text("1\\nAnn\\t1"),
+    ... )
+    >>> [row["label"].item() for row in ds.LFWDataset(".", usage="test").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        task: Literal["people", "pairs"] | None = None,
+        usage: Literal["10fold", "train", "test", "all"] | None = None,
+        image_set: Literal["original", "funneled", "deepfunneled"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        given: dict[str, Any] = {
+            "task": task or "people",
+            "usage": usage or "all",
+            "image_set": image_set or "funneled",
+        }
+        make = partial(_table, dataset_dir=dataset_dir, **given, decode=decode)
+        names = ("image1", "image2") if task == "pairs" else ("image",)
+        self._open(make, {name: image(decode) for name in names} | {"label": UINT32}, shared)
+
+
+_FOLDERS = {"original": "lfw", "funneled": "lfw_funneled", "deepfunneled": "lfw-deepfunneled"}
+_MOST_FACES = 10_000
+_LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTest"], "10fold": [""]}
+
+
+def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> Table:
+    lists = [os.path.join(dataset_dir, f"{task}{part}.txt") for part in _LISTS[usage]]
+    # names and counts stand between tabs in the lists as published, between spaces in copies of them; a line of numbers
+    # alone says how many follow
+    rows = [line.split() for path in lists for line in lines_of(path)]
+    rows = [row for row in rows if not all(word.isdigit() for word in row)]
+    try:
+        if task == "pairs":
+            pairs = [row for row in rows if len(row) in (3, 4)]
+            sides = [
+                [(row[0], int(row[1])) for row in pairs],
+                [(row[-2 if len(row) == 4 else 0], int(row[-1])) for row in pairs],
+            ]
+            labels = [int(len(row) == 3) for row in pairs]
+        else:
+            numbers = {
+                line.split()[0]: n
+                for n, line in enumerate(lines_of(os.path.join(dataset_dir, "lfw-names.txt")))
+            }
+            people = [row for row in rows if len(row) == 2]
+            if any(int(row[1]) > _MOST_FACES for row in people):
+                raise ValueError(f"more than {_MOST_FACES} pictures of one person")
+            sides = [[(row[0], n) for row in people for n in range(1, int(row[1]) + 1)]]
+            labels = [numbers[name] for name, _ in sides[0]]
+    except (KeyError, ValueError) as error:
+        raise FormatError(
+            f"Invalid data, a list of people has a wrong name or number: {error}", file=lists[0]
+        ) from error
+    parts: dict[str, Any] = {}
+    for number, side in enumerate(sides):
+        files = FileList(os.path.join(dataset_dir, _FOLDERS[image_set]))
+        files.extend("", [os.fsencode(f"{name}/{name}_{n:04d}.jpg") for name, n in side])
+        parts["image" if len(sides) == 1 else f"image{number + 1}"] = pictures(
+            files, decode, listed=" or ".join(lists)
+        )
+    return Table(len(labels), parts | {"label": Stored(np.array(labels, np.uint32))})

@@ -1,0 +1,54 @@
+"""RenderedSST2Dataset: pictures of sentences, negative or positive."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, files_in
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+
+__all__ = ["RenderedSST2Dataset"]
+
+
+class RenderedSST2Dataset(TableDataset):
+    """Pictures of sentences of film reviews, negative (0) or positive (1).
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("train/positive").mkdir(parents=True), Path("train/negative").mkdir(parents=True)
+    (None, None)
+    >>> _ = Path("train/positive/1.png").write_bytes(b"...")
+    >>> [
+    ...     row["label"].item()
+    ...     for row in ds.RenderedSST2Dataset(".", "train").create_dict_iterator(num_epochs=1)
+    ... ]
+    [1]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["val", "all", "train", "test"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
+        self._open(make, {"image": image(decode), "label": UINT32}, shared)
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    files, labels = FileList(dataset_dir), []
+    for part in {"all": ["test", "train", "valid"], "val": ["valid"]}.get(usage, [usage]):
+        for number, mood in enumerate(("negative", "positive")):
+            folder = os.path.join(part, mood)
+            labels += [number] * files.extend(folder, files_in(os.path.join(dataset_dir, folder), [".png"]))
+    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))}
+    return Table(len(files), parts, num_classes=2)

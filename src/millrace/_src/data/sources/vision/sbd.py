@@ -1,0 +1,78 @@
+"""SBDataset: pictures with the boundaries or segments of things."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import EachRow
+from millrace._src.data.formats.files.file_list import lines_of
+from millrace._src.data.formats.mat import read_mat
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+
+__all__ = ["SBDataset"]
+
+
+class SBDataset(TableDataset):
+    """Pictures of the Semantic Boundaries Dataset, with 20 pictures of edges ("Boundaries") or one of segments.
+
+    >>> import millrace.dataset as ds
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from millrace._src.data.formats.mat import write_mat
+    >>> Path("img").mkdir(), Path("cls").mkdir()
+    (None, None)
+    >>> _, _ = Path("img/7.jpg").write_bytes(b"..."), Path("val.txt").write_text("7")
+    >>> write_mat("cls/7.mat", {"GTcls": {"Segmentation": np.zeros((2, 3), np.uint8)}})
+    >>> data = ds.SBDataset(".", task="Segmentation", usage="val")
+    >>> [row["task"].shape for row in data.create_dict_iterator(num_epochs=1)]
+    [(2, 3)]
+    """
+
+    @takes(PictureOptions, without=("cache",), num_parallel_workers=1)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        task: Literal["Boundaries", "Segmentation"] | None = "Boundaries",
+        usage: Literal["train", "val", "train_noval", "all"] | None = "all",
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "task": task or "Boundaries",
+            "usage": usage or "all",
+        }
+        make = partial(_table, **given, decode=decode)
+        target = (
+            kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
+        )
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": image(decode), "task": target}, shared)
+
+
+def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
+    parts = ("train", "val") if usage == "all" else (usage,)
+    lists = [os.path.join(dataset_dir, f"{part}.txt") for part in parts]
+    names = [line.strip() for path in lists for line in lines_of(path)]
+    images = [os.path.join(dataset_dir, "img", f"{name}.jpg") for name in names]
+    targets = [os.path.join(dataset_dir, "cls", f"{name}.mat") for name in names]
+    image = pictures(images, decode, listed=" or ".join(lists))
+    return Table(len(names), {"image": image, "task": EachRow(partial(_target, targets, task))})
+
+
+def _target(files: list[str], task: str, index: int) -> Any:
+    try:
+        found = read_mat(files[index], ["GTcls"])["GTcls"][task]
+        return np.stack(found).astype(np.float64) if task == "Boundaries" else np.asarray(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(
+            f"Invalid file, there is no {task} in its GTcls: {error}", file=files[index]
+        ) from error

@@ -1,0 +1,70 @@
+"""SBUDataset: photographs with captions."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Unpack
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import (
+    TEXT,
+    Folder,
+    Table,
+    TableDataset,
+    check_there,
+    image,
+    pictures,
+)
+
+__all__ = ["SBUDataset"]
+
+
+class SBUDataset(TableDataset):
+    """Photographs of Flickr with captions; those that were not downloaded are left out.
+
+    The file of a photograph is named after the path of its address, with ``_`` for ``/``, behind an ``m``.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("sbu_images").mkdir()
+    >>> _ = Path("sbu_images/m_7_8.jpg").write_bytes(b"...")
+    >>> _ = Path("SBU_captioned_photo_dataset_urls.txt").write_text("http://static.flickr.com/7/8.jpg")
+    >>> _ = Path("SBU_captioned_photo_dataset_captions.txt").write_text("A dog .")
+    >>> [
+    ...     str(row["caption"])
+    ...     for row in ds.SBUDataset(".").create_dict_iterator(num_epochs=1, output_numpy=True)
+    ... ]
+    ['A dog .']
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+        decode = shared["decode"]
+        for name in ("urls", "captions"):
+            check_there(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
+        make = partial(_table, dataset_dir=dataset_dir, decode=decode)
+        self._open(make, {"image": image(decode), "caption": TEXT}, shared)
+
+
+def _table(dataset_dir: str, decode: bool | None) -> Table:
+    start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
+    addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
+    if len(addresses) != len(captions):
+        text = f"Invalid data, {len(addresses)} addresses in {start}urls.txt, but {len(captions)} captions"
+        raise FormatError(text, file=f"{start}captions.txt")
+    files = FileList(os.path.join(dataset_dir, "sbu_images"))
+    there = set(files_in(files.root))
+    names = [os.fsencode("m" + urlsplit(address.strip()).path.replace("/", "_")) for address in addresses]
+    kept = [number for number, name in enumerate(names) if name in there]
+    files.extend("", [names[number] for number in kept])
+    texts = np.array(
+        [captions[number].rstrip(" ") for number in kept]
+    )  # as MindSpore does; what stands before is kept
+    return Table(len(files), {"image": pictures(files, decode), "caption": Stored(texts)})

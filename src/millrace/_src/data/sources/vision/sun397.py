@@ -1,0 +1,49 @@
+"""SUN397Dataset: scenes of 397 kinds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+
+__all__ = ["SUN397Dataset"]
+
+
+class SUN397Dataset(TableDataset):
+    """Scenes of 397 kinds, numbered as ``ClassName.txt`` lists them.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("a/abbey").mkdir(parents=True)
+    >>> _ = Path("a/abbey/sun_a.jpg").write_bytes(b"...")
+    >>> _ = Path("ClassName.txt").write_text("/a/abbey")
+    >>> [row["label"].item() for row in ds.SUN397Dataset(".").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+        decode = shared["decode"]
+        make = partial(_table, dataset_dir=dataset_dir, decode=decode)
+        self._open(make, {"image": image(decode), "label": UINT32}, shared)
+
+
+def _table(dataset_dir: str, decode: bool | None) -> Table:
+    files, labels = FileList(dataset_dir), []
+    path = os.path.join(dataset_dir, "ClassName.txt")
+    for number, line in enumerate(lines_of(path)):
+        folder = line.strip().lstrip("/")
+        if not os.path.isdir(os.path.join(dataset_dir, folder)):
+            text = f"Invalid data, line {number + 1}: {line.strip()!r} is not a folder of {dataset_dir}"
+            raise FormatError(text, file=path)
+        names = [n for n in files_in(os.path.join(dataset_dir, folder), [".jpg"]) if n.startswith(b"sun_")]
+        labels += [number] * files.extend(folder, names)
+    return Table(len(files), {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))})

@@ -1,0 +1,75 @@
+"""SVHNDataset: house numbers, digit by digit."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Loaded, Stored
+from millrace._src.data.formats.mat import read_mat
+from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    Folder,
+    Table,
+    TableDataset,
+    check_there,
+    kind,
+)
+
+__all__ = ["SVHNDataset"]
+
+
+class SVHNDataset(TableDataset):
+    """House numbers seen from the street, cropped to one digit of 32 x 32, from the ``.mat`` files of SVHN.
+
+    >>> import millrace.dataset as ds
+    >>> import numpy as np
+    >>> from millrace._src.data.formats.mat import write_mat
+    >>> write_mat(
+    ...     "test_32x32.mat", {"X": np.zeros((32, 32, 3, 1), np.uint8), "y": np.array([[10]], np.uint8)}
+    ... )
+    >>> [row["label"].item() for row in ds.SVHNDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    [0]
+    """
+
+    @takes(RowOptions, without=("cache",), num_parallel_workers=1)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "extra", "all"] | None = None,
+        *_: Any,
+        **shared: Unpack[RowOptions],
+    ) -> None:
+        parts = ("train", "test", "extra") if usage in (None, "all") else (usage,)
+        for part in parts if usage else ():
+            check_there(os.path.join(dataset_dir, f"{part}_32x32.mat"))
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
+        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+            shared["num_parallel_workers"] = None
+        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, shared)
+
+
+def _table(dataset_dir: str, usage: str) -> Table:
+    parts = ("train", "test", "extra") if usage == "all" else (usage,)
+    paths = [os.path.join(dataset_dir, f"{part}_32x32.mat") for part in parts]
+    labels = []
+    for path in paths:
+        found = read_mat(path, ["y"]).get("y")
+        if not isinstance(found, np.ndarray):
+            raise FormatError("Invalid file, there are no labels (y) in it", file=path)
+        labels.append(found.ravel().astype(np.uint32) % 10)
+    ends = np.cumsum([len(part) for part in labels]).tolist()
+    image = Loaded([partial(_images, path) for path in paths], paths, ends)
+    return Table(ends[-1], {"image": image, "label": Stored(np.concatenate(labels))})
+
+
+def _images(path: str) -> Any:
+    found = read_mat(path, ["X"]).get("X")
+    if not isinstance(found, np.ndarray) or found.ndim != 4 or found.shape[:3] != (32, 32, 3):
+        raise FormatError("Invalid file, there are no images of 32 x 32 x 3 (X) in it", file=path)
+    return found.transpose(3, 0, 1, 2)

@@ -1,0 +1,108 @@
+"""VOCDataset: pictures with boxes or segments."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import (
+    TEXT,
+    Decrypt,
+    Folder,
+    Table,
+    TableDataset,
+    check_there,
+    image,
+    pictures,
+)
+from millrace._src.data.sources.vision.voc_boxes import BOX_COLUMNS, read_boxes
+
+__all__ = ["VOCDataset"]
+
+
+class VOCDataset(TableDataset):
+    """Pictures of Pascal VOC with their segments ("Segmentation") or boxes ("Detection": x, y, width, height).
+
+    ``usage`` names a list in ``ImageSets``. For detection the classes are numbered in the order of their names, or
+    by ``class_indexing``; other objects, and pictures left with none, are dropped. ``extra_metadata`` adds the
+    column ``_meta-filename``: the picture's name.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+    ...     Path(folder).mkdir(parents=True)
+    >>> _ = Path("ImageSets/Segmentation/train.txt").write_text("7")
+    >>> _, _ = (
+    ...     Path("JPEGImages/7.jpg").write_bytes(b"..."),
+    ...     Path("SegmentationClass/7.png").write_bytes(b"...."),
+    ... )
+    >>> [row["target"].shape for row in ds.VOCDataset(".").create_dict_iterator(num_epochs=1)]
+    [(4,)]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        task: str = "Segmentation",
+        usage: str = "train",
+        class_indexing: dict[Any, Any] | None = None,
+        *_: Any,
+        extra_metadata: bool = False,
+        decrypt: Decrypt = None,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        if task not in _LISTS:
+            raise ArgumentValueError(f"Invalid task : {task}.")
+        if task == "Segmentation" and class_indexing is not None:
+            raise ArgumentValueError("class_indexing is not supported in Segmentation task.")
+        check_there(os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt"))
+        given: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "task": task,
+            "usage": usage,
+            "class_indexing": class_indexing,
+        }
+        make = partial(_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
+        detail = BOX_COLUMNS if task == "Detection" else {"target": image(decode)}
+        columns = {"image": image(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})
+        self._open(make, columns, shared)
+
+
+_LISTS = {"Segmentation": "Segmentation", "Detection": "Main"}
+
+
+def _table(
+    dataset_dir: str,
+    task: str,
+    usage: str,
+    class_indexing: Any,
+    decode: bool | None,
+    extra_metadata: bool,
+    decrypt: Any,
+) -> Table:
+    path = os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt")
+    names = [line.split()[0] for line in lines_of(path)]
+    parts: dict[str, Any] = {}
+    numbers: Any = "Only 'Detection' support get_class_indexing."
+    if task == "Detection":
+        names, boxes, numbers = read_boxes(
+            os.path.join(dataset_dir, "Annotations"), names, class_indexing, path
+        )
+        parts = {column: Stored(values) for column, values in boxes.items()}
+    else:
+        targets = [os.path.join(dataset_dir, "SegmentationClass", f"{name}.png") for name in names]
+        parts = {"target": pictures(targets, decode, decrypt, path)}
+    images = [os.path.join(dataset_dir, "JPEGImages", f"{name}.jpg") for name in names]
+    parts = {"image": pictures(images, decode, decrypt, path)} | parts
+    if extra_metadata:
+        parts["_meta-filename"] = Stored(np.array(names))
+    return Table(len(names), parts, classes=numbers)

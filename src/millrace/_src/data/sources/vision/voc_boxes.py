@@ -1,0 +1,59 @@
+"""The boxes of Pascal VOC's annotations."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.annotations import read_xml
+from millrace._src.data.sources.base.table_dataset import kind
+
+__all__ = ["BOX_COLUMNS", "read_boxes"]
+
+_NUMBER = kind("uint32", None, 1)
+BOX_COLUMNS = {"bbox": kind("float32", None, 4), "label": _NUMBER, "difficult": _NUMBER, "truncate": _NUMBER}
+
+
+def read_boxes(
+    folder: str, names: list[str], chosen: dict[str, int] | None, listed: str
+) -> tuple[list[str], dict[str, list[Any]], dict[str, int]]:
+    """(the pictures that have boxes, a list per column, the classes' numbers); ``listed`` is where names stand."""
+    boxes = []
+    for name in names:
+        path = os.path.join(folder, f"{name}.xml")
+        if not os.path.isfile(path):
+            raise FormatError(f"Invalid file, failed to open: {path} (there is no such file)", file=listed)
+        boxes.append(_objects(path))
+    numbers = chosen or {name: n for n, name in enumerate(sorted({b[0] for found in boxes for b in found}))}
+    kept = [(name, [box for box in found if box[0] in numbers]) for name, found in zip(names, boxes)]
+    kept = [(name, found) for name, found in kept if found]
+    columns: dict[str, list[Any]] = {column: [] for column in BOX_COLUMNS}
+    for _, found in kept:
+        columns["bbox"].append(np.array([box[1] for box in found], np.float32))
+        columns["label"].append(np.array([[numbers[box[0]]] for box in found], np.uint32))
+        columns["difficult"].append(np.array([[box[2]] for box in found], np.uint32))
+        columns["truncate"].append(np.array([[box[3]] for box in found], np.uint32))
+    return [name for name, _ in kept], columns, dict(numbers)
+
+
+def _objects(path: str) -> list[tuple[str, tuple[float, ...], int, int]]:
+    """(class, (x, y, width, height), difficult, truncated) of each object of one picture."""
+    try:
+        found = read_xml(path)["annotation"]
+        objects = found.get("object", []) if isinstance(found, dict) else []
+        made: list[tuple[str, tuple[float, ...], int, int]] = []
+        for one in objects if isinstance(objects, list) else [objects]:
+            box = one["bndbox"]
+            left, top, right, bottom = (float(box[side]) for side in ("xmin", "ymin", "xmax", "ymax"))
+            if not (0 < left < right and 0 < top < bottom):
+                raise ValueError(f"the box {left, top, right, bottom} is impossible")
+            flags = (int(one.get("difficult") or 0), int(one.get("truncated") or 0))
+            if not (isinstance(one["name"], str) and all(0 <= flag < 2**32 for flag in flags)):
+                raise ValueError(f"name {one['name']!r:.80}, difficult and truncated {flags}")
+            made.append((one["name"], (left, top, right - left, bottom - top), *flags))
+        return made
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"Invalid annotation: {type(error).__name__}: {error}", file=path) from error

@@ -1,0 +1,80 @@
+"""WIDERFaceDataset: pictures with boxes around faces."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from millrace._src.core.errors import FormatError
+from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.files.file_list import FileList, lines_of
+from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+
+__all__ = ["WIDERFaceDataset"]
+
+
+class WIDERFaceDataset(TableDataset):
+    """Pictures with a box around each face and what is known of it; for testing only the pictures.
+
+    >>> import millrace.dataset as ds
+    >>> from pathlib import Path
+    >>> Path("WIDER_test/images/0--Parade").mkdir(parents=True), Path("wider_face_split").mkdir()
+    (None, None)
+    >>> _ = Path("WIDER_test/images/0--Parade/1.jpg").write_bytes(b"...")
+    >>> _ = Path("wider_face_split/wider_face_test_filelist.txt").write_text("0--Parade/1.jpg")
+    >>> [row["image"].shape for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    [(3,)]
+    """
+
+    @takes(PictureOptions, decode=False)
+    def __init__(
+        self,
+        dataset_dir: Folder,
+        usage: Literal["train", "test", "valid", "all"] | None = None,
+        *_: Any,
+        **shared: Unpack[PictureOptions],
+    ) -> None:
+        decode = shared["decode"]
+        make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
+        faces = {"bbox": kind("int32", None, 4)} | {name: kind("int32", None) for name in NAMES}
+        self._open(make, {"image": image(decode)} | ({} if usage == "test" else faces), shared)
+
+
+NAMES = ["blur", "expression", "illumination", "occlusion", "pose", "invalid"]
+
+
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+    files, faces = FileList(dataset_dir), []
+    lists = os.path.join(dataset_dir, "wider_face_split")
+    if usage == "test":
+        names = lines_of(os.path.join(lists, "wider_face_test_filelist.txt"))
+        files.extend("WIDER_test/images", [os.fsencode(name.strip()) for name in names])
+        return Table(len(files), {"image": pictures(files, decode)})
+    for part in {"train": ["train"], "valid": ["val"], "all": ["train", "val"]}[usage]:
+        found = _faces(os.path.join(lists, f"wider_face_{part}_bbx_gt.txt"))
+        files.extend(f"WIDER_{part}/images", sorted(found))
+        faces += [found[name] for name in sorted(found)]
+    parts: dict[str, Any] = {
+        "image": pictures(files, decode),
+        "bbox": Stored([rows[:, :4] for rows in faces]),
+    }
+    parts |= {name: Stored([rows[:, place] for rows in faces]) for place, name in enumerate(NAMES, 4)}
+    return Table(len(files), parts)
+
+
+def _faces(path: str) -> dict[bytes, Any]:
+    lines, made, at = lines_of(path), {}, 0
+    try:
+        while at < len(lines):
+            # a picture without faces still has one row, of zeros
+            count = max(1, int(lines[at + 1]))
+            rows = [line.split()[:10] for line in lines[at + 2 : at + 2 + count]]
+            made[os.fsencode(lines[at].strip())] = np.array(rows, np.int32).reshape(count, 10)
+            at += 2 + count
+    except (ValueError, IndexError) as error:
+        raise FormatError(f"Invalid data near line {at + 1}: {error}", file=path) from error
+    return made

@@ -1,0 +1,158 @@
+"""Arguments that many transforms share, as annotations: what is taken, and MindSpore's words when it is not.
+
+An annotation here is ``Annotated[Any, Rule(function)]``; the function gets the parameter's name and value.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import INT32_MAX, Range, check_type
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import DType, np_dtype
+
+__all__ = [
+    "FLOAT_MAX",
+    "INT32_MIN",
+    "DataType",
+    "Device",
+    "Factor",
+    "NonNegativeInt",
+    "Number",
+    "Operations",
+    "PositiveInt",
+    "Probability",
+    "Rule",
+    "between",
+    "check_operations",
+    "data_type",
+    "each_type",
+    "positive",
+]
+
+FLOAT_MAX = 16777216
+INT32_MIN = -(2**31)
+
+
+class Rule:
+    """A function that refuses what it does not like."""
+
+    def __init__(self, check: Callable[[str, Any], None]) -> None:
+        self.check = check
+
+
+def between(
+    value: Any, low: float, high: float, name: str = "", *, left_open: bool = False, right_open: bool = False
+) -> None:
+    """Refuse a number outside of an interval; without a name the error says just "Input"."""
+    low_ok = value > low if left_open else value >= low
+    high_ok = value < high if right_open else value <= high
+    if not (low_ok and high_ok):
+        left, right = "(" if left_open else "[", ")" if right_open else "]"
+        called = f"{name} " if name else ""
+        raise ArgumentValueError(
+            f"Input {called}is not within the required interval of {left}{low}, {high}{right}."
+        )
+
+
+def in_order(values: Sequence[Any], low: float, high: float) -> None:
+    """Refuse a pair that is not low <= first <= second <= high."""
+    if not low <= values[0] <= values[1] <= high:
+        raise ArgumentValueError(f"Input is not within the required interval of [{low}, {high}].")
+
+
+def positive(value: Any, name: str = "") -> None:
+    if value <= 0:
+        raise ArgumentValueError(f"Input {name + ' ' if name else ''}must be greater than 0.")
+
+
+def each_type(values: Any, kinds: tuple[type, ...], name: str) -> None:
+    """Refuse what is no list or tuple of these types."""
+    check_type(values, (list, tuple), name)
+    for i, value in enumerate(values):
+        check_type(value, kinds, f"{name}[{i}]")
+
+
+def _positive_int(name: str, value: Any) -> None:
+    check_type(value, (int,), name)
+    between(value, 1, INT32_MAX, name)
+
+
+def _non_negative_int(name: str, value: Any) -> None:
+    check_type(value, (int,), name)
+    between(value, 0, INT32_MAX, name)
+
+
+def _float32(name: str, value: Any) -> None:
+    check_type(value, (float, int), name)
+    between(value, -FLOAT_MAX, FLOAT_MAX, name)
+
+
+PositiveInt = Annotated[Any, Rule(_positive_int)]
+NonNegativeInt = Annotated[Any, Rule(_non_negative_int)]
+Float32 = Annotated[Any, Rule(_float32)]
+Probability = Annotated[float | int, Range(0.0, 1.0)]
+Factor = Annotated[float | int, Range(0, FLOAT_MAX)]
+Number = numbers.Number
+
+
+def _device(name: str, value: Any) -> None:
+    check_type(value, (str,), name)
+    if value not in ("CPU", "Ascend", "GPU"):
+        raise ArgumentValueError(f"Input {name} is not within the valid set of ['CPU', 'Ascend'].")
+    if value == "Ascend":
+        raise ArgumentValueError(
+            f"Input {name} is 'Ascend', but there is no Ascend here: use device('GPU') for a card that batches go to, "
+            "device('CPU'), or leave it out."
+        )
+
+
+Device = Annotated[Any, Rule(_device)]
+
+
+def _data_type(name: str, value: Any) -> None:
+    if isinstance(value, DType):
+        return
+    try:
+        if value is not None:
+            np.dtype(value)
+            return
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentTypeError(
+        f"Argument {name} with value {value} is not of type [{DType}, {np.dtype}], but got {type(value)}."
+    )
+
+
+DataType = Annotated[Any, Rule(_data_type)]
+
+
+def data_type(value: Any) -> np.dtype[Any]:
+    """The numpy dtype of a type given in any way; text is kept as numpy's str."""
+    if not isinstance(value, DType):
+        return np.dtype(value)
+    return np_dtype(value)
+
+
+def check_operations(name: str, value: Any, kinds: tuple[type, ...] = (list,)) -> None:
+    """Refuse what is no list of transforms and functions."""
+    check_type(value, kinds, "transforms list")
+    if not value:
+        raise ArgumentValueError("transforms list can not be empty.")
+    for i, operation in enumerate(value):
+        if not callable(operation):
+            raise ArgumentTypeError(
+                f"transforms[{i}] is neither a transforms op (TensorOperation) nor a callable pyfunc."
+            )
+        if type(operation) is type:
+            raise ArgumentValueError(
+                f"op_list[{i}] should be a dataset processing operation instance, but got: {operation}. "
+                "It may be missing parentheses for instantiation."
+            )
+
+
+Operations = Annotated[Any, Rule(check_operations)]

@@ -1,0 +1,233 @@
+"""How loud a waveform is, and how its values are bent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from millrace._src.core.args import Range, checked
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.audio import amplitude_effects as levels
+from millrace._src.data.kernels.audio import dither
+from millrace._src.data.kernels.audio import mu_law as codecs
+from millrace._src.data.kernels.audio.enums import DensityFunction, FadeShape, GainType
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
+
+from .argument_types import Float
+from .base import AudioOperation, whole
+
+__all__ = [
+    "Contrast",
+    "DCShift",
+    "Dither",
+    "Fade",
+    "Gain",
+    "MuLawDecoding",
+    "MuLawEncoding",
+    "Overdrive",
+    "Vol",
+]
+
+Percent = Annotated[float | int, Range(0, 100)]
+
+
+class Contrast(AudioOperation):
+    """A waveform bent so that it sounds louder and denser, by an amount from 0 to 100.
+
+    >>> import numpy as np
+    >>> Contrast(75.0)(np.array([0.0, 0.25, 1.0])).round(3).tolist()
+    [0.0, 0.473, 1.0]
+    """
+
+    @checked
+    def __init__(self, enhancement_amount: Percent = 75.0) -> None:
+        self.enhancement_amount = enhancement_amount
+
+    def row(self, x: Any) -> Any:
+        return levels.contrast(x, self.enhancement_amount)
+
+    batch = whole
+
+
+class DCShift(AudioOperation):
+    """A waveform plus a constant, kept within [-1, 1]; ``limiter_gain`` presses peaks instead of cutting them.
+
+    A shift below 0 does to a waveform what the same shift above 0 does to the waveform turned upside down. MindSpore
+    does not turn the limited values back, so that results with a limiter and a shift below 0 differ.
+
+    >>> import numpy as np
+    >>> DCShift(0.5)(np.array([-0.25, 0.25, 0.75])).tolist()
+    [0.25, 0.75, 1.0]
+    """
+
+    @checked
+    def __init__(
+        self,
+        shift: Annotated[float | int, Range(-2.0, 2.0)],
+        limiter_gain: float | int | None = None,
+    ) -> None:
+        self.shift, self.limiter_gain = shift, limiter_gain
+
+    def row(self, x: Any) -> Any:
+        return levels.dc_shift(x, self.shift, self.limiter_gain)
+
+    batch = whole
+
+
+class Dither(AudioOperation):
+    """A waveform rounded to 16 bits, with noise before it so that rounding makes no tones.
+
+    TPDF adds a triangle over the whole waveform and is the same every time. RPDF adds one value of the waveform, drawn
+    at random, less 0.5; GPDF the sum of seven. ``noise_shaping`` adds to each value the error of the one before.
+    (MindSpore's GPDF also writes into its input. Here the input stays as it is.)
+
+    >>> import numpy as np
+    >>> Dither()(np.zeros(4, np.float32)).tolist()
+    [0.0, 3.0517578125e-05, 3.0517578125e-05, 3.0517578125e-05]
+    """
+
+    @checked
+    def __init__(
+        self, density_function: DensityFunction = DensityFunction.TPDF, noise_shaping: bool = False
+    ) -> None:
+        self.density_function, self.noise_shaping = density_function, noise_shaping
+
+    @property
+    def random(self) -> bool:  # type: ignore[override]
+        return self.density_function != DensityFunction.TPDF
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        return (draws.uniforms(range(dither.RANDOM_VALUES)),)
+
+    def row(self, x: Any, places: Any = ()) -> Any:
+        if not self.random:
+            return dither.add_triangle(x, self.noise_shaping)
+        gaussian = self.density_function == DensityFunction.GPDF
+        return dither.add_values(x, places, self.noise_shaping, gaussian)
+
+    def batch(self, xs: Any, places: Any = None) -> Any:
+        """The rows at once where nothing is drawn."""
+        return None if self.random else whole(self, xs)
+
+
+class Fade(AudioOperation):
+    """A waveform that comes out of silence, and goes back into it: over so many samples, along a curve.
+
+    >>> import numpy as np
+    >>> Fade(3, 3)(np.ones(6)).tolist()
+    [0.0, 0.5, 1.0, 1.0, 0.5, 0.0]
+    """
+
+    @checked
+    def __init__(
+        self,
+        fade_in_len: NonNegativeInt = 0,
+        fade_out_len: NonNegativeInt = 0,
+        fade_shape: FadeShape = FadeShape.LINEAR,
+    ) -> None:
+        self.fade_in_len, self.fade_out_len, self.fade_shape = fade_in_len, fade_out_len, fade_shape
+
+    def row(self, x: Any) -> Any:
+        return levels.fade(x, self.fade_in_len, self.fade_out_len, self.fade_shape)
+
+    batch = whole
+
+
+class Gain(AudioOperation):
+    """A waveform louder (above 0) or softer by some decibels.
+
+    >>> import numpy as np
+    >>> Gain(6.0)(np.array([0.1, -0.2])).round(3).tolist()
+    [0.2, -0.399]
+    """
+
+    @checked
+    def __init__(self, gain_db: Float = 1.0) -> None:
+        self.gain_db = gain_db
+
+    def row(self, x: Any) -> Any:
+        return levels.gain(x, self.gain_db)
+
+    batch = whole
+
+
+class MuLawDecoding(AudioOperation):
+    """The levels of a mu-law signal back as values from -1 to 1.
+
+    >>> import numpy as np
+    >>> MuLawDecoding()(np.array([0.0, 127.5, 255.0])).round(4).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    @checked
+    def __init__(self, quantization_channels: PositiveInt = 256) -> None:
+        self.quantization_channels = quantization_channels
+
+    def row(self, x: Any) -> Any:
+        return codecs.mu_law_decode(x, self.quantization_channels)
+
+    batch = whole
+
+
+class MuLawEncoding(AudioOperation):
+    """Values from -1 to 1 as levels, int32: fine ones for soft values, coarse ones for loud values.
+
+    NaN and infinities are refused (MindSpore gives a level of -2147483648).
+
+    >>> import numpy as np
+    >>> MuLawEncoding()(np.array([-1.0, 0.0, 1.0])).tolist()
+    [0, 128, 255]
+    """
+
+    @checked
+    def __init__(self, quantization_channels: PositiveInt = 256) -> None:
+        self.quantization_channels = quantization_channels
+
+    def row(self, x: Any) -> Any:
+        return codecs.mu_law_encode(x, self.quantization_channels)
+
+    batch = whole
+
+
+class Overdrive(AudioOperation):
+    """A waveform as an amplifier gives it that is turned up too far.
+
+    >>> import numpy as np
+    >>> Overdrive(20.0, 20.0)(np.array([0.0, 0.25, 0.25])).round(3).tolist()
+    [0.075, 0.625, 0.622]
+    """
+
+    libraries = ("scipy.signal",)
+
+    @checked
+    def __init__(self, gain: Percent = 20.0, color: Percent = 20.0) -> None:
+        self.gain, self.color = gain, color
+
+    def row(self, x: Any) -> Any:
+        return levels.overdrive(x, self.gain, self.color)
+
+    batch = whole
+
+
+class Vol(AudioOperation):
+    """A waveform louder or softer, kept within [-1, 1]; the gain is a factor, a ratio of powers or decibels.
+
+    >>> import numpy as np
+    >>> from millrace.dataset.audio import GainType
+    >>> Vol(0.5)(np.array([0.5, 1.0])).tolist()
+    [0.25, 0.5]
+    >>> Vol(-20, GainType.DB)(np.array([0.5, 1.0])).tolist()
+    [0.05, 0.1]
+    """
+
+    @checked
+    def __init__(self, gain: int | float, gain_type: GainType = GainType.AMPLITUDE) -> None:
+        if gain_type == GainType.POWER:
+            between(gain, 0, FLOAT_MAX, "gain", left_open=True)
+        else:
+            between(gain, 0 if gain_type == GainType.AMPLITUDE else -FLOAT_MAX, FLOAT_MAX, "gain")
+        self.gain, self.gain_type = gain, gain_type
+
+    def row(self, x: Any) -> Any:
+        return levels.volume(x, self.gain, self.gain_type)
+
+    batch = whole

@@ -1,0 +1,70 @@
+"""What audio transforms share: which values they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.transforms.tensor_operation import Operation
+
+__all__ = ["AudioOperation", "each_row", "in_blocks", "whole"]
+
+
+class AudioOperation(Operation):
+    """An operation on a waveform or a spectrogram: eagerly it takes arrays and nothing else."""
+
+    _ours = True
+    _family = "audio"
+    # the fewest dimensions that a row has: a whole column has one more
+    dims: ClassVar[int] = 1
+
+    def take(self, value: Any) -> Any:
+        """A user's value as `row` takes it."""
+        if not isinstance(value, np.ndarray):
+            raise ArgumentTypeError(f"Input should be NumPy audio, got {type(value)}.")
+        return value
+
+
+def whole(operation: AudioOperation, xs: Any) -> Any:
+    """`batch` of an operation that takes any leading dimensions and treats each by itself: the column is one more."""
+    if xs.ndim <= operation.dims:
+        return None
+    try:
+        return operation.row(xs)
+    except DataError:
+        return None  # the rows run one by one, and the wrong one is named
+
+
+# bytes of the rows that are treated at once: what is made of them on the way stays in the processor's cache
+_BLOCK = 1 << 16
+
+
+def in_blocks(operation: AudioOperation, xs: Any, call: Callable[[Any], Any] | None = None) -> Any:
+    """`whole`, a few rows at a time: for operations that make much of little, such as overlapping frames.
+
+    ``call`` treats some rows, where it is not `row`.
+    """
+    if xs.ndim <= operation.dims or not len(xs):
+        return None
+    call = call or operation.row
+    step = max(1, _BLOCK // max(xs[0].nbytes, 1))
+    try:
+        first = call(xs[:step])
+        if step >= len(xs):
+            return first
+        made = np.empty((len(xs), *first.shape[1:]), first.dtype)
+        made[:step] = first
+        for start in range(step, len(xs), step):
+            made[start : start + step] = call(xs[start : start + step])
+    except DataError:
+        return None  # the rows run one by one, and the wrong one is named
+    return made
+
+
+def each_row(draws: Draws) -> list[Draws]:
+    """A source of random numbers per row, for operations that need many."""
+    return [draws[i : i + 1] for i in range(len(draws))]

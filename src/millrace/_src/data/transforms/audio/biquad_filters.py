@@ -1,0 +1,262 @@
+"""Filters with two poles and two zeros, by what they do to frequencies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.data.kernels.audio import biquad_filters as biquads
+from millrace._src.data.kernels.audio.biquad_filters import Coefficients
+from millrace._src.data.kernels.audio.iir_filters import filter_wave
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between
+
+from .argument_types import Float, NonZeroInt
+from .base import AudioOperation, whole
+
+__all__ = [
+    "AllpassBiquad",
+    "BandBiquad",
+    "BandpassBiquad",
+    "BandrejectBiquad",
+    "BassBiquad",
+    "DeemphBiquad",
+    "EqualizerBiquad",
+    "HighpassBiquad",
+    "LowpassBiquad",
+    "RiaaBiquad",
+    "TrebleBiquad",
+]
+
+Quality = Annotated[float | int, Range(0, 1, left_open=True)]
+
+
+class BiquadOperation(AudioOperation):
+    """A filter that is told by its coefficients."""
+
+    _ours = True
+    libraries = ("scipy.signal",)
+
+    def coefficients(self) -> Coefficients:
+        """b and a of the filter."""
+        raise ArgumentTypeError(f"{type(self).__name__} does not define coefficients()")
+
+    def row(self, x: Any) -> Any:
+        return filter_wave(x, type(self).__name__, self.coefficients())
+
+    batch = whole
+
+
+def _deemph_rate(name: str, value: Any) -> None:
+    check_type(value, (int,), name)
+    if value not in (44100, 48000):
+        raise ArgumentValueError(f"Argument {name} should be 44100 or 48000, but got {value}.")
+
+
+def _riaa_rate(name: str, value: Any) -> None:
+    check_type(value, (int,), name)
+    if value not in (44100, 48000, 88200, 96000):
+        raise ArgumentValueError(f"{name} should be one of [44100, 48000, 88200, 96000], but got {value}.")
+
+
+def _central(name: str, value: Any) -> None:
+    # MindSpore's words name it as the other filters do
+    check_type(value, (float, int), "central_freq")
+    between(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
+
+
+class AllpassBiquad(BiquadOperation):
+    """All frequencies as loud as before, their phases turned about a central frequency.
+
+    >>> import numpy as np
+    >>> AllpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: NonZeroInt, central_freq: Float, Q: Quality = 0.707) -> None:
+        self.sample_rate, self.central_freq, self.Q = sample_rate, central_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        if self.central_freq == 0:
+            raise DataError("AllpassBiquad: central_freq can not be equal to zero, but got: 0.000000")
+        return biquads.allpass(self.sample_rate, self.central_freq, self.Q)
+
+
+class BandBiquad(BiquadOperation):
+    """Frequencies softer the farther they are from a central one; ``noise`` is the mode for unpitched sound.
+
+    >>> import numpy as np
+    >>> BandBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(
+        self, sample_rate: NonZeroInt, central_freq: Float, Q: Quality = 0.707, noise: bool = False
+    ) -> None:
+        self.sample_rate, self.central_freq, self.Q, self.noise = sample_rate, central_freq, Q, noise
+
+    def coefficients(self) -> Coefficients:
+        return biquads.band(self.sample_rate, self.central_freq, self.Q, self.noise)
+
+
+class BandpassBiquad(BiquadOperation):
+    """Only what is near a central frequency; with ``const_skirt_gain`` its peak is Q, else 1.
+
+    >>> import numpy as np
+    >>> BandpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(
+        self, sample_rate: NonZeroInt, central_freq: Float, Q: Quality = 0.707, const_skirt_gain: bool = False
+    ) -> None:
+        self.sample_rate, self.central_freq, self.Q, self.const_skirt_gain = (
+            sample_rate,
+            central_freq,
+            Q,
+            const_skirt_gain,
+        )
+
+    def coefficients(self) -> Coefficients:
+        return biquads.bandpass(self.sample_rate, self.central_freq, self.Q, self.const_skirt_gain)
+
+
+class BandrejectBiquad(BiquadOperation):
+    """All but what is near a central frequency.
+
+    >>> import numpy as np
+    >>> BandrejectBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: NonZeroInt, central_freq: Float, Q: Quality = 0.707) -> None:
+        self.sample_rate, self.central_freq, self.Q = sample_rate, central_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.bandreject(self.sample_rate, self.central_freq, self.Q)
+
+
+class BassBiquad(BiquadOperation):
+    """Low frequencies louder (a gain above 0) or softer, by decibels.
+
+    >>> import numpy as np
+    >>> BassBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(
+        self, sample_rate: NonZeroInt, gain: Float, central_freq: Float = 100.0, Q: Quality = 0.707
+    ) -> None:
+        self.sample_rate, self.gain, self.central_freq, self.Q = sample_rate, gain, central_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.bass(self.sample_rate, self.gain, self.central_freq, self.Q)
+
+
+class DeemphBiquad(BiquadOperation):
+    """The treble that a compact disc was recorded with taken back; 44100 or 48000 samples a second.
+
+    >>> import numpy as np
+    >>> DeemphBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: Annotated[Any, Rule(_deemph_rate)]) -> None:
+        self.sample_rate = sample_rate
+
+    def coefficients(self) -> Coefficients:
+        return biquads.deemphasis(self.sample_rate)
+
+
+class EqualizerBiquad(BiquadOperation):
+    """What is near a frequency louder (a gain above 0) or softer, by decibels.
+
+    >>> import numpy as np
+    >>> EqualizerBiquad(44100, 1500.0, 5.5)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(
+        self,
+        sample_rate: NonZeroInt,
+        center_freq: Annotated[Any, Rule(_central)],
+        gain: Float,
+        Q: Quality = 0.707,
+    ) -> None:
+        self.sample_rate, self.center_freq, self.gain, self.Q = sample_rate, center_freq, gain, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.equalizer(self.sample_rate, self.center_freq, self.gain, self.Q)
+
+
+class HighpassBiquad(BiquadOperation):
+    """What is above a frequency.
+
+    >>> import numpy as np
+    >>> HighpassBiquad(44100, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: NonZeroInt, cutoff_freq: Float, Q: Quality = 0.707) -> None:
+        self.sample_rate, self.cutoff_freq, self.Q = sample_rate, cutoff_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.highpass(self.sample_rate, self.cutoff_freq, self.Q)
+
+
+class LowpassBiquad(BiquadOperation):
+    """What is below a frequency.
+
+    >>> import numpy as np
+    >>> LowpassBiquad(4000, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: NonZeroInt, cutoff_freq: Float, Q: Quality = 0.707) -> None:
+        self.sample_rate, self.cutoff_freq, self.Q = sample_rate, cutoff_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.lowpass(self.sample_rate, self.cutoff_freq, self.Q)
+
+
+class RiaaBiquad(BiquadOperation):
+    """The curve that a vinyl record is cut with taken back; 44100, 48000, 88200 or 96000 samples a second.
+
+    >>> import numpy as np
+    >>> RiaaBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(self, sample_rate: Annotated[Any, Rule(_riaa_rate)]) -> None:
+        self.sample_rate = sample_rate
+
+    def coefficients(self) -> Coefficients:
+        return biquads.riaa(self.sample_rate)
+
+
+class TrebleBiquad(BiquadOperation):
+    """High frequencies louder (a gain above 0) or softer, by decibels.
+
+    >>> import numpy as np
+    >>> TrebleBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
+    (1, 4)
+    """
+
+    @checked
+    def __init__(
+        self, sample_rate: NonZeroInt, gain: Float, central_freq: Float = 3000, Q: Quality = 0.707
+    ) -> None:
+        self.sample_rate, self.gain, self.central_freq, self.Q = sample_rate, gain, central_freq, Q
+
+    def coefficients(self) -> Coefficients:
+        return biquads.treble(self.sample_rate, self.gain, self.central_freq, self.Q)

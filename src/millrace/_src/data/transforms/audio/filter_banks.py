@@ -1,0 +1,75 @@
+"""Filter banks and cosine bases, as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.args import checked
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.kernels.audio import filter_banks as banks
+from millrace._src.data.kernels.audio.enums import MelType, NormMode, NormType
+from millrace._src.data.transforms.argument_types import NonNegativeInt, PositiveInt
+
+from .argument_types import NonNegativeReal, PositiveReal
+
+__all__ = ["create_dct", "linear_fbanks", "melscale_fbanks"]
+
+
+def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> Any:
+    """The basis <n_mels, n_mfcc> of a discrete cosine transform: multiply mels from the right by it.
+
+    >>> create_dct(2, 3).round(3).tolist()
+    [[2.0, 1.7319999933242798], [2.0, 0.0], [2.0, -1.7319999933242798]]
+    """
+    for name, value, kind in (("n_mfcc", n_mfcc, int), ("n_mels", n_mels, int), ("norm", norm, NormMode)):
+        if not isinstance(value, kind):
+            raise ArgumentTypeError(
+                f"{name} with value {value} is not of type {kind}, but got {type(value)}."
+            )
+    for name, count in (("n_mfcc", n_mfcc), ("n_mels", n_mels)):
+        if count <= 0:
+            raise ArgumentValueError(f"{name} must be greater than 0, but got {count}.")
+    return banks.dct(n_mfcc, n_mels, norm, "float32").T.copy()
+
+
+def _check_order(f_min: float, f_max: float) -> None:
+    if f_min > f_max:
+        raise ArgumentValueError(
+            f"Input f_min should be no more than f_max, but got f_min: {f_min} and f_max: {f_max}."
+        )
+
+
+@checked
+def linear_fbanks(
+    n_freqs: NonNegativeInt,
+    f_min: NonNegativeReal,
+    f_max: PositiveReal,
+    n_filter: PositiveInt,
+    sample_rate: PositiveInt,
+) -> Any:
+    """Triangular filters <n_freqs, n_filter> that are even in hertz.
+
+    >>> linear_fbanks(5, 0, 8000, 3, 16000).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+    _check_order(f_min, f_max)
+    return banks.linear(n_freqs, f_min, f_max, n_filter, sample_rate, "float32").weights.copy()
+
+
+@checked
+def melscale_fbanks(
+    n_freqs: NonNegativeInt,
+    f_min: NonNegativeReal,
+    f_max: PositiveReal,
+    n_mels: PositiveInt,
+    sample_rate: PositiveInt,
+    norm: NormType = NormType.NONE,
+    mel_type: MelType = MelType.HTK,
+) -> Any:
+    """Triangular filters <n_freqs, n_mels> that are even on the mel scale.
+
+    >>> melscale_fbanks(5, 0, 8000, 2, 16000).round(2).tolist()
+    [[0.0, 0.0], [0.49000000953674316, 0.5099999904632568], [0.0, 0.8100000023841858], ...]
+    """
+    _check_order(f_min, f_max)
+    return banks.mel(n_freqs, f_min, f_max, n_mels, sample_rate, norm, mel_type, "float32").weights.copy()

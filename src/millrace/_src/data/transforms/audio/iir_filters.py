@@ -1,0 +1,105 @@
+"""Filters that are given by their coefficients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from millrace._src.core.args import check_type, checked
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.data.kernels.audio.biquad_filters import Coefficients, given
+from millrace._src.data.kernels.audio.iir_filters import filter_back_and_forth, filter_wave
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between
+
+from .argument_types import Float
+from .base import AudioOperation, whole
+from .biquad_filters import BiquadOperation
+
+__all__ = ["Biquad", "Filtfilt", "LFilter"]
+
+
+def _not_zero(name: str, value: Any) -> None:
+    check_type(value, (float, int), name)
+    if value == 0 or not -FLOAT_MAX <= value <= FLOAT_MAX:
+        raise ArgumentValueError(
+            f"Input {name} is not within the required interval of [-{FLOAT_MAX}, 0) and (0, {FLOAT_MAX}]."
+        )
+
+
+def _check_both(a_coeffs: Any, b_coeffs: Any) -> None:
+    """Two lists of numbers, of one length; types before values, as MindSpore asks."""
+    for name, value in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
+        check_type(value, (list, tuple), name)
+    for name, values in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
+        for i, value in enumerate(values):
+            check_type(value, (float, int), f"{name}[{i}]")
+            between(value, -FLOAT_MAX, FLOAT_MAX, f"{name}[{i}]")
+    if len(a_coeffs) != len(b_coeffs):
+        raise ArgumentValueError("The size of a_coeffs should be the same as that of b_coeffs.")
+
+
+class Biquad(BiquadOperation):
+    """A filter with two poles and two zeros, by its coefficients; results are kept within [-1, 1].
+
+    float32 is computed in float64 and rounded once, so that results differ from MindSpore's by its own rounding:
+    about 1e-6 of the largest value, and up to 1e-4 where poles lie close to the unit circle. A filter that explodes
+    gives infinities and then NaN, as there.
+
+    >>> import numpy as np
+    >>> Biquad(0.5, 0.0, 0.0, 1.0, -0.5, 0.0)(np.array([0.5, 0.0, 0.0])).tolist()
+    [0.25, 0.125, 0.0625]
+    """
+
+    @checked
+    def __init__(
+        self, b0: Float, b1: Float, b2: Float, a0: Annotated[Any, Rule(_not_zero)], a1: Float, a2: Float
+    ) -> None:
+        self.b0, self.b1, self.b2, self.a0, self.a1, self.a2 = b0, b1, b2, a0, a1, a2
+
+    def coefficients(self) -> Coefficients:
+        return given((self.b0, self.b1, self.b2), (self.a0, self.a1, self.a2))
+
+
+class LFilter(AudioOperation):
+    """A filter of any order, by its coefficients, lower delays first; ``clamp`` keeps results within [-1, 1].
+
+    Results differ from MindSpore's as those of Biquad do.
+
+    >>> import numpy as np
+    >>> LFilter([1.0, -0.5], [0.5, 0.0])(np.array([0.5, 0.0, 0.0])).tolist()
+    [0.25, 0.125, 0.0625]
+    """
+
+    libraries = ("scipy.signal",)
+
+    @checked
+    def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True) -> None:
+        _check_both(a_coeffs, b_coeffs)
+        self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
+
+    def row(self, x: Any) -> Any:
+        return filter_wave(x, "LFilter", given(self.b_coeffs, self.a_coeffs), self.clamp)
+
+    batch = whole
+
+
+class Filtfilt(AudioOperation):
+    """A filter run forwards and then backwards, so that no phase is shifted.
+
+    Results differ from MindSpore's as those of Biquad do.
+
+    >>> import numpy as np
+    >>> Filtfilt([1.0, 0.0], [0.5, 0.5])(np.array([0.0, 1.0, 0.0, 0.0])).tolist()
+    [0.25, 0.5, 0.25, 0.0]
+    """
+
+    libraries = ("scipy.signal",)
+
+    @checked
+    def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True) -> None:
+        _check_both(a_coeffs, b_coeffs)
+        self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
+
+    def row(self, x: Any) -> Any:
+        return filter_back_and_forth(x, "Filtfilt", given(self.b_coeffs, self.a_coeffs), self.clamp)
+
+    batch = whole

@@ -1,0 +1,146 @@
+"""Spectra as magnitudes, angles and decibels, and how they change."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from millrace._src.core.args import INT32_MAX, Range, checked
+from millrace._src.data.kernels.audio import magnitude_phase as magnitudes
+from millrace._src.data.kernels.audio.enums import BorderType, ScaleType
+from millrace._src.data.transforms.argument_types import FLOAT_MAX
+
+from .argument_types import Float
+from .base import AudioOperation, whole
+
+__all__ = ["AmplitudeToDB", "Angle", "ComplexNorm", "ComputeDeltas", "DBToAmplitude", "Magphase"]
+
+Power = Annotated[int | float, Range(0, FLOAT_MAX)]
+Positive = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]
+
+
+class AmplitudeToDB(AudioOperation):
+    """A spectrogram in decibels, none more than ``top_db`` below the loudest of its <channel, freq, time>.
+
+    Values below ``amin`` count as ``amin``. (MindSpore bounds them by 1e-10, whatever ``amin`` says; with its default
+    the results are the same.)
+
+    >>> import numpy as np
+    >>> AmplitudeToDB()(np.array([[1.0, 0.1, 0.0]])).tolist()
+    [[0.0, -10.0, -80.0]]
+    """
+
+    dims: ClassVar[int] = 2
+
+    @checked
+    def __init__(
+        self,
+        stype: ScaleType = ScaleType.POWER,
+        ref_value: Positive = 1.0,
+        amin: Positive = 1e-10,
+        top_db: Positive = 80.0,
+    ) -> None:
+        self.stype, self.ref_value, self.amin, self.top_db = stype, ref_value, amin, top_db
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.as_decibels(x, self.stype, self.ref_value, self.amin, self.top_db)
+
+    def batch(self, xs: Any) -> Any:
+        """The rows at once; each <freq, time> has a loudest value of its own."""
+        if xs.ndim != 3:
+            return whole(self, xs)
+        made = whole(self, xs[:, None])
+        return None if made is None else made[:, 0]
+
+
+class Angle(AudioOperation):
+    """The angles of complex numbers, whose real and imaginary parts are last: <..., complex=2>.
+
+    >>> import numpy as np
+    >>> Angle()(np.array([[0.0, 1.0]])).round(4).tolist()
+    [1.5708]
+    """
+
+    @checked
+    def __init__(self) -> None:
+        pass
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.angle(x)
+
+    batch = whole
+
+
+class ComplexNorm(AudioOperation):
+    """The magnitudes of complex numbers to a power: <..., complex=2>.
+
+    >>> import numpy as np
+    >>> ComplexNorm()(np.array([[3.0, 4.0]])).tolist()
+    [5.0]
+    """
+
+    @checked
+    def __init__(self, power: Power = 1.0) -> None:
+        self.power = power
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.complex_norm(x, self.power)
+
+    batch = whole
+
+
+class ComputeDeltas(AudioOperation):
+    """How fast a spectrogram changes along time: the slope over ``win_length`` values about each.
+
+    >>> import numpy as np
+    >>> ComputeDeltas(3)(np.array([[0.0, 1.0, 2.0, 3.0]])).tolist()
+    [[0.5, 1.0, 1.0, 0.5]]
+    """
+
+    dims: ClassVar[int] = 2
+
+    @checked
+    def __init__(
+        self,
+        win_length: Annotated[int, Range(3, INT32_MAX)] = 5,
+        pad_mode: BorderType = BorderType.EDGE,
+    ) -> None:
+        self.win_length, self.pad_mode = win_length, pad_mode
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.deltas(x, self.win_length, self.pad_mode)
+
+    batch = whole
+
+
+class DBToAmplitude(AudioOperation):
+    """Decibels back as powers (``power`` 1) or magnitudes (0.5), times ``ref``.
+
+    >>> import numpy as np
+    >>> DBToAmplitude(1.0, 1.0)(np.array([0.0, 10.0])).round(6).tolist()
+    [1.0, 10.0]
+    """
+
+    @checked
+    def __init__(self, ref: Float, power: Float) -> None:
+        self.ref, self.power = ref, power
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.as_amplitude(x, self.ref, self.power)
+
+    batch = whole
+
+
+class Magphase(AudioOperation):
+    """The magnitudes of complex numbers to a power, and their angles: <..., complex=2>.
+
+    >>> import numpy as np
+    >>> [part.round(4).tolist() for part in Magphase()(np.array([[3.0, 4.0]]))]
+    [[5.0], [0.9273]]
+    """
+
+    @checked
+    def __init__(self, power: Power = 1.0) -> None:
+        self.power = power
+
+    def row(self, x: Any) -> Any:
+        return magnitudes.magnitude_and_phase(x, self.power)

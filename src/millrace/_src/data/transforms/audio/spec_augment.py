@@ -1,0 +1,203 @@
+"""Bands of a spectrogram covered with one value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.audio import spec_augment as masks
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, Rule, between
+
+from .base import AudioOperation, whole
+
+__all__ = ["FrequencyMasking", "MaskAlongAxis", "MaskAlongAxisIID", "TimeMasking"]
+
+Value = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
+Axis = Annotated[int, Range(1, 2)]
+
+
+def _mask_param(name: str, value: Any) -> None:
+    # MindSpore's words call both mask_param
+    check_type(value, (int,), "mask_param")
+    between(value, 0, FLOAT_MAX, "mask_param")
+
+
+MaskParam = Annotated[Any, Rule(_mask_param)]
+Start = Annotated[int, Range(0, FLOAT_MAX)]
+NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
+
+
+class MaskAlongAxis(AudioOperation):
+    """A band of frequencies (axis 1) or of times (axis 2) covered with a value.
+
+    >>> import numpy as np
+    >>> MaskAlongAxis(1, 2, 0.0, 2)(np.ones((1, 2, 4))).tolist()
+    [[[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]]
+    """
+
+    dims: ClassVar[int] = 2
+
+    @checked
+    def __init__(
+        self, mask_start: NonNegativeInt, mask_width: PositiveInt, mask_value: Value, axis: Axis
+    ) -> None:
+        self.mask_start, self.mask_width, self.mask_value, self.axis = (
+            mask_start,
+            mask_width,
+            mask_value,
+            axis,
+        )
+
+    def row(self, x: Any) -> Any:
+        masks.check_spectrogram(x, "MaskAlongAxis")
+        return masks.mask_axis(x, self.mask_start, self.mask_width, self.mask_value, self.axis - 3)
+
+    batch = whole
+
+
+class _Asked(NamedTuple):
+    """A band that an operation is asked for; ``words`` refuse one that may be longer than its axis."""
+
+    longest: int
+    value: float
+    axis: int
+    words: str
+
+
+class BandOperation(AudioOperation):
+    """A band at random: its width from 0 to the longest, both counted, and then its start, all equally likely."""
+
+    _ours = True
+    random = True
+    dims: ClassVar[int] = 2
+
+    def asked(self) -> _Asked:
+        raise ArgumentTypeError(f"{type(self).__name__} does not define asked()")
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        return (draws.uniforms(range(2)),)
+
+    def row(self, x: Any, places: Any) -> Any:
+        asked = self.asked()
+        masks.check_spectrogram(x, type(self).__name__)
+        masks.check_longest(x, asked.longest, asked.axis, asked.words)
+        start, width = masks.place(x.shape[asked.axis], asked.longest, places)
+        return masks.cover(x, start, width, asked.value, asked.axis)
+
+    def batch(self, xs: Any, places: Any) -> Any:
+        """The rows at once; None where one of them would be refused."""
+        asked = self.asked()
+        if (
+            xs.ndim <= self.dims
+            or not xs.size
+            or xs.dtype.kind not in "biuf"
+            or asked.longest > xs.shape[asked.axis]
+        ):
+            return None
+        return masks.cover_each(xs, asked.longest, places, asked.value, asked.axis)
+
+
+class MaskAlongAxisIID(BandOperation):
+    """A band of frequencies (axis 1) or of times (axis 2), at most ``mask_param`` wide, covered at random.
+
+    As in MindSpore one band is drawn for the whole value, all channels together.
+
+    >>> import numpy as np
+    >>> MaskAlongAxisIID(2, 0.0, 1)(np.ones((1, 4, 5))).shape
+    (1, 4, 5)
+    """
+
+    @checked
+    def __init__(self, mask_param: NonNegativeInt, mask_value: Value, axis: Axis) -> None:
+        self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
+
+    def asked(self) -> _Asked:
+        name = "frequency" if self.axis == 1 else "time"
+        words = (
+            f"MaskAlongAxisIID: mask_param should be less than or equal to the length of {name} dimension."
+        )
+        return _Asked(self.mask_param, self.mask_value, self.axis - 3, words)
+
+
+class MaskingOperation(BandOperation, ours=True):
+    """A band along one axis: given, or (``iid_masks``) at random."""
+
+    _ours = True
+    iid_masks: bool
+    mask_start: int
+
+    @property
+    def random(self) -> bool:  # type: ignore[override]
+        return self.iid_masks
+
+    def row(self, x: Any, places: Any = None) -> Any:
+        if self.random:
+            return super().row(x, places)
+        asked = self.asked()
+        masks.check_spectrogram(x, type(self).__name__)
+        masks.check_longest(x, asked.longest, asked.axis, asked.words)
+        return masks.mask_axis(x, self.mask_start, asked.longest, asked.value, asked.axis)
+
+    def batch(self, xs: Any, places: Any = None) -> Any:
+        return super().batch(xs, places) if self.random else whole(self, xs)
+
+
+# MindSpore says frequency_mask_param at the end whichever it is
+_TOO_LONG = (
+    "{op}: invalid parameter, '{what}_mask_param' should be less than or equal to the length of {what} dimension, "
+    "but got: 'frequency_mask_param' {{longest}} and length {{length}}"
+)
+
+
+class FrequencyMasking(MaskingOperation):
+    """A band of frequencies covered: from ``mask_start`` on, ``freq_mask_param`` wide.
+
+    With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
+
+    >>> import numpy as np
+    >>> FrequencyMasking(False, 1, 1)(np.ones((3, 2))).tolist()
+    [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        iid_masks: bool = False,
+        freq_mask_param: MaskParam = 0,
+        mask_start: Start = 0,
+        mask_value: NonNegativeValue = 0.0,
+    ) -> None:
+        self.iid_masks, self.freq_mask_param = iid_masks, freq_mask_param
+        self.mask_start, self.mask_value = mask_start, mask_value
+
+    def asked(self) -> _Asked:
+        words = _TOO_LONG.format(op="FrequencyMasking", what="frequency")
+        return _Asked(self.freq_mask_param, self.mask_value, -2, words)
+
+
+class TimeMasking(MaskingOperation):
+    """A band of times covered: from ``mask_start`` on, ``time_mask_param`` wide.
+
+    With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
+
+    >>> import numpy as np
+    >>> TimeMasking(False, 2, 1)(np.ones((1, 4))).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+
+    @checked
+    def __init__(
+        self,
+        iid_masks: bool = False,
+        time_mask_param: MaskParam = 0,
+        mask_start: Start = 0,
+        mask_value: NonNegativeValue = 0.0,
+    ) -> None:
+        self.iid_masks, self.time_mask_param = iid_masks, time_mask_param
+        self.mask_start, self.mask_value = mask_start, mask_value
+
+    def asked(self) -> _Asked:
+        words = _TOO_LONG.format(op="TimeMasking", what="time")
+        return _Asked(self.time_mask_param, self.mask_value, -1, words)

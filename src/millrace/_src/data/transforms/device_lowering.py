@@ -1,0 +1,289 @@
+"""The forms of transforms that a card does: which kernel, with which arguments, for which values, how exactly.
+
+Everything that must agree with the host (where a random crop lies, what a brighter picture's levels are) is asked of
+the transform itself, here; the kernels of the sink only move pixels and calculate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.values.offload import CardStep, Kind
+from millrace._src.data.kernels.vision import color as colour
+from millrace._src.data.kernels.vision.enums import Inter
+from millrace._src.data.kernels.vision.resize import target_size
+
+from .argument_types import data_type
+from .base import Transform
+from .generic import TypeCast
+from .vision import color as colours
+from .vision import crop as crops
+from .vision import normalize as layout
+from .vision import random_color as random_colour
+from .vision.decode import Decode
+
+__all__ = ["step_of"]
+
+# Types that both NumPy and a card calculate with alike.
+_NUMBERS = frozenset(
+    np.dtype(name)
+    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+)
+_UINT8, _FLOAT32, _FLOAT16 = np.dtype(np.uint8), np.dtype(np.float32), np.dtype(np.float16)
+_NARROW = frozenset(np.dtype(name) for name in ("bool", "uint8", "int8"))
+
+# How far decoding, grey and blending on a card may be from the host's; tests hold them to it.
+JPEG_BOUND = (
+    "nvJPEG rounds differently, and mixes colours of neighbouring pixels differently where they are stored at half the "
+    "size: brightness within 3 levels of 255 in the mean"
+)
+BLEND_BOUND = "1 level of 255"
+
+
+def step_of(op: Transform) -> CardStep | None:
+    """The form of a transform for a card, or None."""
+    make = _FORMS.get(type(op))
+    return None if make is None else make(op)
+
+
+def _image(kind: Kind) -> bool:
+    return len(kind[0]) in (2, 3) and kind[1] in _NUMBERS and all(kind[0])
+
+
+def _rgb(kind: Kind) -> Kind | None:
+    """For what only takes pictures of three channels and 256 levels."""
+    return kind if len(kind[0]) == 3 and kind[0][2] == 3 and kind[1] == _UINT8 and all(kind[0]) else None
+
+
+# --- numbers and their order ----------------------------------------------------------------------------------------
+
+
+def _planes(op: Any) -> CardStep:
+    def accepts(kind: Kind) -> Kind | None:
+        shape = kind[0]
+        if not _image(kind):
+            return None
+        return kind if len(shape) == 2 else ((shape[2], shape[0], shape[1]), kind[1])
+
+    return CardStep("HWC2CHW", "planes", accepts, pays=True)
+
+
+def _normalize(op: layout.Normalize) -> CardStep:
+    def accepts(kind: Kind) -> Kind | None:
+        if not _image(kind):
+            return None
+        shape = kind[0]
+        channels = 1 if len(shape) == 2 else shape[-1 if op.is_hwc else -3]
+        return (shape, _FLOAT32) if len(op.mean) in (1, channels) else None
+
+    args = {"mean": op.mean, "std": op.std, "is_hwc": op.is_hwc}
+    return CardStep("Normalize", "normalize", accepts, args, pays=True)
+
+
+def _rescale(op: layout.Rescale) -> CardStep:
+    def accepts(kind: Kind) -> Kind | None:
+        fits = kind[1] in _NUMBERS and op.rescale >= 0
+        return (kind[0], _FLOAT32) if fits else None
+
+    return CardStep("Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, pays=True)
+
+
+def _casts(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether a card makes the same numbers of them: floats beyond an integer's range are the processor's business."""
+    if given not in _NUMBERS or wanted not in _NUMBERS:
+        return False
+    if given.kind == "f" and wanted.kind in "iu":
+        return False
+    return wanted != _FLOAT16 or given in _NARROW or given in (_FLOAT16, _FLOAT32)
+
+
+def _cast(op: Any) -> CardStep | None:
+    wanted = data_type(op.data_type)
+    if wanted not in _NUMBERS:
+        return None
+
+    def accepts(kind: Kind) -> Kind | None:
+        return (kind[0], wanted) if _casts(kind[1], wanted) else None
+
+    return CardStep(type(op).__name__, "cast", accepts, {"dtype": wanted.name})
+
+
+def _to_tensor(op: layout.ToTensor) -> CardStep | None:
+    wanted = np.dtype(op.output_type)
+    if not _casts(_FLOAT32, wanted):
+        return None
+
+    def accepts(kind: Kind) -> Kind | None:
+        shape = kind[0]
+        if not _image(kind):
+            return None
+        return (1, *shape) if len(shape) == 2 else (shape[2], shape[0], shape[1]), wanted
+
+    return CardStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, pays=True)
+
+
+# --- mirror images and parts ----------------------------------------------------------------------------------------
+
+
+def _mirror(across: bool) -> Callable[[Any], CardStep]:
+    def make(op: Any) -> CardStep:
+        return CardStep(
+            type(op).__name__, "mirror", lambda kind: kind if _image(kind) else None, {"across": across}
+        )
+
+    return make
+
+
+def _inside(size: tuple[int, int], top: int = 0, left: int = 0) -> Callable[[Kind], Kind | None]:
+    """For what cuts out so many pixels, at least so far from the upper left corner."""
+
+    def accepts(kind: Kind) -> Kind | None:
+        shape = kind[0]
+        fits = _image(kind) and shape[0] >= size[0] + top and shape[1] >= size[1] + left
+        return ((*size, *shape[2:]), kind[1]) if fits else None
+
+    return accepts
+
+
+def _crop(op: crops.Crop) -> CardStep:
+    top, left = op.coordinates
+
+    def place(height: int, width: int) -> tuple[int, ...]:
+        return (top, left, *op.size)
+
+    return CardStep("Crop", "part", _inside(op.size, top, left), place=place, keeps=False)
+
+
+def _center_crop(op: crops.CenterCrop) -> CardStep:
+    def place(height: int, width: int) -> tuple[int, ...]:
+        return ((height - op.size[0]) // 2, (width - op.size[1]) // 2, *op.size)
+
+    return CardStep("CenterCrop", "part", _inside(op.size), place=place, keeps=False)
+
+
+def _random_crop(op: crops.RandomCrop) -> CardStep | None:
+    if any(op.padding):
+        return None
+
+    def place(height: int, width: int, down: float, right: float) -> tuple[int, ...]:
+        tall, wide = op.size
+        return crops.offset(down, height - tall), crops.offset(right, width - wide), tall, wide
+
+    return CardStep("RandomCrop", "part", _inside(op.size), place=place, keeps=False)
+
+
+def _sizes(kind: Kind, size: Any, inter: Inter) -> Kind | None:
+    """For what resizes: other numbers than levels of 256 are summed in another order on a card."""
+    shape = kind[0]
+    if not _image(kind) or (kind[1] != _UINT8 and inter is not Inter.NEAREST):
+        return None
+    target = target_size(size, *shape[:2])
+    return ((*target, *shape[2:]), kind[1]) if max(target) < 1 << 14 and min(target) else None
+
+
+def _resized(op: Any, size: Any, place: Callable[..., Any]) -> CardStep | None:
+    if op.interpolation not in (Inter.LINEAR, Inter.NEAREST):
+        return None
+
+    def accepts(kind: Kind) -> Kind | None:
+        return _sizes(kind, size, op.interpolation)
+
+    args = {"linear": op.interpolation is Inter.LINEAR}
+    return CardStep(type(op).__name__, "resized", accepts, args, place=place, keeps=False)
+
+
+def _resize(op: crops.Resize) -> CardStep | None:
+    def place(height: int, width: int) -> tuple[Any, ...]:
+        return (0, 0, height, width), target_size(op.size, height, width)
+
+    return _resized(op, op.size, place)
+
+
+def _random_resized_crop(op: crops.RandomResizedCrop) -> CardStep | None:
+    def place(height: int, width: int, drawn: Any) -> tuple[Any, ...]:
+        return crops.pick_box(drawn, op.ratio, height, width), op.size
+
+    return _resized(op, op.size, place)
+
+
+def _resized_crop(op: crops.ResizedCrop) -> CardStep | None:
+    made = _resized(op, op.size, lambda height, width: ((op.top, op.left, op.height, op.width), op.size))
+    if made is None:
+        return None
+    within = _inside((op.height, op.width), op.top, op.left)
+    fits = made.accepts
+    return CardStep(
+        made.op,
+        made.kernel,
+        lambda kind: fits(kind) if within(kind) else None,
+        made.args,
+        made.place,
+        keeps=False,
+    )
+
+
+def _decode(op: Decode) -> CardStep | None:
+    if op.to_pil:
+        return None
+    # how large it is, the header tells where it is decoded
+    return CardStep("Decode", "decode", lambda kind: None, bound=JPEG_BOUND, keeps=False)
+
+
+# --- colours --------------------------------------------------------------------------------------------------------
+
+_LEVELS = np.arange(256, dtype=np.uint8).reshape(16, 16)
+_LEVELS3 = np.repeat(_LEVELS[:, :, None], 3, axis=2)
+
+
+def _levels(place: Callable[..., Any]) -> Callable[[Any], CardStep]:
+    """What makes of each level another: the host's own function tells which, a card looks them up."""
+
+    def make(op: Any) -> CardStep:
+        def table(height: int, width: int, *drawn: Any) -> Any:
+            return np.asarray(place(op, *drawn)).reshape(256, -1)[:, 0]
+
+        return CardStep(type(op).__name__, "levels", _rgb, place=table)
+
+    return make
+
+
+def _blended(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], CardStep]:
+    def make(op: Any) -> CardStep:
+        args = {"factor": float(np.float32(factor(op)))}
+        return CardStep(type(op).__name__, kernel, _rgb, args, bound=BLEND_BOUND)
+
+    return make
+
+
+_FORMS: dict[type[Transform], Callable[[Any], CardStep | None]] = {
+    TypeCast: _cast,
+    layout.HWC2CHW: _planes,
+    layout.HorizontalFlip: _mirror(across=True),
+    layout.Normalize: _normalize,
+    layout.RandomHorizontalFlip: _mirror(across=True),
+    layout.RandomVerticalFlip: _mirror(across=False),
+    layout.Rescale: _rescale,
+    layout.ToTensor: _to_tensor,
+    layout.ToType: _cast,
+    layout.VerticalFlip: _mirror(across=False),
+    crops.CenterCrop: _center_crop,
+    crops.Crop: _crop,
+    crops.RandomCrop: _random_crop,
+    crops.RandomResizedCrop: _random_resized_crop,
+    crops.Resize: _resize,
+    crops.ResizedCrop: _resized_crop,
+    Decode: _decode,
+    colours.AdjustBrightness: _levels(lambda op: colour.brightness(_LEVELS, op.brightness_factor)),
+    colours.AdjustContrast: _blended("contrast", lambda op: op.contrast_factor),
+    colours.AdjustGamma: _levels(lambda op: op.row(_LEVELS3)),
+    colours.AdjustSaturation: _blended("saturation", lambda op: op.saturation_factor),
+    colours.Invert: _levels(lambda op: op.row(_LEVELS3)),
+    colours.Posterize: _levels(lambda op: op.row(_LEVELS3)),
+    colours.Solarize: _levels(lambda op: op.row(_LEVELS3)),
+    random_colour.RandomInvert: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
+    random_colour.RandomPosterize: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
+    random_colour.RandomSolarize: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
+}

@@ -1,0 +1,167 @@
+"""What text transforms share: which values they take, how they read them, and what a tokenizer gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.transforms.tensor_operation import Operation
+
+__all__ = [
+    "Boolean",
+    "StringOperation",
+    "Text",
+    "TextOperation",
+    "Tokenizer",
+    "advice",
+    "string_of",
+    "with_places",
+]
+
+
+def _boolean(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"Wrong input type for {name}, should be boolean.")
+
+
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
+
+
+Boolean = Annotated[Any, Rule(_boolean)]
+Text = Annotated[Any, Rule(_text)]
+
+
+class TextOperation(Operation):
+    """An operation on text: eagerly it takes a str, a list of them, or an array of text."""
+
+    _ours = True
+    _family = "text"
+    alone = True
+    holds_gil = True
+    # how MindSpore says so
+    _one_column = "input should be one column data"
+
+    def take(self, value: Any) -> Any:
+        """A user's value as `row` takes it."""
+        made = None if value is None else np.asarray(value)
+        if made is None or (made.dtype.kind == "U" and _halves(made)):
+            raise ArgumentTypeError(
+                f"Invalid user input. Got {type(value)}: {value}, cannot be converted into tensor."
+            )
+        if made.size == 0:
+            raise DataError("Input Tensor has no data.")
+        return made
+
+    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+        if self.alone and self.takes == 1:
+            raise DataError(
+                f"{type(self).__name__}: {self._one_column}, but got {len(values)} columns. Give each a map of its "
+                "own: .map(operation, input_columns=[one])."
+            )
+        return super()._each(values, params)
+
+
+def _halves(text: np.ndarray[Any, Any]) -> bool:
+    """Whether halves of surrogate pairs stand in the text: they have no UTF-8 form."""
+    try:
+        "".join(text.ravel().tolist()).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def advice(value: np.ndarray[Any, Any]) -> str:
+    """What to do with what is no text, where something is to be done."""
+    return " Bytes become text with text.to_str()." if value.dtype.kind == "S" else ""
+
+
+def string_of(value: np.ndarray[Any, Any], op: str) -> str:
+    """The one string that a row holds.
+
+    >>> string_of(np.array("a b"), "WhitespaceTokenizer")
+    'a b'
+    """
+    if value.dtype.kind != "U" or value.ndim:
+        got = f"an array of shape {value.shape}" if value.ndim else "one value"
+        raise DataError(
+            f"{op}: the input shape should be scalar and the input datatype should be string, but got {got} of type "
+            f"{value.dtype}.{advice(value)}"
+        )
+    return str(value.item())
+
+
+class StringOperation(TextOperation):
+    """An operation that makes another text of each text, whatever the shape of the array they are in."""
+
+    _ours = True
+    columns = (Texts,)
+    _no_text = "input is not string datatype"
+    _one_column = "The op is OneToOne, can only accept one tensor as input"
+
+    def made(self, text: str) -> str:
+        """What becomes of one text."""
+        raise NotImplementedError
+
+    def row(self, value: Any) -> Any:
+        if value.dtype.kind != "U":
+            raise DataError(f"{type(self).__name__}: {self._no_text}, but {value.dtype}.{advice(value)}")
+        made = self.made
+        if value.ndim == 0:
+            return np.array(made(value.item()))
+        return np.array([made(text) for text in value.ravel().tolist()], np.str_).reshape(value.shape)
+
+    def batch(self, xs: Texts) -> Texts:
+        return Texts.of(list(map(self.made, xs.strings)), xs.rows)
+
+
+class Tokenizer(TextOperation):
+    """One string in, its tokens out; with_offsets also where each starts and ends, in bytes of UTF-8."""
+
+    _ours = True
+    columns = (Texts,)
+    with_offsets: bool = False
+    _read: Callable[[Any, str], str] = staticmethod(string_of)
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens; never none at all."""
+        raise NotImplementedError
+
+    def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
+        """The tokens, where each starts and where it ends."""
+        raise NotImplementedError
+
+    def row(self, value: Any) -> Any:
+        text = self._read(value, type(self).__name__)
+        if not self.with_offsets:
+            return np.array(self.tokens(text))
+        tokens, starts, limits = self.spans(text)
+        return np.array(tokens), np.array(starts, np.uint32), np.array(limits, np.uint32)
+
+    def lists(self, texts: list[str]) -> list[list[str]]:
+        """The tokens of each text."""
+        return list(map(self.tokens, texts))
+
+    def batch(self, xs: Texts) -> Any:
+        if xs.rows is not None:
+            return None  # not one text in each row
+        if not self.with_offsets:
+            return Texts.of_lists(self.lists(xs.strings))
+        return with_places(list(map(self.spans, xs.strings)))
+
+
+def with_places(found: list[tuple[list[str], list[int], list[int]]]) -> tuple[Texts, Ragged, Ragged]:
+    """Columns of the tokens of each row, where each starts and where it ends."""
+    texts = Texts.of_lists([tokens for tokens, _, _ in found])
+    rows = texts.rows
+    assert rows is not None
+    starts = np.fromiter(chain.from_iterable(first for _, first, _ in found), np.uint32, int(rows[-1]))
+    limits = np.fromiter(chain.from_iterable(last for _, _, last in found), np.uint32, int(rows[-1]))
+    return texts, Ragged(starts, rows), Ragged(limits, rows)

@@ -1,0 +1,287 @@
+"""The tokenizers of BERT: basic, word pieces, and the one after the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import UINT32_MAX, check_type, checked
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.values.columns import Texts
+from millrace._src.data.kernels.text import basic_tokenizer as basic
+from millrace._src.data.kernels.text.byte_offsets import nothing
+from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
+from millrace._src.data.kernels.text.unicode_tokenizers import Spans
+from millrace._src.data.kernels.text.vocab import Vocab
+from millrace._src.data.kernels.text.wordpiece import Pieces, Remembered
+from millrace._src.data.transforms.argument_types import Rule, between
+from millrace._src.data.transforms.tensor_operation import keep
+
+from .base import Boolean, Text, TextOperation, Tokenizer, advice, with_places
+from .unicode_normalization import Form
+
+__all__ = ["BasicTokenizer", "BertTokenizer", "WordpieceTokenizer"]
+
+keep(Vocab)
+
+
+def _vocab(name: str, value: Any) -> None:
+    if value is None:
+        raise ArgumentValueError("vocab is not provided.")
+    if not isinstance(value, Vocab):
+        raise ArgumentTypeError("Wrong input type for vocab, should be text.Vocab object.")
+
+
+def _most_bytes(name: str, value: Any) -> None:
+    check_type(value, (int,), name)
+    between(value, 0, UINT32_MAX)
+
+
+def _most_bytes_of_bert(name: str, value: Any) -> None:
+    if not isinstance(value, int):
+        raise ArgumentTypeError(f"Wrong input type for {name}, should be int.")
+    _most_bytes(name, value)
+
+
+Words = Annotated[Any, Rule(_vocab)]
+MostBytes = Annotated[Any, Rule(_most_bytes)]
+MostBytesOfBert = Annotated[Any, Rule(_most_bytes_of_bert)]
+
+
+def _scalar(value: np.ndarray[Any, Any], op: str) -> str:
+    if value.ndim:
+        raise DataError(
+            f"{op}: the input should be a scalar, but got a tensor with rank: {value.ndim}, of shape {value.shape}."
+        )
+    if value.dtype.kind != "U":
+        raise DataError(f"{op}: the input should be of type string, but got {value.dtype}.{advice(value)}")
+    return str(value.item())
+
+
+class BasicTokenizer(Tokenizer):
+    """Words, punctuation marks and ideographs, each by itself: the first half of BERT's tokenizer.
+
+    Control characters become spaces. Offsets are places in the text after folding and normalising, as in MindSpore.
+
+    Args:
+        lower_case (bool): fold case (`CaseFold`) and drop accents; `normalization_form` is not used then.
+            Default: ``False``.
+        keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
+        normalization_form (NormalizeForm): Unicode's normal form to use first. Default: ``NormalizeForm.NONE``.
+        preserve_unused_token (bool): keep ``[CLS]``, ``[SEP]``, ``[UNK]``, ``[PAD]``, ``[MASK]`` and ``[unused0]``
+            whole and as they are. With `lower_case`, MindSpore 2.7.0 repeats all that stands before such a token after
+            it; here it stands once. Default: ``True``.
+        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.BasicTokenizer(lower_case=True)("[CLS] Crème brûlée, 北京!")
+    array(['[CLS]', 'creme', 'brulee', ',', '北', '京', '!'], dtype='<U6')
+    """
+
+    _one_column = "input only support one column data"
+    _read = staticmethod(_scalar)
+
+    @checked
+    def __init__(
+        self,
+        lower_case: Boolean = False,
+        keep_whitespace: Boolean = False,
+        normalization_form: Form = NormalizeForm.NONE,
+        preserve_unused_token: Boolean = True,
+        with_offsets: Boolean = False,
+    ) -> None:
+        self.lower_case = lower_case
+        self.keep_whitespace = keep_whitespace
+        self.normalization_form = NormalizeForm(normalization_form)
+        self.preserve_unused_token = preserve_unused_token
+        self.with_offsets = with_offsets
+
+    def tokens(self, text: str) -> list[str]:
+        return basic.basic_tokens(self._cleaned(text), self.keep_whitespace, self.preserve_unused_token) or [
+            ""
+        ]
+
+    def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
+        return basic.basic_spans(self._cleaned(text), self.keep_whitespace, self.preserve_unused_token)
+
+    def _cleaned(self, text: str) -> str:
+        form = NormalizeForm(self.normalization_form)
+        return basic.cleaned(text, self.lower_case, form, self.preserve_unused_token)
+
+
+class _WithPieces:
+    """A vocabulary that cuts words. How it does so is worked out where it is used, and not pickled."""
+
+    vocab: Any
+    suffix_indicator: str
+    max_bytes_per_token: int
+    unknown_token: str
+    _cut: Pieces | None = None
+    _known: Remembered | None = None
+
+    @property
+    def _pieces(self) -> Pieces:
+        if self._cut is None:
+            self._cut = Pieces(
+                self.vocab.table, self.suffix_indicator, self.max_bytes_per_token, self.unknown_token
+            )
+        return self._cut
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+
+class WordpieceTokenizer(_WithPieces, TextOperation):
+    """Words as pieces of a vocabulary, each the longest that fits; the second half of BERT's tokenizer.
+
+    It takes one word, an array of words, or what `BasicTokenizer` gives with offsets: words, starts and limits. A word
+    that has no pieces is one token. With offsets, MindSpore 2.7.0 keeps the places of the pieces that it had found of
+    such a word, and ends one that is too long after the length of the unknown token; here every token has one place,
+    that of the whole word.
+
+    Args:
+        vocab (Vocab): the vocabulary.
+        suffix_indicator (str): what a piece begins with that does not begin a word. Default: ``'##'``.
+        max_bytes_per_token (int): a longer word is not cut, but unknown. Default: ``100``.
+        unknown_token (str): what stands for a word that is not known; ``''`` for the word itself. Default: ``'[UNK]'``.
+        with_offsets (bool): also give where each token starts and where it ends in its word, in bytes of UTF-8.
+            Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> vocab = text.Vocab.from_list(["book", "fav", "##ori", "##te", "my", "[UNK]"])
+    >>> text.WordpieceTokenizer(vocab)(["my", "favorite", "film"])
+    array(['my', 'fav', '##ori', '##te', '[UNK]'], dtype='<U5')
+    """
+
+    takes = None
+    columns = (Texts,)
+
+    @checked
+    def __init__(
+        self,
+        vocab: Words,
+        suffix_indicator: Text = "##",
+        max_bytes_per_token: MostBytes = 100,
+        unknown_token: Text = "[UNK]",
+        with_offsets: Boolean = False,
+    ) -> None:
+        self.vocab = vocab
+        self.suffix_indicator = suffix_indicator
+        self.max_bytes_per_token = max_bytes_per_token
+        self.unknown_token = unknown_token
+        self.with_offsets = with_offsets
+
+    def row(self, *values: Any) -> Any:
+        words = self._words(values)
+        if not self.with_offsets:
+            return np.array(self._pieces.of.of_all(words) or [""])
+        starts = [0] * len(words) if len(values) == 1 else values[1].ravel().tolist()
+        tokens, begins, ends = _in_pieces(self._pieces, words, starts)
+        return np.array(tokens), np.array(begins, np.uint32), np.array(ends, np.uint32)
+
+    def batch(self, xs: Texts, *places: Any) -> Any:
+        if places:
+            return None
+        lists = xs.lists()
+        if not self.with_offsets:
+            all_of = self._pieces.of.of_all
+            return Texts.of_lists([all_of(words) or [""] for words in lists])
+        return with_places([_in_pieces(self._pieces, words, [0] * len(words)) for words in lists])
+
+    def _words(self, values: tuple[Any, ...]) -> list[str]:
+        if len(values) not in (1, 3):
+            raise DataError(
+                f"WordpieceTokenizer: it takes one column of words, or three: words, starts and limits, but got "
+                f"{len(values)}."
+            )
+        value = values[0]
+        if value.dtype.kind != "U" or value.ndim > 1:
+            raise DataError(
+                "WordpieceTokenizer: The input shape should be 1D scalar the input datatype should be string, but got "
+                f"shape {value.shape} of type {value.dtype}.{advice(value)}"
+            )
+        words: list[str] = value.reshape(-1).tolist()
+        if len(values) == 3 and values[1].size != len(words):
+            raise DataError(
+                f"WordpieceTokenizer: {len(words)} words and {values[1].size} starts: there must be as many."
+            )
+        return words
+
+
+def _in_pieces(pieces: Pieces, words: list[str], starts: list[int]) -> Spans:
+    """The pieces of words that begin at these bytes, and their places."""
+    tokens: list[str] = []
+    begins: list[int] = []
+    ends: list[int] = []
+    for word, at in zip(words, starts, strict=True):
+        if word:
+            found, first, last = pieces.spans(word, at)
+            tokens += found
+            begins += first
+            ends += last
+    return (tokens, begins, ends) if tokens else nothing()
+
+
+class BertTokenizer(_WithPieces, BasicTokenizer, ours=True):
+    """BERT's tokenizer: `BasicTokenizer`, then `WordpieceTokenizer`; what they say of their arguments holds here.
+
+    Args:
+        vocab (Vocab): the vocabulary.
+        suffix_indicator (str): what a piece begins with that does not begin a word. Default: ``'##'``.
+        max_bytes_per_token (int): a longer word is not cut, but unknown. Default: ``100``.
+        unknown_token (str): what stands for a word that is not known; ``''`` for the word itself. Default: ``'[UNK]'``.
+        lower_case (bool): fold case and drop accents. Default: ``False``.
+        keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
+        normalization_form (NormalizeForm): Unicode's normal form to use first. Default: ``NormalizeForm.NONE``.
+        preserve_unused_token (bool): keep ``[CLS]`` and its like whole, in any case. Default: ``True``.
+        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> vocab = text.Vocab.from_list(["[UNK]", "[CLS]", "bei", "##jing", "welcome", "to", "!"])
+    >>> text.BertTokenizer(vocab, lower_case=True)("[CLS] Welcome to Beijing today!")
+    array(['[CLS]', 'welcome', 'to', 'bei', '##jing', '[UNK]', '!'],
+          dtype='<U7')
+    """
+
+    @checked
+    def __init__(
+        self,
+        vocab: Words,
+        suffix_indicator: Text = "##",
+        max_bytes_per_token: MostBytesOfBert = 100,
+        unknown_token: Text = "[UNK]",
+        lower_case: Boolean = False,
+        keep_whitespace: Boolean = False,
+        normalization_form: Form = NormalizeForm.NONE,
+        preserve_unused_token: Boolean = True,
+        with_offsets: Boolean = False,
+    ) -> None:
+        super().__init__(lower_case, keep_whitespace, normalization_form, preserve_unused_token, with_offsets)
+        self.vocab = vocab
+        self.suffix_indicator = suffix_indicator
+        self.max_bytes_per_token = max_bytes_per_token
+        self.unknown_token = unknown_token
+
+    def tokens(self, text: str) -> list[str]:
+        if self.keep_whitespace:
+            return self._pieces.of.of_all(super().tokens(text)) or [""]
+        return self._by_word.of_all(text.split()) or [""]
+
+    @property
+    def _by_word(self) -> Remembered:
+        """The pieces of what stands between white space: they do not depend on its neighbours."""
+        if self._known is None:
+            pieces, basic_tokens = self._pieces, super().tokens
+            self._known = Remembered(lambda word: tuple(pieces.of.of_all(basic_tokens(word))))
+        return self._known
+
+    def lists(self, texts: list[str]) -> list[list[str]]:
+        if self.keep_whitespace:
+            return super().lists(texts)
+        all_of = self._by_word.of_all
+        return [all_of(words) or [""] for words in map(str.split, texts)]
+
+    def spans(self, text: str) -> Spans:
+        words, starts, _ = super().spans(text)
+        return _in_pieces(self._pieces, words, starts)

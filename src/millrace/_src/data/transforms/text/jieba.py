@@ -1,0 +1,152 @@
+"""Chinese text into words."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated, Any
+
+from millrace._src.core.args import UINT32_MAX, Range, check_type, checked
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.kernels.text.byte_offsets import byte_places
+from millrace._src.data.kernels.text.enums import JiebaMode
+from millrace._src.data.kernels.text.jieba import Cutter, cutter_of
+from millrace._src.data.transforms.argument_types import Rule
+
+from .base import Boolean, Tokenizer
+
+__all__ = ["JiebaTokenizer"]
+
+# a word without white space or stars, then perhaps a number
+_ENTRY = re.compile(r"\s*([^\s*]+?)\s*([0-9]+)?\s*")
+
+
+def _path(name: str, value: Any) -> None:
+    what = "HMMSegment" if name == "hmm_path" else "MPSegment"
+    if value is None:
+        raise ArgumentValueError(f"The dict of {what} in cppjieba is not provided.")
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
+    if not os.path.exists(value):
+        raise ArgumentValueError(f" jieba mode file {value} is not exist.")
+
+
+def _mode(name: str, value: Any) -> None:
+    if not isinstance(value, JiebaMode):
+        raise ArgumentTypeError(f"Wrong input type for {name}, should be JiebaMode.")
+
+
+File = Annotated[Any, Rule(_path)]
+
+
+class JiebaTokenizer(Tokenizer):
+    """The words of a Chinese text, as cppjieba finds them with these two files.
+
+    Args:
+        hmm_path (str): the hidden Markov model, cppjieba's ``hmm_model.utf8``.
+        mp_path (str): the dictionary, cppjieba's ``jieba.dict.utf8``: "word frequency tag" in each line.
+        mode (JiebaMode): by the dictionary (``MP``), by the model (``HMM``), or by both. Default: ``JiebaMode.MIX``.
+        with_offsets (bool): also give where each word starts and where it ends, in bytes of UTF-8. Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> with open("dict.txt", "w", encoding="utf-8") as file:
+    ...     _ = file.write("今天 100 t\\n天气 80 n\\n很 200 d\\n好 150 a\\n")
+    >>> with open("hmm.txt", "w", encoding="utf-8") as file:
+    ...     _ = file.write(
+    ...         "-1 -9 -9 -1\\n" + "-9 -1 -1 -9\\n-1 -9 -9 -1\\n" * 2 + "今:-1\\n天:-1\\n气:-1\\n好:-1\\n"
+    ...     )
+    >>> tokenizer = text.JiebaTokenizer("hmm.txt", "dict.txt", text.JiebaMode.MP)
+    >>> tokenizer("今天天气很好")
+    array(['今天', '天气', '很', '好'], dtype='<U2')
+    >>> tokenizer.add_word("很好", 500)
+    >>> tokenizer("今天天气很好")
+    array(['今天', '天气', '很好'], dtype='<U2')
+    """
+
+    heavy = False
+
+    @checked
+    def __init__(
+        self,
+        hmm_path: File,
+        mp_path: File,
+        mode: Annotated[Any, Rule(_mode)] = JiebaMode.MIX,
+        with_offsets: Boolean = False,
+    ) -> None:
+        self.hmm_path = hmm_path
+        self.mp_path = mp_path
+        self.mode = mode
+        self.with_offsets = with_offsets
+        self.words: list[tuple[str, int]] = []
+
+    @checked
+    def add_word(self, word: Any, freq: Any = None) -> None:
+        """Add a word, before the tokenizer is used in a pipeline.
+
+        Args:
+            word: it is taken as one from now on, where that is likeliest.
+            freq: how often it is seen, on the scale of the dictionary; without it, as often as words usually are.
+        """
+        if word is None:
+            raise ArgumentValueError("word is not provided.")
+        check_type(word, (str,), "word")
+        if freq is not None:
+            check_type(freq, (int,), "freq")
+            Range(0, UINT32_MAX).check("freq", freq)
+        if word:
+            self.words.append((word, freq or 0))
+
+    @checked
+    def add_dict(self, user_dict: Any) -> None:
+        """Add the words of a dict of words and frequencies, or of a file with a word and a frequency in each line.
+
+        Lines that are something else are left out.
+        """
+        if isinstance(user_dict, dict):
+            for word, times in user_dict.items():
+                self.add_word(word, times)
+            return
+        if not isinstance(user_dict, str):
+            raise ArgumentTypeError("The type of user_dict must str or dict.")
+        if not os.path.exists(user_dict):
+            raise ArgumentValueError(f"user dict file {user_dict} is not exist.")
+        try:
+            with open(user_dict, encoding="utf-8-sig") as file:
+                found = [_ENTRY.fullmatch(line.strip()) for line in file]
+        except UnicodeDecodeError as error:
+            raise ArgumentValueError("user dict file must be utf8 format.") from error
+        for one in found:
+            if one is not None:
+                self.add_word(one[1], int(one[2] or 0))
+
+    @property
+    def _cutter(self) -> Cutter:
+        # looked for once, and again when words were added
+        words, cutter = self.__dict__.get("_made", (-1, None))
+        if cutter is None or words != len(self.words):
+            cutter = cutter_of(self.mp_path, self.hmm_path, self.mode, self.words)
+            self._made = (len(self.words), cutter)
+        return cutter
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> JiebaTokenizer:
+        """The tokenizer with these arguments and the words that were added; its files are read again."""
+        arguments = dict(fields)
+        words = arguments.pop("words", ())
+        tokenizer = super().from_fields(arguments)
+        assert isinstance(tokenizer, JiebaTokenizer)
+        for word, times in words:
+            tokenizer.add_word(word, times)
+        return tokenizer
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_made"}
+
+    def tokens(self, text: str) -> list[str]:
+        return [text[start:stop] for start, stop in self._cutter.spans(text)]
+
+    def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
+        found = self._cutter.spans(text)
+        words = [text[start:stop] for start, stop in found]
+        starts, stops = zip(*found, strict=True)
+        return words, byte_places(text, starts), byte_places(text, stops)

@@ -1,0 +1,142 @@
+"""Words into numbers: their place in a vocabulary, or the number that they are."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.args import check_type, checked
+from millrace._src.core.errors import ArgumentTypeError, DataError, PlanError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.data.kernels.text.string_to_number import numbers_of
+from millrace._src.data.kernels.text.vocab import Vocab
+from millrace._src.data.transforms.argument_types import DataType, data_type
+from millrace._src.data.transforms.tensor_operation import keep
+
+from .base import TextOperation
+
+__all__ = ["Lookup", "ToNumber"]
+
+keep(Vocab)
+
+
+class Lookup(TextOperation):
+    """Words into their numbers in a vocabulary.
+
+    Args:
+        vocab (Vocab): words and their numbers.
+        unknown_token (str): the word whose number a word gets that is not in the vocabulary. Default: ``None``, such a
+            word is an error.
+        data_type (mindspore.dtype): the type of the numbers; one that is too large for it wraps around, as in
+            MindSpore. Default: ``mstype.int32``.
+
+    >>> import millrace.dataset.text as text
+    >>> vocab = text.Vocab.from_list(["<unk>", "the", "end"])
+    >>> text.Lookup(vocab, "<unk>")(["the", "very", "end"])
+    array([1, 0, 2], dtype=int32)
+    """
+
+    columns = (Texts,)
+
+    @checked
+    def __init__(
+        self, vocab: Any, unknown_token: str | None = None, data_type: DataType = mstype.int32
+    ) -> None:
+        check_type(vocab, (Vocab,), "vocab is not an instance of text.Vocab.")
+        if not vocab.is_built:
+            raise ArgumentTypeError(
+                "Argument vocab has not been built: use Vocab.from_dataset(), Vocab.from_list(), Vocab.from_file() or "
+                "Vocab.from_dict()."
+            )
+        if unknown_token is not None and unknown_token not in vocab:
+            raise PlanError(
+                f'Lookup: "{unknown_token}" doesn\'t exist in vocab. The unknown_token is one of its words.'
+            )
+        self.vocab = vocab
+        self.unknown_token = unknown_token
+        self.data_type = data_type
+        _numeric(data_type)
+
+    def row(self, value: Any) -> Any:
+        if value.dtype.kind != "U":
+            bytes_too = ": bytes become text with text.to_str()" if value.dtype.kind == "S" else ""
+            raise DataError(f"Lookup: input is not string datatype, but got {value.dtype}{bytes_too}.")
+        return self._ids(value.reshape(-1).tolist()).reshape(value.shape)
+
+    def batch(self, column: Texts) -> Any:
+        return _as_rows(self._ids(column.strings), column)
+
+    def _ids(self, words: list[str]) -> npt.NDArray[Any]:
+        """The numbers of these words: one look into the table for each."""
+        table = self.vocab.table
+        if self.unknown_token is None:
+            found = list(map(table.get, words))
+            if None in found:
+                raise self._unknown(words[found.index(None)])
+        else:
+            found = list(map(table.get, words, repeat(table[self.unknown_token])))
+        ids = np.array(found, np.int32)
+        kind = data_type(self.data_type)
+        if kind == np.int32:
+            return ids
+        with np.errstate(over="ignore"):  # float16 ends at 65504
+            return ids.astype(kind)
+
+    def _unknown(self, word: str) -> DataError:
+        return DataError(
+            f'Lookup: invalid data, token: "{word}" doesn\'t exist in vocab and no unknown token is specified. '
+            "Give one: Lookup(vocab, unknown_token=...)."
+        )
+
+
+def _numeric(kind: Any) -> None:
+    made = data_type(kind)
+    if made.kind not in "biuf" or made.itemsize > 8:
+        raise PlanError(f"Lookup : The parameter data_type must be numeric including bool, but got {kind}.")
+
+
+class ToNumber(TextOperation):
+    """The numbers that texts hold.
+
+    A text is read as C reads it: white space before the number is skipped, and what follows it is left out, so that "12
+    km" is 12 and, as a whole number, "1.5" is 1. No number at all, or one that the type cannot hold, is an error.
+
+    Args:
+        data_type (mindspore.dtype): the type of the numbers, which is not bool.
+
+    >>> import millrace.dataset.text as text
+    >>> import millrace.common.dtype as mstype
+    >>> text.ToNumber(mstype.int8)(["1", "-2", "3"])
+    array([ 1, -2,  3], dtype=int8)
+    """
+
+    columns = (Texts,)
+
+    @checked
+    def __init__(self, data_type: DataType) -> None:
+        if _kind_of_number(data_type) is None:
+            raise ArgumentTypeError(f"data_type: {data_type} is not numeric data type.")
+        self.data_type = data_type
+
+    def row(self, value: Any) -> Any:
+        if value.dtype.kind != "U":
+            raise DataError(f"ToNumber: input should be string datatype, but got {value.dtype}.")
+        kind = data_type(self.data_type)
+        return numbers_of(value.reshape(-1).tolist(), kind).reshape(value.shape)
+
+    def batch(self, column: Texts) -> Any:
+        return _as_rows(numbers_of(column.strings, data_type(self.data_type)), column)
+
+
+def _as_rows(numbers: npt.NDArray[Any], column: Texts) -> npt.NDArray[Any] | Ragged:
+    """Numbers in the place of the texts of a column."""
+    return numbers if column.rows is None else Ragged(numbers, column.rows)
+
+
+def _kind_of_number(given: Any) -> np.dtype[Any] | None:
+    made = data_type(given)
+    return made if made.kind in "iuf" and made.itemsize <= 8 else None

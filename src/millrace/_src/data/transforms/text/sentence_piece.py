@@ -1,0 +1,82 @@
+"""Text into pieces by a model of SentencePiece."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from millrace._src.core.args import check_type, checked
+from millrace._src.core.values.columns import Ragged, Texts, offsets_of
+from millrace._src.data.kernels.text.enums import SPieceTokenizerLoadType, SPieceTokenizerOutType
+from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab, vocab_of_file
+from millrace._src.data.transforms.tensor_operation import keep
+
+from .base import TextOperation, string_of
+
+__all__ = ["SentencePieceTokenizer"]
+
+keep(SentencePieceVocab)
+
+
+class SentencePieceTokenizer(TextOperation):
+    """A text cut into the pieces of a SentencePiece model.
+
+    Args:
+        mode (Union[str, SentencePieceVocab]): a model file, or a vocabulary.
+        out_type (SPieceTokenizerOutType): whether pieces of text come out or their numbers, as int32.
+
+    >>> import millrace.dataset.text as text
+    >>> with open("corpus.txt", "w") as file:
+    ...     _ = file.write("the mill turns\\nthe wheel turns\\n" * 20)
+    >>> vocab = text.SentencePieceVocab.from_file(["corpus.txt"], 24, 1.0, text.SentencePieceModel.BPE, {})
+    >>> text.SentencePieceTokenizer(vocab, text.SPieceTokenizerOutType.STRING)("the mill")
+    array(['▁the', '▁', 'm', 'il', 'l'], dtype='<U4')
+    """
+
+    columns = (Texts,)
+    holds_gil = False  # the work is the library's
+
+    json_enums: ClassVar[dict[str, type[Enum]]] = {"out_type": SPieceTokenizerOutType}
+
+    @checked
+    def __init__(self, mode: Any, out_type: Any) -> None:
+        check_type(
+            mode, (str, SentencePieceVocab), "mode is not an instance of str or text.SentencePieceVocab."
+        )
+        check_type(
+            out_type, (SPieceTokenizerOutType,), "out_type is not an instance of SPieceTokenizerOutType"
+        )
+        self.mode = mode
+        self.out_type = out_type
+        _ = self._processor
+
+    @property
+    def load_type(self) -> SPieceTokenizerLoadType:
+        """Whether it was made from a file."""
+        kinds = SPieceTokenizerLoadType
+        return kinds.FILE if isinstance(self.mode, str) else kinds.MODEL
+
+    @property
+    def _processor(self) -> Any:
+        return (vocab_of_file(self.mode) if isinstance(self.mode, str) else self.mode).processor
+
+    def _identity(self) -> dict[str, Any]:
+        vocab = vocab_of_file(self.mode) if isinstance(self.mode, str) else self.mode
+        return {"mode": vocab, "out_type": self.out_type}
+
+    def row(self, value: Any) -> Any:
+        text = string_of(value, "SentencePieceTokenizer")
+        if self.out_type == SPieceTokenizerOutType.INT:
+            return np.array(self._processor.encode(text, out_type=int), np.int32)
+        return np.array(self._processor.encode(text, out_type=str), np.str_)
+
+    def batch(self, column: Texts) -> Any:
+        if column.rows is not None:
+            return None
+        if self.out_type == SPieceTokenizerOutType.STRING:
+            return Texts.of_lists(self._processor.encode(column.strings, out_type=str, num_threads=1))
+        found = self._processor.encode(column.strings, out_type=int, num_threads=1)
+        flat = [number for numbers in found for number in numbers]
+        return Ragged(np.array(flat, np.int32), offsets_of(list(map(len, found))))

@@ -1,0 +1,84 @@
+"""One form for texts that mean the same."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from millrace._src.core.args import checked
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.data.kernels.text import unicode_normalization as normal
+from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
+from millrace._src.data.transforms.argument_types import Rule
+
+from .base import StringOperation
+
+__all__ = ["CaseFold", "FilterWikipediaXML", "Form", "NormalizeForm", "NormalizeUTF8"]
+
+
+def _form(name: str, value: Any) -> None:
+    if not isinstance(value, NormalizeForm):
+        raise ArgumentTypeError("Wrong input type for normalization_form, should be enum of 'NormalizeForm'.")
+
+
+Form = Annotated[Any, Rule(_form)]
+
+
+class CaseFold(StringOperation):
+    """Text without differences of case, as Unicode's NFKC_Casefold has it.
+
+    More than small letters: ß becomes ss, full-width letters and ligatures plain ones, and what is not to be seen
+    (soft hyphens, joiners) is dropped. Texts of any shape.
+
+    >>> import millrace.dataset.text as text
+    >>> text.CaseFold()("Welcome to BEIJING, Straße!")
+    array('welcome to beijing, strasse!', dtype='<U28')
+    """
+
+    @checked
+    def __init__(self) -> None:
+        pass
+
+    made = staticmethod(normal.case_fold)
+
+
+class NormalizeUTF8(StringOperation):
+    """Text in one of Unicode's normal forms.
+
+    Normal forms come from Python's own tables: characters that are newer than Unicode 15.1 are treated as the Python
+    that runs it knows them, where MindSpore leaves them alone.
+
+    Args:
+        normalize_form (NormalizeForm): the form. Default: ``NormalizeForm.NFKC``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.NormalizeUTF8(text.NormalizeForm.NFKC)("ﬁne ２")
+    array('fine 2', dtype='<U6')
+    """
+
+    @checked
+    def __init__(self, normalize_form: Form = NormalizeForm.NFKC) -> None:
+        self.normalize_form = NormalizeForm(normalize_form)
+
+    def made(self, text: str) -> str:
+        return normal.normalize(text, NormalizeForm(self.normalize_form))
+
+
+class FilterWikipediaXML(StringOperation):
+    """The plain words of a piece of Wikipedia's XML dump: small letters a to z, digits spelt out, single spaces.
+
+    Tags and entities are dropped; a page that only redirects becomes empty. MindSpore 2.7.0 also drops every capital R,
+    may write an n for empty lines, and in an array joins all texts into the first; here R becomes r, empty lines a
+    space, and each text is treated by itself.
+
+    >>> import millrace.dataset.text as text
+    >>> text.FilterWikipediaXML()("<title>Red</title> Rome has 7 hills &amp; a river")
+    array('rome has seven hills a river', dtype='<U28')
+    """
+
+    _no_text = "input is not of type string"
+
+    @checked
+    def __init__(self) -> None:
+        pass
+
+    made = staticmethod(normal.filter_wikipedia)

@@ -1,0 +1,150 @@
+"""Tokenizers that look at characters alone, or ask a function of the user's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import checked
+from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.stable_ids import public_module
+from millrace._src.data.kernels.text import unicode_tokenizers as splits
+from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.transforms.base import name_of
+
+from .base import Boolean, TextOperation, Tokenizer
+
+__all__ = ["PythonTokenizer", "UnicodeCharTokenizer", "UnicodeScriptTokenizer", "WhitespaceTokenizer"]
+
+
+class WhitespaceTokenizer(Tokenizer):
+    """The words of a text: what stands between white space, as Unicode has it.
+
+    Args:
+        with_offsets (bool): also give where each word starts and where it ends, in bytes of UTF-8. Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.WhitespaceTokenizer()("Welcome to  Beijing!")
+    array(['Welcome', 'to', 'Beijing!'], dtype='<U8')
+    >>> text.WhitespaceTokenizer(with_offsets=True)("北京 Beijing")
+    (array(['北京', 'Beijing'], dtype='<U7'), array([0, 7], dtype=uint32), array([ 6, 14], dtype=uint32))
+    """
+
+    @checked
+    def __init__(self, with_offsets: Boolean = False) -> None:
+        self.with_offsets = with_offsets
+
+    lists = staticmethod(splits.all_spaced)
+    tokens = staticmethod(splits.spaced)
+    spans = staticmethod(splits.space_spans)
+
+
+class UnicodeCharTokenizer(Tokenizer):
+    """Every character of a text (every code point) by itself.
+
+    Args:
+        with_offsets (bool): also give where each character starts and where it ends, in bytes of UTF-8.
+            Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.UnicodeCharTokenizer()("北京 ok")
+    array(['北', '京', ' ', 'o', 'k'], dtype='<U1')
+    """
+
+    @checked
+    def __init__(self, with_offsets: Boolean = False) -> None:
+        self.with_offsets = with_offsets
+
+    tokens = staticmethod(splits.chars)
+    spans = staticmethod(splits.char_spans)
+
+
+class UnicodeScriptTokenizer(Tokenizer):
+    """Runs of characters of one script; white space is a script of its own here.
+
+    Digits, punctuation and symbols are common to all scripts and stay together; marks that belong to several scripts
+    (the acute accent of a decomposed é) are a script by themselves.
+
+    Args:
+        keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
+        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+
+    >>> import millrace.dataset.text as text
+    >>> text.UnicodeScriptTokenizer()("我爱Python编程 3.14")
+    array(['我爱', 'Python', '编程', '3.14'], dtype='<U6')
+    """
+
+    @checked
+    def __init__(self, keep_whitespace: Boolean = False, with_offsets: Boolean = False) -> None:
+        self.keep_whitespace = keep_whitespace
+        self.with_offsets = with_offsets
+
+    def tokens(self, text: str) -> list[str]:
+        return splits.script_runs(text, self.keep_whitespace)
+
+    def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
+        return splits.script_spans(text, self.keep_whitespace)
+
+
+def _callable(name: str, value: Any) -> None:
+    if not callable(value):
+        raise ArgumentTypeError(f"{name} is not a callable Python function.")
+
+
+class PythonTokenizer(TextOperation, ours=False):
+    """A function of one's own as a tokenizer: it gets a str and returns its tokens.
+
+    Bytes are read as UTF-8 first. An array of several texts becomes one of a dimension more, and each text must have as
+    many tokens as the others.
+
+    Args:
+        tokenizer (Callable): a function of a str that returns a list of str.
+
+    >>> import millrace.dataset.text as text
+    >>> text.PythonTokenizer(str.split)(np.array("Hello big world"))
+    array(['Hello', 'big', 'world'], dtype='<U5')
+    """
+
+    in_python = True
+
+    @checked
+    def __init__(self, tokenizer: Annotated[Any, Rule(_callable)]) -> None:
+        self.tokenizer: Callable[[str], Any] = tokenizer
+
+    def take(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            raise ArgumentTypeError(f"input should be a NumPy array. Got {type(value)}.")
+        return value
+
+    def row(self, value: Any) -> Any:
+        texts = value.ravel().tolist()
+        rows = [self._tokens(each.decode() if isinstance(each, bytes) else each) for each in texts]
+        try:
+            return np.array(rows, np.str_).reshape(*value.shape, -1 if rows else 0)
+        except ValueError as error:
+            counts = ", ".join(str(len(row)) for row in rows)
+            raise DataError(
+                f"PythonTokenizer: the texts of an array must have as many tokens as each other, but got {counts}."
+            ) from error
+
+    def _tokens(self, text: str) -> list[str]:
+        try:
+            made = self.tokenizer(text)
+        except Exception as error:
+            raise DataError(
+                f"Error occurred in Pyfunc [{name_of(self.tokenizer)}], error message: {error}"
+            ) from error
+        if not isinstance(made, (list, tuple, np.ndarray)) or np.ndim(np.array(made, object)) != 1:
+            raise DataError(
+                f"Error occurred in Pyfunc [{name_of(self.tokenizer)}], error message: a tokenizer returns a list of "
+                f"tokens, but got {made!r}."
+            )
+        return [each.decode() if isinstance(each, bytes) else str(each) for each in made]
+
+    def to_json(self) -> str:
+        """The name and the module of the function; a function has no other form in JSON."""
+        name = getattr(self.tokenizer, "__name__", type(self.tokenizer).__name__)
+        return json.dumps({"tensor_op_name": name, "python_module": public_module(type(self))})

@@ -1,0 +1,86 @@
+"""Words into vectors."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import check_type, checked
+from millrace._src.core.errors import DataError, PlanError
+from millrace._src.core.values.columns import Texts
+from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
+from millrace._src.data.transforms.argument_types import Rule, each_type
+from millrace._src.data.transforms.tensor_operation import keep
+
+from .base import TextOperation
+
+__all__ = ["ToVectors"]
+
+keep(Vectors, GloVe, FastText, CharNGram)
+
+
+def _numbers(name: str, value: Any) -> None:
+    each_type(value, (int, float), name)
+
+
+class ToVectors(TextOperation):
+    """Words into their vectors: a table with a row for each word, and for a single word its vector alone.
+
+    Args:
+        vectors (Vectors): words and their vectors; also ``GloVe``, ``FastText`` and ``CharNGram``.
+        unk_init (sequence): the vector of a word that is not known. Default: ``None``, zeros.
+        lower_case_backup (bool): whether a word that is not known is looked up in lower case. Default: ``False``.
+            As MindSpore's documentation has it, the word as it is comes first; MindSpore itself looks for the lower
+            case alone, and knows no lower case but that of ASCII.
+
+    >>> import millrace.dataset.text as text
+    >>> with open("vectors.txt", "w") as file:
+    ...     _ = file.write("the 1 2\\nend 3 4\\n")
+    >>> text.ToVectors(text.Vectors.from_file("vectors.txt"), unk_init=[-1, -1])(["the", "very", "end"])
+    array([[ 1.,  2.],
+           [-1., -1.],
+           [ 3.,  4.]], dtype=float32)
+    """
+
+    columns = (Texts,)
+
+    @checked
+    def __init__(
+        self,
+        vectors: Any,
+        unk_init: Annotated[Any, Rule(_numbers)] = None,
+        lower_case_backup: bool = False,
+    ) -> None:
+        check_type(vectors, (Vectors,), "vectors")
+        if unk_init and len(unk_init) != vectors.dim:
+            raise PlanError(
+                "ToVectors: unk_init must be the same length as vectors, but got unk_init: "
+                f"{len(unk_init)} and vectors: {vectors.dim}"
+            )
+        self.vectors = vectors
+        self.unk_init = unk_init
+        self.lower_case_backup = lower_case_backup
+
+    def row(self, value: Any) -> Any:
+        if value.dtype.kind != "U":
+            raise DataError(f"ToVectors: input tensor type should be string, but got {value.dtype}.")
+        found = self._found(value.reshape(-1).tolist())
+        return found[0] if len(found) == 1 else found
+
+    def batch(self, column: Texts) -> Any:
+        found = self._found(column.strings)
+        if column.rows is None:
+            return found
+        lengths = column.lengths
+        if (lengths == lengths[:1]).all():
+            size = int(lengths[0])
+            return found if size == 1 else found.reshape(len(lengths), size, self.vectors.dim)
+        rows = [found[a:b] for a, b in itertools.pairwise(column.rows.tolist())]
+        return [row[0] if len(row) == 1 else row for row in rows]
+
+    def _found(self, words: list[str]) -> Any:
+        with np.errstate(over="ignore"):
+            unknown = np.array(self.unk_init or [0.0] * self.vectors.dim, np.float32)
+        return self.vectors.find(words, unknown, self.lower_case_backup)

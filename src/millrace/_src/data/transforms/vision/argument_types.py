@@ -1,0 +1,227 @@
+"""Arguments of image transforms, as annotations with MindSpore's words. See transforms/checks.py."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Annotated, Any
+
+from millrace._src.core.args import INT32_MAX, check_type
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    INT32_MIN,
+    Rule,
+    between,
+    each_type,
+    in_order,
+    positive,
+)
+
+__all__ = [
+    "Bits",
+    "Center",
+    "CropSize",
+    "Degrees",
+    "FillValue",
+    "Ignore",
+    "Padding",
+    "Points",
+    "PositiveDegrees",
+    "Ratio",
+    "ResizeSize",
+    "Scale",
+    "as_pair",
+    "as_padding",
+    "as_triple",
+]
+
+_SIZE = "Size should be a single integer or a list/tuple (h, w) of length 2."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int)  # True and False too, where MindSpore lets them through
+
+
+def _crop_size(name: str, value: Any) -> None:
+    check_type(value, (int, list, tuple), name)
+    if _is_number(value):
+        between(value, 1, FLOAT_MAX)
+        return
+    if len(value) != 2:
+        raise ArgumentTypeError(_SIZE)
+    for i, item in enumerate(value):
+        check_type(item, (int,), f"{name}[{i}]")
+        between(item, 1, FLOAT_MAX)
+
+
+def _resize_size(name: str, value: Any) -> None:
+    if _is_number(value):
+        between(value, 1, FLOAT_MAX)
+        return
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentTypeError(_SIZE)
+    for i, item in enumerate(value):
+        check_type(item, (int,), f"{name} at dim {i}")
+        between(item, 1, INT32_MAX, f"{name} at dim {i}")
+
+
+def _fill_value(name: str, value: Any) -> None:
+    if _is_number(value):
+        check_type(value, (int,), name)
+        between(value, 0, 255, name)
+    elif isinstance(value, tuple) and len(value) == 3:
+        for i, item in enumerate(value):
+            check_type(item, (int,), f"{name}[{i}]")
+            between(item, 0, 255, f"{name}[{i}]")
+    else:
+        raise ArgumentTypeError("fill_value should be a single integer or a 3-tuple.")
+
+
+def _padding(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        check_type(value, (tuple, list, numbers.Number), name)
+    if isinstance(value, numbers.Number):
+        check_type(value, (int,), name)
+        between(value, 0, INT32_MAX, name)
+        return
+    if len(value) not in (2, 4):
+        raise ArgumentValueError("The size of the padding list or tuple should be 2 or 4.")
+    for i, item in enumerate(value):
+        check_type(item, (int,), f"{name}[{i}]")
+        between(item, 0, INT32_MAX, "pad_value")
+
+
+def _degrees(name: str, value: Any) -> None:
+    check_type(value, (int, float, list, tuple), name)
+    if isinstance(value, (int, float)):
+        between(value, 0, FLOAT_MAX, name)
+        return
+    if len(value) != 2:
+        raise ArgumentTypeError("If degrees is a sequence, the length must be 2.")
+    each_type(value, (int, float), name)
+    for item in value:
+        between(item, -FLOAT_MAX, FLOAT_MAX, name)
+    _is_range(name, value)
+
+
+def _is_range(name: str, value: Any) -> None:
+    if value[0] > value[1]:
+        raise ArgumentValueError(f"{name} should be in (min,max) format. Got (max,min).")
+
+
+def _positive_degrees(name: str, value: Any) -> None:
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentTypeError("degrees must be either a tuple or a list.")
+    each_type(value, (int, float), name)
+    if len(value) != 2:
+        raise ArgumentValueError("degrees must be a sequence with length 2.")
+    for item in value:
+        between(item, 0, FLOAT_MAX)
+    _is_range(name, value)
+
+
+def _scale(name: str, value: Any) -> None:
+    check_type(value, (tuple, list), name)
+    if len(value) != 2:
+        raise ArgumentTypeError("scale should be a list/tuple of length 2.")
+    each_type(value, (float, int), name)
+    _is_range(name, value)
+    in_order(value, 0, FLOAT_MAX)
+    positive(value[1], "scale[1]")
+
+
+def _ratio(name: str, value: Any) -> None:
+    check_type(value, (tuple, list), name)
+    if len(value) != 2:
+        raise ArgumentTypeError("ratio should be a list/tuple of length 2.")
+    for i, item in enumerate(value):
+        check_type(item, (float, int), f"ratio[{i}]")
+        between(item, 0, FLOAT_MAX, f"ratio[{i}]", left_open=True)
+    _is_range(name, value)
+
+
+def _center(name: str, value: Any) -> None:
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise ArgumentValueError(f"Value {name} needs to be a 2-tuple.")
+    for item in value:
+        check_type(item, (int, float), name)
+        between(item, INT32_MIN, INT32_MAX, name)
+
+
+def _ignore(name: str, value: Any) -> None:
+    check_type(value, (list, tuple, int), name)
+    if _is_number(value):
+        between(value, 0, 255, name)
+        return
+    for item in value:
+        check_type(item, (int,), "item")
+        between(item, 0, 255, name)
+
+
+def _points(name: str, value: Any) -> None:
+    each_type(value, (list, tuple), name)
+
+
+def check_points(name: str, value: Any) -> None:
+    """Four corners of whole numbers."""
+    if len(value) != 4:
+        raise ArgumentTypeError(f"{name} should be a list or tuple of length 4.")
+    for i, point in enumerate(value):
+        if len(point) != 2:
+            raise ArgumentTypeError(f"{name}[{i}] should be a list or tuple of length 2.")
+        for j, item in enumerate(point):
+            check_type(item, (int,), f"{name}[{i}][{j}]")
+            between(item, INT32_MIN, INT32_MAX, f"{name}[{i}][{j}]")
+
+
+def _bits(name: str, value: Any) -> None:
+    check_type(value, (list, tuple, int), name)
+    if _is_number(value):
+        between(value, 1, 8)
+        return
+    if len(value) != 2:
+        raise ArgumentTypeError(
+            "Size of bits should be a single integer or a list/tuple (min, max) of length 2."
+        )
+    for item in value:
+        check_type(item, (int,), name)
+        between(item, 0, 255, name)
+    in_order(value, 1, 8)
+
+
+CropSize = Annotated[Any, Rule(_crop_size)]
+ResizeSize = Annotated[Any, Rule(_resize_size)]
+FillValue = Annotated[Any, Rule(_fill_value)]
+Padding = Annotated[Any, Rule(_padding)]
+Degrees = Annotated[Any, Rule(_degrees)]
+PositiveDegrees = Annotated[Any, Rule(_positive_degrees)]
+Scale = Annotated[Any, Rule(_scale)]
+Ratio = Annotated[Any, Rule(_ratio)]
+Center = Annotated[Any, Rule(_center)]
+Ignore = Annotated[Any, Rule(_ignore)]
+Points = Annotated[Any, Rule(_points)]
+Bits = Annotated[Any, Rule(_bits)]
+
+
+def as_pair(size: Any) -> tuple[int, int]:
+    """(height, width) of a size given as one number or two.
+
+    >>> as_pair(5), as_pair([2, 3])
+    ((5, 5), (2, 3))
+    """
+    return (size, size) if isinstance(size, int) else (size[0], size[1])
+
+
+def as_triple(fill: Any) -> tuple[int, ...]:
+    return (fill,) * 3 if isinstance(fill, int) else tuple(fill)
+
+
+def as_padding(padding: Any) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom).
+
+    >>> as_padding(1), as_padding((2, 3))
+    ((1, 1, 1, 1), (2, 3, 2, 3))
+    """
+    if isinstance(padding, int):
+        return (padding,) * 4
+    return (padding[0], padding[1], padding[0], padding[1]) if len(padding) == 2 else tuple(padding)

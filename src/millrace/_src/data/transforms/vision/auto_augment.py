@@ -1,0 +1,224 @@
+"""Augmentations that draw which operations to apply, and how strongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.vision import auto_augment as augment
+from millrace._src.data.kernels.vision.enums import AutoAugmentPolicy, Inter
+from millrace._src.data.kernels.vision.validation import as_array
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between, check_operations, positive
+from millrace._src.data.transforms.base import as_operation
+from millrace._src.data.transforms.compose import Composite
+from millrace._src.data.transforms.tensor_operation import ImageOperation, Operation
+
+from .argument_types import FillValue, as_triple
+
+__all__ = ["AutoAugment", "RandAugment", "RandomSelectSubpolicy", "TrivialAugmentWide", "UniformAugment"]
+
+Bins = Annotated[int, Range(2, FLOAT_MAX)]
+
+
+class AutoAugment(ImageOperation):
+    """A sub-policy drawn from a learnt policy: two operations, each with its probability and strength.
+
+    TranslateX and TranslateY move by pixels, as in the paper (MindSpore moves by whole widths: a blank image).
+
+    >>> AutoAugment()(np.zeros((8, 8, 3), np.uint8)).shape
+    (8, 8, 3)
+    """
+
+    random = True
+
+    @checked
+    def __init__(
+        self,
+        policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: FillValue = 0,
+    ) -> None:
+        self.policy, self.interpolation, self.fill_value = policy, interpolation, as_triple(fill_value)
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        choice = draws.integers(0, 0, len(augment.POLICIES[self.policy]))
+        chances = np.stack([draws.uniform(1), draws.uniform(2)], axis=1)
+        minus = np.stack([draws.chance(3, 0.5), draws.chance(4, 0.5)], axis=1)
+        return choice, chances, minus
+
+    def row(self, x: Any, choice: int, chances: Any, minus: Any) -> Any:
+        x = as_array(x)
+        for i, (op, prob, level) in enumerate(augment.POLICIES[self.policy][choice]):
+            if chances[i] > prob:
+                continue
+            strength = 0.0 if level is None else augment.rand_space(op, 10, level, x.shape[0], x.shape[1])
+            if minus[i] and op in augment.SIGNED:
+                strength = -strength
+            x = augment.apply(x, op, strength, self.interpolation, self.fill_value, "AutoAugment")
+        return x
+
+
+class RandAugment(ImageOperation):
+    """Some operations drawn from fourteen, all at one strength.
+
+    >>> RandAugment()(np.zeros((8, 8, 3), np.uint8)).shape
+    (8, 8, 3)
+    """
+
+    random = True
+
+    def __init__(
+        self,
+        num_ops: Any = 2,
+        magnitude: Any = 9,
+        num_magnitude_bins: Any = 31,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: Any = 0,
+    ) -> None:
+        check_type(num_ops, (int,), "num_ops")
+        between(num_ops, 0, FLOAT_MAX, "num_ops")
+        check_type(num_magnitude_bins, (int,), "num_magnitude_bins")
+        between(num_magnitude_bins, 2, FLOAT_MAX, "num_magnitude_bins")
+        check_type(magnitude, (int,), "magnitude")
+        between(magnitude, 0, num_magnitude_bins, "magnitude", right_open=True)
+        check_type(interpolation, (Inter,), "interpolation")
+        AutoAugment(fill_value=fill_value)  # the same check
+        self.num_ops, self.magnitude, self.num_magnitude_bins = num_ops, magnitude, num_magnitude_bins
+        self.interpolation, self.fill_value = interpolation, as_triple(fill_value)
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        count = max(1, self.num_ops)
+        ops = np.stack([draws.integers(2 * i, 0, len(augment.RAND_OPS)) for i in range(count)], axis=1)
+        minus = np.stack([draws.chance(2 * i + 1, 0.5) for i in range(count)], axis=1)
+        return ops, minus
+
+    def row(self, x: Any, ops: Any, minus: Any) -> Any:
+        x = as_array(x)
+        for number, negative in list(zip(ops, minus))[: self.num_ops]:
+            op = augment.RAND_OPS[number]
+            bins = self.num_magnitude_bins
+            strength = augment.rand_space(op, bins, self.magnitude, x.shape[0], x.shape[1])
+            strength = -strength if negative and op in augment.SIGNED else strength
+            x = augment.apply(x, op, strength, self.interpolation, self.fill_value, "RandAugment")
+        return x
+
+
+class TrivialAugmentWide(ImageOperation):
+    """One operation drawn from fourteen, at a strength drawn too.
+
+    >>> TrivialAugmentWide()(np.zeros((8, 8, 3), np.uint8)).shape
+    (8, 8, 3)
+    """
+
+    random = True
+
+    @checked
+    def __init__(
+        self, num_magnitude_bins: Bins = 31, interpolation: Inter = Inter.NEAREST, fill_value: FillValue = 0
+    ) -> None:
+        self.num_magnitude_bins, self.interpolation = num_magnitude_bins, interpolation
+        self.fill_value = as_triple(fill_value)
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        ops = draws.integers(0, 0, len(augment.RAND_OPS))
+        return ops, draws.integers(1, 0, self.num_magnitude_bins), draws.chance(2, 0.5)
+
+    def row(self, x: Any, number: int, level: int, minus: bool) -> Any:
+        op = augment.RAND_OPS[number]
+        strength = augment.trivial_space(op, self.num_magnitude_bins, int(level))
+        strength = -strength if minus and op in augment.SIGNED else strength
+        name = "TrivialAugmentWide"
+        return augment.apply(as_array(x), op, strength, self.interpolation, self.fill_value, name)
+
+
+class UniformAugment(Composite):
+    """Some of the transforms, drawn without repetition; each is applied with a probability drawn as well.
+
+    >>> import millrace.dataset.vision as vision
+    >>> UniformAugment([vision.HorizontalFlip(), vision.Invert()], 1)(np.zeros((4, 4, 3), np.uint8)).shape
+    (4, 4, 3)
+    """
+
+    random = True
+
+    def __init__(self, transforms: Any, num_ops: Any = 2) -> None:
+        check_type(num_ops, (int,), "num_ops")
+        positive(num_ops, "num_ops")
+        if num_ops > len(transforms):
+            raise ArgumentValueError("num_ops is greater than transforms list size.")
+        check_operations("transforms", transforms, (list, tuple))
+        self.transforms, self.num_ops = transforms, num_ops
+
+    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+        assert draws is not None
+        count = len(self.transforms)
+        order = np.argsort(np.stack([draws.bits(i) for i in range(count)], axis=1), axis=1)
+        now = np.stack(
+            [draws.uniform(count + 2 * i) < draws.uniform(count + 2 * i + 1) for i in range(count)], axis=1
+        )
+        calls = self.calls(draws)
+
+        def call(i: int, x: Any) -> Any:
+            for number in order[i][: self.num_ops]:
+                if now[i][number]:
+                    x = calls[number](i, x)
+            return x
+
+        return call
+
+
+def _policy(name: str, value: Any) -> None:
+    check_type(value, (list,), name)
+    if not value:
+        raise ArgumentValueError("policy can not be empty.")
+    for i, sub in enumerate(value):
+        check_type(sub, (list,), f"policy[[{i}]]")
+        if not sub:
+            raise ArgumentValueError(f"policy[{i}] can not be empty.")
+        for j, step in enumerate(sub):
+            if not (isinstance(step, tuple) and len(step) == 2):
+                raise ArgumentValueError(f"Value policy[{i}][{j}] needs to be a 2-tuple.")
+            if not callable(step[0]):
+                raise ArgumentTypeError(
+                    f"op of (op, prob) in policy[{i}][{j}] is neither a c_transform op (TensorOperation) nor a "
+                    "callable pyfunc."
+                )
+            between(step[1], 0, 1, f"prob of (op, prob) policy[{i}][{j}]")
+
+
+class RandomSelectSubpolicy(ImageOperation):
+    """One of several lists of (transform, probability), drawn for each image.
+
+    >>> import millrace.dataset.vision as vision
+    >>> RandomSelectSubpolicy([[(vision.Invert(), 1.0)]])(np.zeros((1, 1, 3), np.uint8)).tolist()
+    [[[255, 255, 255]]]
+    """
+
+    random = True
+
+    @checked
+    def __init__(self, policy: Annotated[Any, Rule(_policy)]) -> None:
+        self.policy = policy
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+        policy = fields.get("policy")
+        # JSON has lists alone: the outer two were lists, the pairs inside were tuples
+        if isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy):
+            fields = fields | {"policy": [list(sub) for sub in policy]}
+        return super().from_fields(fields)
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        return draws.integers(0, 0, len(self.policy)), [draws[i] for i in range(len(draws))]
+
+    def row(self, x: Any, choice: int, draws: Draws) -> Any:
+        for number, (op, prob) in enumerate(self.policy[choice]):
+            if draws.chance(1 + number, prob)[0]:
+                op = as_operation(op)
+                x = op.rows(draws.child(number) if op.random else None)(0, x)
+        return x

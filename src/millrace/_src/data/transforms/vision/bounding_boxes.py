@@ -1,0 +1,187 @@
+"""Transforms of an image together with its bounding boxes: two columns in, two columns out.
+
+A row of boxes is (x, y, width, height, ...); what stands after the fourth number is carried along. Each takes the
+arguments of the transform without boxes, and checks and draws as that one does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.args import checked
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.vision import bounding_boxes as kernel
+from millrace._src.data.kernels.vision import geometry
+from millrace._src.data.kernels.vision.enums import Inter
+from millrace._src.data.kernels.vision.resize import resize, target_size
+from millrace._src.data.kernels.vision.validation import as_array
+from millrace._src.data.transforms.argument_types import Probability
+from millrace._src.data.transforms.base import Transform
+from millrace._src.data.transforms.tensor_operation import ImageOperation
+
+from .crop import RandomCrop, RandomResize, RandomResizedCrop, Resize, crop_and_resize, offset, pick_box
+from .normalize import RandomHorizontalFlip
+
+__all__ = [
+    "BoundingBoxAugment",
+    "RandomCropWithBBox",
+    "RandomHorizontalFlipWithBBox",
+    "RandomResizeWithBBox",
+    "RandomResizedCropWithBBox",
+    "RandomVerticalFlipWithBBox",
+    "ResizeWithBBox",
+]
+
+
+class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
+    """The mirror image, left to right, and its boxes, with a given probability.
+
+    >>> op = RandomHorizontalFlipWithBBox(1.0)
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
+    [[6.0, 2.0, 3.0, 4.0]]
+    """
+
+    takes = 2
+    _across = True
+
+    def row(self, x: Any, boxes: Any, now: bool) -> Any:  # type: ignore[override]
+        x, name = as_array(x), type(self).__name__
+        kernel.check_boxes(x, boxes, name)
+        if not now:
+            return x, boxes
+        flipped = geometry.flip(x, across=self._across, op=name)
+        return flipped, kernel.flip_boxes(boxes, *x.shape[:2], across=self._across)
+
+
+class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
+    """The mirror image, top to bottom, and its boxes, with a given probability.
+
+    >>> op = RandomVerticalFlipWithBBox(1.0)
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
+
+    _across = False
+
+
+class ResizeWithBBox(Resize, ours=True):
+    """An image and its boxes in another size.
+
+    Where Resize differs from MindSpore's, this does alike.
+
+    >>> op = ResizeWithBBox((4, 5))
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
+    [[1.0, 1.0, 2.0, 2.0]]
+    """
+
+    takes = 2
+
+    def row(self, x: Any, boxes: Any) -> Any:  # type: ignore[override]
+        return _resized(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
+
+
+def _resized(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> Any:
+    kernel.check_boxes(x, boxes, op)
+    given = x.shape[:2]
+    return resize(x, size, inter, op), kernel.scale_boxes(boxes, given, target_size(size, *given))
+
+
+class RandomResizeWithBBox(RandomResize, ours=True):
+    """ResizeWithBBox with an interpolation drawn for each image.
+
+    >>> op = RandomResizeWithBBox((4, 5))
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
+    [[1.0, 1.0, 2.0, 2.0]]
+    """
+
+    takes = 2
+
+    def row(self, x: Any, boxes: Any, kind: int) -> Any:  # type: ignore[override]
+        return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
+
+
+class RandomCropWithBBox(RandomCrop, ours=True):
+    """RandomCrop of an image and its boxes; boxes outside of the part go.
+
+    >>> op = RandomCropWithBBox((8, 10))
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
+
+    takes = 2
+
+    def row(self, x: Any, boxes: Any, down: float, right: float) -> Any:  # type: ignore[override]
+        x = as_array(x)
+        kernel.check_boxes(x, boxes, "RandomCropWithBBox")
+        padded = self.padded(x)
+        left, top = self.padding[0], self.padding[1]
+        if self.pad_if_needed:
+            left += max(0, self.size[1] - x.shape[1] - self.padding[0] - self.padding[2])
+            top += max(0, self.size[0] - x.shape[0] - self.padding[1] - self.padding[3])
+        height, width = self.size
+        y, z = offset(down, padded.shape[0] - height), offset(right, padded.shape[1] - width)
+        part = geometry.crop(padded, y, z, height, width, "RandomCropWithBBox")
+        return part, kernel.crop_boxes(kernel.move_boxes(boxes, left, top), y, z, height, width)
+
+
+class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
+    """RandomResizedCrop of an image and its boxes; boxes outside of the part go.
+
+    Where Resize differs from MindSpore's, this does alike.
+
+    >>> op = RandomResizedCropWithBBox((4, 5), (1.0, 1.0), (1.25, 1.25))
+    >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
+    [[1.0, 1.0, 2.0, 2.0]]
+    """
+
+    takes = 2
+
+    def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
+        x, name = as_array(x), "RandomResizedCropWithBBox"
+        kernel.check_boxes(x, boxes, name)
+        box = pick_box(drawn, self.ratio, *x.shape[:2])
+        part = crop_and_resize(x, box, self.size, self.interpolation, name)
+        return part, kernel.scale_boxes(kernel.crop_boxes(boxes, *box), box[2:], self.size)
+
+
+class BoundingBoxAugment(ImageOperation):
+    """A transform applied inside a share of the bounding boxes, drawn for each image.
+
+    >>> import millrace.dataset.vision as vision
+    >>> op = BoundingBoxAugment(vision.Invert(), 1.0)
+    >>> image, boxes = op(np.zeros((4, 4, 3), np.uint8), np.array([[0.0, 0.0, 2.0, 1.0]], np.float32))
+    >>> image[0, :, 0].tolist()
+    [255, 255, 0, 0]
+    """
+
+    random = True
+    takes = 2
+
+    @checked
+    def __init__(self, transform: Any, ratio: Probability = 0.3) -> None:
+        if not isinstance(transform, Transform):
+            raise ArgumentTypeError(
+                f"Argument transform with value {transform} is not of type [{Transform}], but got {type(transform)}."
+            )
+        self.transform, self.ratio = transform, ratio
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        return ([draws[i] for i in range(len(draws))],)
+
+    def row(self, x: Any, boxes: Any, draws: Draws) -> Any:
+        x = as_array(x)
+        kernel.check_boxes(x, boxes, "BoundingBoxAugment")
+        count = int(len(boxes) * self.ratio + 0.5)
+        order = np.argsort([int(draws.bits(i)[0]) for i in range(len(boxes))])
+        made = x.copy()
+        for i in order[:count]:
+            left, top, width, height = (int(v) for v in boxes[i, :4])
+            part = made[top : top + height, left : left + width].copy()
+            changed = self.transform.rows(draws.child(int(i)) if self.transform.random else None)(0, part)
+            if changed.shape != part.shape:
+                changed = resize(changed, (height, width), Inter.LINEAR, "BoundingBoxAugment")
+            made[top : top + height, left : left + width] = changed
+        return made, boxes

@@ -1,0 +1,108 @@
+"""From encoded bytes to pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.args import checked
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.settings import Settings
+from millrace._src.data.kernels.vision import decode as codec
+from millrace._src.data.kernels.vision.jpeg_region import Box
+from millrace._src.data.kernels.vision.validation import is_pil
+from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.data.transforms.tensor_operation import ImageOperation
+
+from .crop import RandomResizedCrop, crop_and_resize, pick_box
+from .fused_decode import is_encoded, join_decode
+
+__all__ = ["Decode", "RandomCropDecodeResize"]
+
+
+class Decode(ImageOperation):
+    """The pixels of an encoded image: an RGB array, or an RGB Pillow image with ``to_pil``.
+
+    Takes bytes or a 1-D array of uint8. JPEG, PNG, BMP and TIFF; with ``to_pil`` whatever Pillow reads. Bit for
+    bit what MindSpore gives. An image that claims more than 179 million pixels is refused before decoding.
+
+    >>> import millrace.dataset.vision as vision
+    >>> png = vision.encode_png(np.zeros((2, 3, 3), np.uint8))
+    >>> vision.Decode()(png).shape, vision.Decode(to_pil=True)(png).mode
+    ((2, 3, 3), 'RGB')
+    """
+
+    heavy = True
+
+    @checked
+    def __init__(self, to_pil: bool = False) -> None:
+        self.to_pil = to_pil
+
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.to_pil
+
+    def row(self, x: Any) -> Any:
+        # in a pipeline, what is decoded already passes through
+        if is_pil(x):
+            return x if self.to_pil else np.asarray(x)
+        if isinstance(x, np.ndarray) and x.ndim == 3 and x.dtype == np.uint8:
+            return codec.Image.fromarray(x) if self.to_pil else x
+        return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
+
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        return None if self.to_pil else join_decode(self, following, now)
+
+    def take(self, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return np.frombuffer(value, np.uint8)
+        if not (isinstance(value, np.ndarray) and value.dtype.kind == "S"):
+            codec.as_bytes(value)
+        return value
+
+
+class RandomCropDecodeResize(RandomResizedCrop, ours=True):
+    """Decode, then RandomResizedCrop: the same pixels as those two, drawn from the same numbers.
+
+    Of a JPEG only the part that is cut out is decoded; damage to the picture below that part is not noticed, but an
+    end that is missing is.
+
+    >>> import millrace.dataset.vision as vision
+    >>> png = vision.encode_png(np.zeros((20, 30, 3), np.uint8))
+    >>> vision.RandomCropDecodeResize(8)(png).shape
+    (8, 8, 3)
+    """
+
+    heavy = True
+
+    def row(self, x: Any, drawn: Any) -> Any:
+        name = "RandomCropDecodeResize"
+        picked: dict[tuple[int, int], Box] = {}  # before it is decoded and after
+
+        def wants(height: int, width: int) -> Box:
+            box = picked[height, width] = pick_box(drawn, self.ratio, height, width)
+            return box
+
+        def cut(image: Any) -> Any:
+            box = picked.get(image.shape[:2]) or wants(*image.shape[:2])
+            return crop_and_resize(image, box, self.size, self.interpolation, name)
+
+        return codec.decode_part(x, wants, cut, name) if is_encoded(x) else cut(x)
+
+    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+        # alone it decodes its part; joined, it may decode it smaller, where that is allowed
+        return join_decode(self, (), now) if now.decode_tolerance else None
+
+    def take(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            raise ArgumentTypeError(
+                f"Input should be an encoded image in 1-D NumPy format, got {type(value)}."
+            )
+        if value.ndim != 1 or value.dtype != np.uint8:
+            raise ArgumentTypeError(
+                "Input should be an encoded image with uint8 type in 1-D NumPy format, got "
+                f"format:{type(value)}, dtype:{value.dtype.type}."
+            )
+        return value

@@ -1,0 +1,158 @@
+"""Decode joined with the crops and resizes behind it: only what they look at is decoded.
+
+The pixels are those of the transforms one by one. Only with a tolerance (``config.set_decode_tolerance``), a JPEG that
+is going to shrink is decoded at 1/2, 1/4 or 1/8 of its size as well, which changes pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.random.rng import Draws
+from millrace._src.core.settings import Settings
+from millrace._src.data.kernels.vision import decode as codec
+from millrace._src.data.kernels.vision.enums import ConvertMode
+from millrace._src.data.kernels.vision.jpeg_region import Box
+from millrace._src.data.kernels.vision.resize import resize_image
+from millrace._src.data.transforms.base import Joined, Transform
+
+from .color import ConvertColor
+from .region_of_interest import Size, has_window, looks_at_all, only_moves, resized_part, window
+
+__all__ = ["SCALED_ERROR", "DecodePart", "is_encoded", "join_decode"]
+
+# Mean difference, in levels of 255, between resizing a smaller decode and resizing the whole one, as resizing has no
+# filter here (nor in MindSpore) and picks single pixels: 1 to 27 in 24 photographs and textures that shrink to between
+# a half and a tenth, 9 in the median.
+SCALED_ERROR = 30.0
+
+
+def join_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> DecodePart | None:
+    """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
+    count = next((i for i, op in enumerate(following) if not has_window(op)), len(following))
+    if all(looks_at_all(op) for op in following[:count]):
+        count = 0
+    elif _is_grey_of_rgb(following[count : count + 1]):
+        count += 1
+    scaled = now.decode_tolerance >= SCALED_ERROR
+    return DecodePart((decode, *following[:count]), scaled) if count or scaled else None
+
+
+def _is_grey_of_rgb(ops: Sequence[Transform]) -> bool:
+    return any(type(op) is ConvertColor and op.convert_mode is ConvertMode.COLOR_RGB2GRAY for op in ops)
+
+
+def is_encoded(x: Any) -> bool:
+    """Whether this is still an encoded image: a decoded one passes through a pipeline's Decode."""
+    return isinstance(x, bytes) or (isinstance(x, np.ndarray) and (x.ndim == 1 or x.dtype.kind == "S"))
+
+
+class DecodePart(Joined):
+    """Decode, then crops, mirror images and resizes, and grey at the end; or RandomCropDecodeResize, which is both."""
+
+    def __init__(self, parts: Sequence[Transform], scaled: bool) -> None:
+        super().__init__(parts)
+        self.scaled = scaled
+        # the last part makes one channel of three, which of a grey image are equal
+        self.to_grey = _is_grey_of_rgb(self.operations[-1:])
+        self.looks = len(parts) - self.to_grey
+        # one channel of a grey image tells what all three become
+        self.moves = self.looks > 1 and all(only_moves(op) for op in parts[1 : self.looks])
+
+    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+        """A function of (i, encoded image)."""
+        ops = self.operations
+        drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]
+
+        def call(i: int, x: Any) -> Any:
+            row = _Row(ops, [[p[i] for p in each] for each in drawn], self.looks)
+            try:
+                if not is_encoded(x):
+                    return row.go_on(x, 0)
+                if self.scaled:
+                    return self._shrunk(row, x)
+                made = self._grey(row, x) if self.moves else None
+                return self._part(row, x) if made is None else made
+            except Exception as error:
+                if not hasattr(error, "millrace_op"):
+                    error.millrace_op = type(ops[row.at]).__name__  # type: ignore[attr-defined]
+                raise
+
+        return call
+
+    @staticmethod
+    def _part(row: _Row, x: Any) -> Any:
+        def wants(height: int, width: int) -> Box | None:
+            box = row.window(height, width)
+            return None if box == (0, 0, height, width) else box
+
+        return codec.decode_part(x, wants, lambda image: row.go_on(image, 1))
+
+    def _grey(self, row: _Row, x: Any) -> Any:
+        """The result for a grey PNG, each pixel moved once and not three times; None for any other image."""
+        return codec.grey_part(x, row.window, lambda image: row.go_on(image, 1, self.looks), not self.to_grey)
+
+    @staticmethod
+    def _shrunk(row: _Row, x: Any) -> Any:
+        first = min(1, len(row.ops) - 1)
+        small = _Shrunk(row.ops[first], row.params[first])
+
+        def go_on(image: Any) -> Any:
+            # what is no JPEG, or has a slip, is decoded whole after all
+            if small.whole is None or image.shape[:2] == small.whole:
+                return row.go_on(image, first)
+            return row.go_on(small.finish(image), first + 1)
+
+        return codec.decode_part(x, small.wants, go_on, factor=small.factor)
+
+
+class _Row:
+    """One row on its way through the parts; for an error it knows at which it is."""
+
+    def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]], looks: int) -> None:
+        self.ops, self.params, self.looks, self.at = ops, params, looks, 0
+
+    def window(self, height: int, width: int) -> Box | None:
+        return window(self.ops[1 : self.looks], self.params[1 : self.looks], (height, width))
+
+    def go_on(self, image: Any, at: int, end: int | None = None) -> Any:
+        for number in range(at, len(self.ops) if end is None else end):
+            self.at = number
+            image = self.ops[number].row(image, *self.params[number])
+        return image
+
+
+class _Shrunk:
+    """A resized part of a JPEG from a smaller decode of it that is still as large as what is wanted."""
+
+    def __init__(self, op: Transform, drawn: Sequence[Any]) -> None:
+        self.op, self.drawn, self.by = op, drawn, 1
+        self.box: Box | None = None
+        self.whole: Size | None = None
+
+    def factor(self, height: int, width: int) -> int:
+        self.whole = height, width
+        found = resized_part(self.op, self.drawn, (height, width))
+        if found is not None:
+            self.box, self.size, self.inter = found
+            self.by = next((by for by in (8, 4, 2) if _fits(self.size, self.box, by)), 1)
+        return self.by
+
+    def wants(self, height: int, width: int) -> Box | None:
+        if self.by > 1 and self.box is not None:
+            top, left, tall, wide = (round(edge / self.by) for edge in self.box)
+            self.box = top, left, min(max(1, tall), height - top), min(max(1, wide), width - left)
+        return self.box
+
+    def finish(self, image: Any) -> Any:
+        assert self.box is not None
+        top, left, tall, wide = self.box
+        part = image[top : top + tall, left : left + wide]
+        return resize_image(part, self.size, self.inter, type(self.op).__name__)
+
+
+def _fits(size: Size, box: Box, by: int) -> bool:
+    return box[2] >= size[0] * by and box[3] >= size[1] * by

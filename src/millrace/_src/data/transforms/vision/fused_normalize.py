@@ -1,0 +1,45 @@
+"""Normalize joined with the HWC2CHW behind it: one pass over the pixels, straight into the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.vision import batch_kernels as many
+from millrace._src.data.kernels.vision import normalize as layout
+from millrace._src.data.transforms.base import Joined, Transform
+
+__all__ = ["NormalizePlanes"]
+
+
+class NormalizePlanes(Joined):
+    """Normalize, then HWC2CHW."""
+
+    def __init__(self, normalize: Any, swap: Transform) -> None:
+        super().__init__((normalize, swap))
+        self.mean, self.std = normalize.mean, normalize.std
+
+    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+        """A function of (i, *images)."""
+        first, second = (part.rows(None) for part in self.operations)
+
+        def call(i: int, *images: Any) -> Any:
+            made = first(i, *images)
+            return second(i, *made) if type(made) is tuple else second(i, made)
+
+        return call
+
+    def batch(self, xs: Any) -> Any:
+        made = many.normalize(xs, self.mean, self.std)
+        return None if made is None else many.hwc_to_chw(made)
+
+    def result_type(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        if not layout.writes_planes(x, self.mean):
+            return None
+        return (x.shape[2], *x.shape[:2]), np.dtype(np.float32)
+
+    def write(self, out: np.ndarray[Any, Any], x: Any) -> None:
+        layout.write_normalized(x, self.mean, self.std, out)

@@ -1,0 +1,149 @@
+"""Images of a batch mixed with one another. These go after batch(), with images and labels as columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+
+from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.random.rng import Draws
+from millrace._src.data.kernels.vision import mixup as batches
+from millrace._src.data.kernels.vision.enums import ImageBatchFormat
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between, positive
+from millrace._src.data.transforms.tensor_operation import Operation
+
+__all__ = ["CutMixBatch", "MixUp", "MixUpBatch"]
+
+
+def beta(draws: Draws, alpha: float, count: int = 1) -> Any:
+    """Numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
+    return draws.generator(0).beta(alpha, alpha, count)
+
+
+def _alpha(name: str, value: Any) -> None:
+    check_type(value, (int, float), name)
+    positive(value, name)
+    between(value, 0, FLOAT_MAX, left_open=True)
+
+
+def _cut_alpha(name: str, value: Any) -> None:
+    check_type(value, (int, float), name)
+    between(value, 0, FLOAT_MAX, left_open=True)
+
+
+class _OfBatch(Operation):
+    """Draws for a whole batch come from its first row's stream."""
+
+    _family = "vision"
+
+    random = True
+    takes = 2
+
+    def params(self, draws: Draws) -> tuple[Any, ...]:
+        return ([draws[i] for i in range(len(draws))],)
+
+
+class MixUpBatch(_OfBatch, ours=True):
+    """Each image of a batch mixed with another one, and its label alike; the results are float32.
+
+    >>> images, labels = MixUpBatch()(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))
+    >>> images.shape, images.dtype
+    ((2, 4, 4, 3), dtype('float32'))
+    """
+
+    @checked
+    def __init__(self, alpha: Annotated[Any, Rule(_alpha)] = 1.0) -> None:
+        self.alpha = alpha
+
+    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+        order = draws.child(1).generator(0).permutation(len(images))
+        return batches.mix_up(images, labels, order, float(beta(draws, self.alpha)[0]))
+
+
+class CutMixBatch(_OfBatch, ours=True):
+    """A box of another image pasted into each image of a batch, and its label mixed by area.
+
+    >>> import millrace.dataset.vision as vision
+    >>> op = CutMixBatch(vision.ImageBatchFormat.NHWC)
+    >>> op(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))[0].shape
+    (2, 4, 4, 3)
+    """
+
+    @checked
+    def __init__(
+        self,
+        image_batch_format: ImageBatchFormat,
+        alpha: Annotated[Any, Rule(_cut_alpha)] = 1.0,
+        prob: Annotated[int | float, Range(0, 1)] = 1.0,
+    ) -> None:
+        self.image_batch_format, self.alpha, self.prob = image_batch_format, alpha, prob
+
+    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+        nhwc = self.image_batch_format == ImageBatchFormat.NHWC
+        batches.check_batch(images, labels, "CutMixBatch")
+        count = len(images)
+        height, width = images.shape[1:3] if nhwc else images.shape[2:4]
+        generator = draws.child(1).generator(0)
+        order = generator.permutation(count)
+        now = generator.random(count) < self.prob
+        places = generator.random((count, 2))
+        shares = beta(draws, self.alpha, count)
+        boxes = [
+            _box(height, width, float(share), place) if use else None
+            for use, share, place in zip(now, shares, places)
+        ]
+        return batches.cut_mix(images, labels, order, boxes, nhwc)
+
+
+def _box(height: int, width: int, share: float, place: Any) -> tuple[int, int, int, int]:
+    """(top, left, bottom, right) of a box with an area of 1 - share about a place, cut off at the borders."""
+    side = math.sqrt(1 - share)
+    tall, broad = int(height * side), int(width * side)
+    y, x = int(place[0] * height), int(place[1] * width)
+    top, left = max(0, y - tall // 2), max(0, x - broad // 2)
+    return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
+
+
+class MixUp(_OfBatch, ours=True):
+    """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
+
+    With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever
+    ``num_parallel_workers`` says, so that the rows are the same in every run. A run begins without a batch before, a
+    resumed one too. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
+    distribution here and there, from Millrace's own seed here.
+
+    >>> images, labels = MixUp(2, 0.2)(np.zeros((2, 3, 4, 4)), np.eye(2))
+    >>> images.shape, labels.shape
+    ((2, 3, 4, 4), (2, 2))
+    """
+
+    in_python = True
+
+    def __init__(self, batch_size: Any, alpha: Any, is_single: bool = True) -> None:
+        check_type(is_single, (bool,), "is_single")
+        check_type(batch_size, (int,), "batch_size")
+        check_type(alpha, (int, float), "alpha")
+        between(batch_size, 1, FLOAT_MAX)
+        positive(alpha, "alpha")
+        self.batch_size, self.alpha, self.is_single = batch_size, alpha, is_single
+        self._before: tuple[Any, Any] | None = None
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return not self.is_single
+
+    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+        share = beta(draws, self.alpha, self.batch_size)
+        if self.is_single:
+            other = (np.roll(images, -1, axis=0), np.roll(labels, -1, axis=0))
+        elif self._before is None:
+            share, other = np.ones(self.batch_size), (np.zeros_like(images), np.zeros_like(labels))
+        else:
+            other = self._before
+        wide, flat = share.reshape(-1, 1, 1, 1), share.reshape(-1, 1)
+        mixed = (wide * images + (1 - wide) * other[0], flat * labels + (1 - flat) * other[1])
+        if not self.is_single:
+            self._before = mixed
+        return mixed

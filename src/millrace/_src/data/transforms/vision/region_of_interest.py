@@ -1,0 +1,160 @@
+"""Which part of its input a transform looks at, known before there is a pixel: the size and its parameters tell.
+
+Decoding uses it: what no transform will look at need not be decoded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from millrace._src.data.kernels.vision.enums import Inter
+from millrace._src.data.kernels.vision.jpeg_region import Box
+from millrace._src.data.kernels.vision.resize import target_size
+from millrace._src.data.transforms.base import Transform
+
+from .crop import CenterCrop, Crop, RandomCrop, RandomResizedCrop, Resize, ResizedCrop, offset, pick_box
+from .normalize import HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip
+
+__all__ = ["has_window", "looks_at_all", "only_moves", "resized_part", "window"]
+
+Size = tuple[int, int]
+# (size of the result, part of the input that a part of the result comes from); None where it is not known
+Window = tuple[Size, Callable[[Box], Box]] | None
+
+# Resizing looks at the neighbours of a point, two of them at most, and rounds.
+_NEIGHBOURS = 3
+
+
+def _inside(box: Box, size: Size) -> bool:
+    top, left, height, width = box
+    return top >= 0 and left >= 0 and top + height <= size[0] and left + width <= size[1]
+
+
+def _part(box: Box, size: Size) -> Window:
+    """A transform that cuts out ``box``."""
+    if not _inside(box, size):
+        return None  # padding or an error: the transform's own business
+    return box[2:], lambda want: (box[0] + want[0], box[1] + want[1], want[2], want[3])
+
+
+def _resized(box: Box, target: Size, inter: Inter) -> Window:
+    """A transform that cuts out ``box`` and gives it another size."""
+    if inter == Inter.PILCUBIC:
+        return None
+    down, across = box[2] / target[0], box[3] / target[1]
+
+    def source(want: Box) -> Box:
+        top, tall = _span(want[0], want[2], down, box[0], box[2])
+        left, wide = _span(want[1], want[3], across, box[1], box[3])
+        return top, left, tall, wide
+
+    return target, source
+
+
+def _span(start: int, length: int, scale: float, begin: int, room: int) -> tuple[int, int]:
+    low = max(0, math.floor(start * scale) - _NEIGHBOURS)
+    high = min(room, math.ceil((start + length) * scale) + _NEIGHBOURS)
+    return begin + low, high - low
+
+
+def _resizing(op: Transform, size: Size, *drawn: Any) -> Window:
+    part = resized_part(op, drawn, size)
+    return None if part is None else _resized(*part)
+
+
+def _center(op: CenterCrop, size: Size) -> Window:
+    height, width = op.size
+    return _part(((size[0] - height) // 2, (size[1] - width) // 2, height, width), size)
+
+
+def _crop(op: Crop, size: Size) -> Window:
+    return _part((*op.coordinates, *op.size), size)
+
+
+def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Window:
+    height, width = op.size
+    if any(op.padding) or height > size[0] or width > size[1]:
+        return None
+    return _part((offset(down, size[0] - height), offset(right, size[1] - width), height, width), size)
+
+
+def _across(op: Transform, size: Size, now: bool = True) -> Window:
+    if not now:
+        return size, lambda want: want
+    return size, lambda want: (want[0], size[1] - want[1] - want[3], want[2], want[3])
+
+
+def _down(op: Transform, size: Size, now: bool = True) -> Window:
+    if not now:
+        return size, lambda want: want
+    return size, lambda want: (size[0] - want[0] - want[2], want[1], want[2], want[3])
+
+
+_WINDOWS: dict[type[Transform], Callable[..., Window]] = {
+    CenterCrop: _center,
+    Crop: _crop,
+    HorizontalFlip: _across,
+    RandomHorizontalFlip: _across,
+    RandomVerticalFlip: _down,
+    VerticalFlip: _down,
+    RandomCrop: _random_crop,
+    RandomResizedCrop: _resizing,
+    Resize: _resizing,
+    ResizedCrop: _resizing,
+}
+
+
+_ALL = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip)
+
+
+def has_window(op: Transform) -> bool:
+    """Whether this transform can say what it looks at."""
+    return type(op) in _WINDOWS
+
+
+def looks_at_all(op: Transform) -> bool:
+    """Whether it can, but always looks at all of its input."""
+    return type(op) in _ALL
+
+
+def only_moves(op: Transform) -> bool:
+    """Whether each pixel of the result is one of the input, or zero, wherever there is a window.
+
+    Then equal channels stay equal, and one of them tells all.
+    """
+    if isinstance(op, (Resize, RandomResizedCrop, ResizedCrop)):
+        return op.interpolation is Inter.NEAREST
+    if isinstance(op, RandomCrop):
+        return not any(op.padding) and not op.pad_if_needed
+    return has_window(op)
+
+
+def window(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
+    """The part of an image of this size that the transforms, one after the other, look at; None if it is not known."""
+    sources: list[Callable[[Box], Box]] = []
+    before = size
+    for op, drawn in zip(ops, params, strict=True):
+        step = _WINDOWS[type(op)](op, before, *drawn)
+        if step is None:
+            return None
+        before, source = step
+        sources.append(source)
+    box: Box = (0, 0, *before)
+    for source in reversed(sources):
+        box = source(box)
+    return box
+
+
+def resized_part(op: Transform, drawn: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
+    """(part, size it gets, interpolation) where the transform is nothing but a resized part of its input."""
+    if isinstance(op, Resize):
+        found = (0, 0, *size), target_size(op.size, *size), op.interpolation
+    elif isinstance(op, RandomResizedCrop):
+        found = pick_box(drawn[0], op.ratio, *size), op.size, op.interpolation
+    elif isinstance(op, ResizedCrop):
+        found = (op.top, op.left, op.height, op.width), op.size, op.interpolation
+    else:
+        return None
+    return found if _inside(found[0], size) else None

@@ -1,0 +1,48 @@
+"""Who watches runs at the moment. A run that begins looks here; what watching needs is loaded when somebody does."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .monitor import Monitor
+    from .observed_run import Watched
+
+__all__ = ["VARIABLE", "active", "started"]
+
+VARIABLE = "MILLRACE_MONITOR"
+
+active: list[Monitor] = []
+# Whether the environment was looked at: once in a process.
+_asked = False
+
+
+def started(run: Watched) -> None:
+    """A run begins: whoever watches gets it."""
+    if not _asked:
+        _ask()
+    for one in list(active):
+        one.follow(run)
+
+
+def _ask() -> None:
+    """Look at the environment, once; a child of fork looks for itself, but does not watch."""
+    global _asked
+    _asked = True
+    wish = os.environ.get(VARIABLE, "")
+    if wish not in ("", "0"):
+        from .monitor import to_the_end
+
+        to_the_end(wish)
+
+
+def _after_fork() -> None:
+    global _asked
+    for one in active:
+        one.leave_to_parent()
+    active.clear()
+    _asked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,298 @@
+"""Which stage holds a run back, on what evidence, what to change, and the rate to expect after the change."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from millrace._src.core.executor_traits import traits_of
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.statistics import RunStats, StageStats
+
+from .performance_model import Model
+from .recommendations import Candidate, candidates, slowest_op
+from .views.formatting import count, many, per_second, plain_name, seconds, short_name
+
+__all__ = ["Change", "Verdict", "judge"]
+
+# A change that gives less is not worth anyone's time, and within what the model can tell.
+WORTH = 1.1
+# Changes this close to the best are as good; the first of them in the list below is easier to make.
+CLOSE = 0.9
+EASIEST = (
+    "num_parallel_workers", "memory_budget", "chunk_rows", "python_multiprocessing", "batch_size", "random_access"
+)  # fmt: skip
+# Less than this says nothing; nor does a run whose start-up, which it pays once, took this share of what was measured.
+LEAST_SECONDS, LEAST_BATCHES, MOST_START = 0.2, 5, 0.25
+# Start-up counts when it took this share of the run and this many seconds.
+START_SHARE, START_SECONDS = 0.4, 0.5
+# Most of the time of a worker that computes is processor time.
+COMPUTES = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What to write: ``call`` for people, ``knob``, ``value`` and ``arguments`` for programs."""
+
+    knob: str
+    value: Any
+    arguments: dict[str, Any]
+    op: str
+    where: str
+    call: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The bottleneck of a run. Rates are rows per second; without a change to make they are the same.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
+    >>> for row in data.create_tuple_iterator(num_epochs=1):
+    ...     pass
+    >>> verdict = data.report().verdict
+    >>> verdict.predicted >= verdict.rate > 0
+    True
+    """
+
+    kind: str
+    stage: str
+    where: str
+    evidence: tuple[str, ...]
+    advice: str
+    change: Change | None
+    rate: float
+    predicted: float
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast the change is expected to be."""
+        return self.predicted / self.rate if self.rate else 1.0
+
+    def at(self, rate: float) -> Verdict:
+        """The same gain from another rate: that of the whole run, where no start-up could be left out."""
+        return dataclasses.replace(self, rate=rate, predicted=rate * self.gain)
+
+    def __str__(self) -> str:
+        text = (
+            f"The bottleneck is {short_name(self.stage)}: {'; '.join(self.evidence)}."
+            if self.stage
+            else self.evidence[0] + "."
+        )
+        text += f" {self.advice}" if self.advice else ""
+        if self.change is not None:
+            text += (
+                f" From {count(self.rate)} to about {per_second(self.predicted, 'row')} ({self.gain:.1f}x)."
+            )
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values.
+
+        >>> Verdict("nothing", "", "", ("Nothing was delivered yet",), "", None, 0.0, 0.0).to_dict()["kind"]
+        'nothing'
+        """
+        return {**dataclasses.asdict(self), "evidence": list(self.evidence), "gain": self.gain}
+
+
+def judge(run: RunStats, budget: int, cores: int | None = None) -> Verdict:
+    """The verdict on a run, from its counters; ``budget`` is the bytes it may hold."""
+    cores = cores or available_cores()
+    model = Model.of(run, cores)
+    if model is None:
+        text = "Nothing was delivered yet, so there is no bottleneck to name"
+        return Verdict("nothing", "", "", (text,), "", None, 0.0, 0.0)
+    slow_start = _slow_start(run)
+    if _is_short(model, run):
+        return slow_start or _too_short(model, run)
+    best = _best(list(candidates(model, run, budget)))
+    if slow_start is not None and (best is None or best.predicted < WORTH * model.measured):
+        return slow_start
+    if best is not None and best.predicted > WORTH * model.measured:
+        return _with_change(model, run, best)
+    return _without(model, run)
+
+
+def _best(found: list[Candidate]) -> Candidate | None:
+    most = max((candidate.predicted for candidate in found), default=0.0)
+    near = [candidate for candidate in found if candidate.predicted >= CLOSE * most]
+    return min(near, key=lambda candidate: EASIEST.index(candidate.knob), default=None)
+
+
+# with a change to make ----------------------------------------------------------------------------
+
+
+def _with_change(model: Model, run: RunStats, best: Candidate) -> Verdict:
+    stage = run.stages[best.stage] if best.stage >= 0 else None
+    name = best.op.name if best.op else stage.name if stage else "the hand-over of single rows"
+    where = best.op.where if best.op else stage.where if stage else ""
+    kind, evidence, advice = _words(model, run, best, stage)
+    call = _call(best, name)
+    change = Change(best.knob, best.value, best.arguments, name, where, call)
+    advice = f"{advice}: {call}."
+    return Verdict(kind, name, where, evidence, advice, change, model.measured, best.predicted)
+
+
+def _words(
+    model: Model, run: RunStats, best: Candidate, stage: StageStats | None
+) -> tuple[str, tuple[str, ...], str]:
+    """(kind, evidence, advice) of a change."""
+    if best.knob == "batch_size":
+        consumer = model.part(-1)
+        assert consumer is not None
+        rows = model.sums.rows / max(1, model.sums.delivered)
+        cost = (consumer.per_batch + consumer.per_chunk) * rows * 1e6
+        few = "1 row at a time is" if rows < 1.5 else f"{rows:.0f} rows at a time are"
+        told = f"{few} handed out, which costs {cost:.0f} us each time"
+        return "small chunks", (told,), "Let more rows share it"
+    assert stage is not None
+    sums = model.sums.stages[best.stage]
+    if best.knob == "chunk_rows":
+        rows = sums.rows_in / max(1, sums.chunks)
+        text = f"a setting cuts the rows into chunks of {rows:.0f}, and the hand-over of chunks takes most of the time"
+        return "small chunks", (text,), "Let the engine choose the size of chunks"
+    if best.knob == "memory_budget":
+        refused, chunks = max((s.refused / max(1, s.chunks), s.chunks) for s in model.sums.stages)
+        text = f"at {min(1.0, refused):.0%} of {chunks} chunks the memory budget let no other one start"
+        return "memory budget", (text, _use(model, best.stage, stage)), "Give it more room"
+    if best.knob == "random_access":
+        return (
+            "slow source",
+            ("it is read in one pass, by one thread", _work(model, best.stage)),
+            "A source with __getitem__ and __len__ can be read by several workers",
+        )
+    evidence = (_use(model, best.stage, stage), _work(model, best.stage))
+    assert best.op is not None
+    part = model.part(best.stage)
+    computes = part is None or part.block < part.cpu
+    if best.knob == "python_multiprocessing":
+        held = "it is Python, which one thread at a time can run"
+        if stage.working < stage.workers:
+            held = f"its {stage.workers} threads only took turns at the GIL, so one of them works alone"
+        return "gil", (held, *evidence), "Worker processes have a GIL each"
+    if best.op.kind == "Read":
+        return "slow source", evidence, "Let more workers read"
+    if computes:
+        text = f"{model.cores} cores are there and {stage.workers} work{'s' * (stage.workers == 1)} on it"
+        return "too few workers", (*evidence, text), "Let every core work on it"
+    return "slow map", evidence, "While one row waits, other workers can go on"
+
+
+def _use(model: Model, number: int, stage: StageStats) -> str:
+    share = min(1.0, model.sums.stages[number].busy / (model.seconds * max(1, stage.working)))
+    one = traits_of(stage.kind).worker
+    who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {one} was"
+    return f"{who} busy {share:.0%} of the time"
+
+
+def _work(model: Model, number: int) -> str:
+    """What a row costs there, and whether that is work."""
+    sums, part = model.sums.stages[number], model.part(number)
+    share = min(1.0, sums.cpu / sums.busy) if sums.busy else 0.0
+    doing = "computing" if share > COMPUTES else "waiting"
+    if doing == "waiting" and part is not None and not part.block:
+        doing += " for a core or the GIL"
+    return f"{_short(sums.busy / max(1, model.sums.rows))} for each row, {max(share, 1 - share):.0%} of it {doing}"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} us"
+
+
+def _call(best: Candidate, name: str) -> str:
+    """The call as the user would write it."""
+    arguments = ", ".join(f"{key}={value!r}" for key, value in best.arguments.items())
+    if best.knob == "memory_budget":
+        return f'ds.config.set_memory_budget("{-(-best.value // 10**6)}MB")'
+    if best.knob == "chunk_rows":
+        return "leave chunk_rows unset"
+    if best.knob == "batch_size":
+        return f".batch({best.value})"
+    head = plain_name(name)
+    if best.op is None or best.op.kind == "Read":
+        return f"{head}(..., {arguments})"
+    return (
+        f".{head.removesuffix(')')}, ..., {arguments})"
+        if head.endswith(")")
+        else f".{head}(..., {arguments})"
+    )
+
+
+# too little to go by --------------------------------------------------------------------------------
+
+
+def _is_short(model: Model, run: RunStats) -> bool:
+    whole = model.seconds >= run.consumer_wait + run.consumer_busy
+    starting = (run.first_batch or 0.0) if whole else 0.0
+    return (
+        model.seconds < LEAST_SECONDS
+        or model.sums.delivered < LEAST_BATCHES
+        or starting > MOST_START * model.seconds
+    )
+
+
+def _too_short(model: Model, run: RunStats) -> Verdict:
+    what = "batch" if any(stage.batches for stage in run.stages) else "row"
+    told = f"Too short to judge: {many(run.delivered, what)} in {seconds(run.elapsed)}"
+    return Verdict("too short", "", "", (told,), "", None, model.measured, model.measured)
+
+
+# without ------------------------------------------------------------------------------------------
+
+
+def _slow_start(run: RunStats) -> Verdict | None:
+    """Most of the run went by before the first batch was there."""
+    first, total = run.first_batch or 0.0, run.elapsed
+    if first < START_SECONDS or first < START_SHARE * total:
+        return None
+    rate = run.rows / total
+    told = f"{first:.1f} of {total:.1f} seconds had gone by when the first batch was there"
+    shuffle = next((stage for stage in run.stages if stage.buffer is not None), None)
+    if shuffle is None or shuffle.buffer is None:
+        name = "the time to the first batch"
+        advice = "It is paid once: more epochs from one iterator (num_epochs) share it."
+        return Verdict("first batch", name, "", (told,), advice, None, rate, rate)
+    size = max(1, shuffle.buffer // 4)
+    call = f".shuffle({size})"
+    change = Change("buffer_size", size, {"buffer_size": size}, shuffle.name, shuffle.where, call)
+    filled = f"it gathers {shuffle.buffer} rows before one leaves"
+    advice = f"A smaller buffer starts sooner: {call}; a source with random access needs none at all."
+    predicted = run.rows / (total - first + first / 4)
+    return Verdict(
+        "shuffle buffer", shuffle.name, shuffle.where, (told, filled), advice, change, rate, predicted
+    )
+
+
+def _without(model: Model, run: RunStats) -> Verdict:
+    """No change that is known would help; say why."""
+    sums = model.sums
+    rate = model.measured
+    theirs = sums.consumer_busy - sums.hand_out / max(1, sums.hand_outs) * sums.delivered
+    if theirs > COMPUTES * model.seconds:
+        share = sums.consumer_wait / model.seconds
+        told = f"it waited for data only {share:.0%} of the time"
+        advice = "A faster pipeline would change nothing."
+        return Verdict("slow consumer", "the consumer", "", (told,), advice, None, rate, rate)
+    busy = [(i, stage) for i, stage in enumerate(run.stages) if stage.ops]
+    if not busy:
+        told = "no part of the pipeline was busy for long, and the consumer took most of what there was"
+        return Verdict("nothing", "the consumer", "", (told,), "", None, rate, rate)
+    number, stage = max(busy, key=lambda pair: sums.stages[pair[0]].cpu)
+    op = max(stage.ops, key=lambda op: op.cpu)
+    spent = sums.stages[number].ops[stage.ops.index(op)][2] / sums.rows
+    share = spent / model.cpu if model.cpu else 0.0
+    if model.taken:
+        told = f"they take {model.others:.1f} of the {model.cores} cores, and this run uses the rest"
+        advice = "Measure again without them before you change anything."
+        return Verdict("other programs", "other programs", "", (told,), advice, None, rate, rate)
+    if model.full:
+        half = model.cpu / (model.cpu - spent / 2)
+        told = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
+        advice = (
+            f"Only more cores or less work per row would help; at half its cost: {half:.1f} times the rate."
+        )
+        return Verdict("cores full", op.name, op.where, (told,), advice, None, rate, rate)
+    op = slowest_op(stage, model.part(number))
+    evidence = (_use(model, number, stage), _work(model, number))
+    advice = "No single change that is known here would make it much faster."
+    return Verdict("nothing", op.name, op.where, evidence, advice, None, rate, rate)

@@ -1,0 +1,259 @@
+"""The history of a run as a file: lines of JSON, one thing each, added while the run goes.
+
+The first line says what it is. The writer holds a lock on the file for as long as it lives; whoever can take the lock
+knows that nothing more will come. A last line that was cut off by a crash is left out by readers. A file that grows too
+long is thinned out into a new one, which takes its place at once: recent points stay, older ones become rarer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+
+from millrace._src.core.errors import FormatError
+
+from .downsample import thinned
+
+__all__ = ["KIND", "MOST_BYTES", "Book", "Tail", "is_written"]
+
+KIND = "millrace history"
+VERSION = 1
+# A reader refuses more. A writer stays far below: it thins out what it wrote before it comes to an eighth of this.
+MOST_BYTES = 64 << 20
+MOST_LINE = 1 << 20
+PIECE = 256 << 10
+# A file of fewer bytes is never thinned out, and one of more always.
+ROOM = (1 << 20, MOST_BYTES // 8)
+
+
+class Book:
+    """The writing side. Only its owner may read the file."""
+
+    def __init__(self, path: Path, head: dict[str, Any], room: tuple[int, int] = ROOM) -> None:
+        self.path = path
+        self._least, self._most = room
+        self._lines: list[dict[str, Any]] = []
+        self._fd = -1
+        self._size = 0
+        self._limit = self._least
+        _check_replaceable(path)
+        self._begin([{"kind": KIND, "version": VERSION, **head}])
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Put one thing down; it is written with the next ``flush``."""
+        self._lines.append(line)
+
+    def flush(self) -> None:
+        """Write what was put down, in one go."""
+        if not self._lines or self._fd < 0:
+            return
+        lines, self._lines = self._lines, []
+        data = _encoded(lines)
+        self._size += len(data)
+        while data:
+            data = data[os.write(self._fd, data) :]
+        if self._size > self._limit:
+            self._thin()
+
+    def close(self) -> None:
+        """Nothing more comes; readers see that by the lock."""
+        try:
+            self.flush()
+        finally:
+            self.forget()
+
+    def forget(self) -> None:
+        """Let go of the file without a word: what a child of fork does with its parent's."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _thin(self) -> None:
+        lines = list(Tail(self.path).all())
+        made = thinned(lines, self._most // 2, lambda kept: len(_encoded(kept)))
+        self._begin(made)
+        self._limit = min(self._most, max(self._least, 2 * self._size))
+
+    def _begin(self, lines: list[dict[str, Any]]) -> None:
+        """A new file with these lines, in the place of what is there."""
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()  # of a process with our number that died
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(beside, flags, 0o600)
+        try:
+            with contextlib.suppress(OSError):  # some file systems of networks have no locks
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            data = _encoded(lines)
+            self._size = len(data)
+            while data:
+                data = data[os.write(fd, data) :]
+            os.replace(beside, self.path)
+        except BaseException:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            raise
+        self.forget()
+        self._fd = fd
+
+
+def _encoded(lines: list[dict[str, Any]]) -> bytes:
+    made = [json.dumps(line, separators=(",", ":"), allow_nan=False, ensure_ascii=False) for line in lines]
+    # the name of a file may hold bytes that are no text
+    return "".join(f"{line}\n" for line in made).encode("utf-8", "replace")
+
+
+def _check_replaceable(path: Path) -> None:
+    """A history that has ended may be written over; nothing else may."""
+    if not path.exists():
+        return
+    try:
+        tail = Tail(path)
+    except FormatError as error:
+        raise FormatError(f"{error}. It is not written over; name another file", file=str(path)) from None
+    with tail:
+        if not tail.ended:
+            raise FormatError(
+                "another run writes its history here at this moment; name another file", file=str(path)
+            )
+
+
+class Tail:
+    """The reading side: ``more()`` gives what was added since the last call."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        # lines that could not be read: cut off in the middle, or never a history's
+        self.damaged = 0
+        self._rest = b""
+        self._fd = -1
+        self._open()
+
+    def _open(self) -> None:
+        self.close()
+        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        found = os.fstat(fd)
+        try:
+            if not stat.S_ISREG(found.st_mode):
+                self._refuse("is not a file")
+            if found.st_size > MOST_BYTES:
+                self._refuse(
+                    f"has {found.st_size:,} bytes; the history of a run never has more than {MOST_BYTES:,}"
+                )
+            begins = os.pread(fd, 4096, 0).partition(b"\n")[0]
+            head = _parsed(begins)
+            if head is None or head.get("kind") != KIND:
+                self._refuse("is not the history of a run, as `with ds.monitor():` writes it")
+            if head.get("version") != VERSION:
+                self._refuse(
+                    f"has version {head.get('version')!r}, and version {VERSION} is read here: use the Millrace that "
+                    "wrote it"
+                )
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd, self._at, self._rest, self.damaged = fd, 0, b"", 0
+        self._inode = (found.st_dev, found.st_ino)
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise FormatError(f"{self.path} {why}", file=str(self.path))
+
+    def more(self) -> tuple[bool, list[dict[str, Any]]]:
+        """(everything begins anew, what was added): at most a piece of it; nothing when there is nothing more."""
+        anew = False
+        while True:
+            data = os.pread(self._fd, PIECE, self._at)
+            if not data and self._replaced():
+                self._open()
+                anew, data = True, os.pread(self._fd, PIECE, 0)
+            if not data:
+                return anew, []
+            self._at += len(data)
+            if self._at > MOST_BYTES:
+                self._refuse(f"has grown beyond {MOST_BYTES:,} bytes")
+            if lines := self._whole(data):
+                return anew, lines
+
+    def _whole(self, data: bytes) -> list[dict[str, Any]]:
+        """The lines that have come to their end."""
+        *texts, rest = (self._rest + data).split(b"\n")
+        if len(rest) > MOST_LINE:
+            self._refuse(f"has a line of more than {MOST_LINE:,} bytes")
+        self._rest = rest
+        lines = [_parsed(text) for text in texts]
+        self.damaged += lines.count(None)
+        return [line for line in lines if line is not None]
+
+    def all(self) -> list[dict[str, Any]]:
+        """Everything that is there now; closes the file."""
+        made: list[dict[str, Any]] = []
+        with self:
+            while True:
+                anew, lines = self.more()
+                if anew:
+                    made = []
+                if not lines:
+                    return made
+                made += lines
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come: nobody holds the lock, of this file or of one in its place."""
+        if self._replaced():
+            return False
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        return True
+
+    def _replaced(self) -> bool:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return False  # removed: what we hold is what there is
+        return (found.st_dev, found.st_ino) != self._inode
+
+    def close(self) -> None:
+        """Let go of the file; a second time changes nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Tail:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def is_written(path: Path) -> bool | None:
+    """Whether a run writes to this history at this moment; None where it is none."""
+    try:
+        with Tail(path) as tail:
+            return not tail.ended
+    except (OSError, FormatError):
+        return None
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    try:
+        line = json.loads(text, parse_constant=_no_number)
+        if b"\\u" in text:
+            json.dumps(line, ensure_ascii=False).encode()  # halves of characters cannot be shown anywhere
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(name)

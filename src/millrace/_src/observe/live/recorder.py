@@ -1,0 +1,335 @@
+"""Writes the history of a program: what its pipelines, its channels to devices and its trainings counted, and when."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import sys
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+from millrace._src.core import device_queues as sinks
+from millrace._src.core.errors import FormatError
+from millrace._src.core.log import get_logger
+from millrace._src.data.plan.node import Node
+from millrace._src.observe import training_registry as steps
+from millrace._src.observe.diagnosis import Verdict, judge
+from millrace._src.observe.observed_run import Watched
+from millrace._src.observe.report import units_of
+from millrace._src.observe.views.formatting import crew, cut, file_and_line, plain_name, short_name
+
+from .event_log import Book
+from .series import Track, Tracks
+
+__all__ = ["Recorder"]
+
+log = get_logger(__name__)
+
+# Seconds between two verdicts on something that goes on: each costs a millisecond.
+JUDGE_EVERY = 2.0
+# Letters of a name, and of a sentence.
+NAME, SENTENCE = 120, 400
+# Ops of one stage that are told apart.
+MOST_OPS = 16
+
+
+class Recorder:
+    """Looks at everything a few times a second, in the monitor's thread. A disk that is full ends it, not the run."""
+
+    def __init__(self, path: Path) -> None:
+        self._began = time.perf_counter()
+        self._book: Book | None = Book(path, _head())
+        self.path = path
+        self._pipelines, self._channels, self._trainings = Tracks(), Tracks(), Tracks()
+        # those that have begun, and whose end was not written yet
+        self._runs: list[Watched] = []
+        self._begun = steps.look_on(self)
+        self._going: list[steps.Training] = []
+        # what was open before is nobody's business
+        self._before: weakref.WeakSet[Any] = weakref.WeakSet(sinks.channels())
+        self._judged: dict[str, float] = {}
+        self._said: dict[str, Any] = {}
+
+    def follow(self, run: Watched) -> None:
+        """A pipeline begins."""
+        self._runs.append(run)
+
+    def look(self) -> None:
+        """Take a point of each."""
+        if self._book is None:
+            return
+        now = round(time.perf_counter() - self._began, 3)
+        try:
+            self._look(self._book, now)
+            self._book.flush()
+        except (OSError, FormatError) as error:  # no room, or somebody put another file in its place
+            log.warning("the history %s is not written any more: %s", self.path, error)
+            self._book.forget()
+            self._book = None
+
+    def _look(self, book: Book, now: float) -> None:
+        # what ends from here on is looked at once more
+        runs, over = list(self._runs), [run for run in self._runs if run.closed]
+        stats: dict[int, int] = {}
+        for run in runs:
+            track = self._pipelines.of(run, _key(run))
+            if track is not None:
+                stats[id(run.stats)] = track.number
+                self._pipeline(book, run, track, now)
+        self._pipelines.keep(runs)
+        self._runs = [run for run in self._runs if not any(run is one for one in over)]
+        channels = sinks.channels()
+        for channel in channels:
+            counts = channel.look()
+            pipeline = stats.get(id(counts.fed_by))
+            track = self._channels.of(channel, (counts.device, pipeline), begins=channel not in self._before)
+            if track is not None:
+                self._channel(book, channel, counts, track, pipeline, now)
+                if counts.ended and not counts.ring and not counts.host:
+                    track.finish()
+        self._channels.keep(channels)
+        while self._begun:
+            self._going.append(self._begun.popleft())
+        still = []
+        for training in self._going:
+            step = training.look()
+            pipeline = stats.get(id(step.fed_by))
+            track = self._trainings.of(training, (step.network, pipeline))
+            if track is not None:
+                self._training(book, step, track, pipeline, now)
+            if not step.over:
+                still.append(training)
+            elif track is not None:
+                track.finish()
+        self._going = still
+        self._trainings.keep(still)
+
+    # pipelines --------------------------------------------------------------------------------------
+
+    def _pipeline(self, book: Book, run: Watched, track: Track, now: float) -> None:
+        said = _description(run)
+        if said != track.said:
+            track.said = said
+            book.add({"is": "pipeline", "t": now, "pipeline": track.number, **said})
+        closed, stats = run.closed, run.stats
+        counted = track.counted(
+            {
+                "rows": stats.rows,
+                "batches": stats.delivered,
+                "epochs": stats.epochs,
+                "waited": _short(stats.consumer_wait),
+                "between": _short(stats.consumer_busy),
+                "given": [stage.given for stage in stats.stages],
+                "busy": [_short(stage.busy or stage.pump_cpu) for stage in stats.stages],
+                "cpu": [_short(min(stage.cpu, stage.busy) or stage.pump_cpu) for stage in stats.stages],
+                "op_busy": [[_short(op.busy) for op in stage.ops[:MOST_OPS]] for stage in stats.stages],
+                "wait_in": [_short(stage.wait_in) for stage in stats.stages],
+                "wait_out": [_short(stage.wait_out) for stage in stats.stages],
+            }
+        )
+        book.add(
+            {
+                "is": "point",
+                "t": now,
+                "pipeline": track.number,
+                **{name: _shortened(value) for name, value in counted.items()},
+                "held": 0 if closed else run.budget.used,
+                "peak": run.budget.peak,
+                "fill": [0.0 if closed else _short(stage.last_fill) for stage in stats.stages],
+            }
+        )
+        if self._is_time(f"pipeline {track.number}", now, closed):
+            verdict = judge(stats, run.budget.limit)
+            self._say(book, "pipeline", track.number, now, _verdict(verdict, run))
+        if closed:
+            book.add({"is": "end", "t": now, "pipeline": track.number})
+            track.finish()
+
+    # channels and trainings -------------------------------------------------------------------------
+
+    def _channel(
+        self, book: Book, channel: Any, counts: sinks.ChannelCounts, track: Track, pipeline: Any, now: float
+    ) -> None:
+        sums = {name: _short(getattr(counts, name)) for name in _SUMS}
+        book.add(
+            {
+                "is": "point",
+                "t": now,
+                "channel": track.number,
+                "name": cut(counts.name, NAME),
+                "device": counts.device,
+                "of": pipeline,
+                **{name: _shortened(value) for name, value in track.counted(sums).items()},
+                "host": counts.host,
+                "host_slots": counts.host_slots,
+                "ring": counts.ring,
+                "ring_slots": counts.ring_slots,
+                "ended": cut(counts.ended, SENTENCE),
+            }
+        )
+        if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
+            verdict = channel.verdict()
+            words = {"stage": cut(short_name(verdict.stage), NAME)}
+            words |= {
+                name: cut(getattr(verdict, name), SENTENCE) for name in ("situation", "evidence", "advice")
+            }
+            self._say(book, "channel", track.number, now, words)
+
+    def _training(self, book: Book, step: steps.StepCounts, track: Track, pipeline: Any, now: float) -> None:
+        sums = {"seconds": _short(step.seconds), "waited": _short(step.waited), "steps": step.steps}
+        book.add(
+            {
+                "is": "point",
+                "t": now,
+                "training": track.number,
+                "of": pipeline,
+                "network": cut(step.network, NAME),
+                **{name: _shortened(value) for name, value in track.counted(sums).items()},
+                "step": step.step,
+                "epoch": step.epoch,
+                "epochs": step.epochs,
+                "steps_in_epoch": step.steps_in_epoch,
+                "loss": _value(step.loss),
+                "rate": _value(step.rate),
+                "over": step.over,
+            }
+        )
+
+    # verdicts ---------------------------------------------------------------------------------------
+
+    def _is_time(self, whose: str, now: float, ended: bool) -> bool:
+        if not ended and now - self._judged.get(whose, -JUDGE_EVERY) < JUDGE_EVERY:
+            return False
+        self._judged[whose] = now
+        return True
+
+    def _say(self, book: Book, word: str, number: int, now: float, words: dict[str, Any]) -> None:
+        """Write a verdict down, unless it is the one that stands."""
+        whose = f"{word} {number}"
+        if self._said.get(whose) != words:
+            self._said[whose] = words
+            book.add({"is": "verdict", "t": now, word: number, **words})
+
+    def close(self, why: str = "") -> None:
+        """The last look, and the word that it was the last. ``why``: what went wrong, if anything did."""
+        self.look()
+        steps.look_away(self)
+        book, self._book = self._book, None
+        if book is None:
+            return
+        try:
+            book.add(
+                {"is": "over", "t": round(time.perf_counter() - self._began, 3), "why": cut(why, SENTENCE)}
+            )
+            book.close()
+        except (OSError, FormatError) as error:
+            log.warning("the end of the history %s was not written: %s", self.path, error)
+
+    def forget(self) -> None:
+        """In a child of fork: the file is the parent's."""
+        steps.look_away(self)
+        if self._book is not None:
+            self._book.forget()
+            self._book = None
+
+
+_SUMS = ("sent", "taken", "bytes", "data", "moving", "full", "waited", "stepping")
+
+
+def _head() -> dict[str, Any]:
+    program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c") else "python"
+    rank = os.environ.get("RANK", "")
+    return {
+        "started": round(time.time(), 3),
+        "program": cut(program, NAME),
+        "rank": int(rank) if rank.isdigit() and len(rank) < 9 else None,
+        "pid": os.getpid(),
+        "host": cut(socket.gethostname(), NAME),
+    }
+
+
+def _key(run: Watched) -> tuple[Any, ...]:
+    return tuple((stage.name, stage.kind, len(stage.ops)) for stage in run.stats.stages)
+
+
+def _description(run: Watched) -> dict[str, Any]:
+    stages, units = run.stats.stages, units_of(run)
+    feeds = _feeds(run.plan.root, len(stages))
+    return {
+        "limit": run.budget.limit,
+        "stages": [
+            {
+                "name": cut(plain_name(stage.name), NAME),
+                "place": cut(file_and_line(stage.where), NAME),
+                "on": crew(stage.working, stage.kind) if stage.ops else stage.kind,
+                "working": max(1, stage.working),
+                "unit": unit,
+                # some hand on what they take, and have no queue behind them
+                "queue": bool(stage.fill),
+                "feeds": feed,
+                "ops": [cut(plain_name(op.name), NAME) for op in stage.ops[:MOST_OPS]],
+            }
+            for stage, unit, feed in zip(stages, units, feeds, strict=True)
+        ],
+    }
+
+
+def _feeds(root: Node, count: int) -> list[int | None]:
+    """For each stage the number of the one that takes what it gives; None for the last."""
+    made: list[int | None] = []
+
+    def visit(node: Node) -> int:
+        inputs = [visit(child) for child in node.inputs]
+        made.append(None)
+        for number in inputs:
+            made[number] = len(made) - 1
+        return len(made) - 1
+
+    visit(root)
+    return made if len(made) == count else [*range(1, count), None][:count]
+
+
+def _verdict(verdict: Verdict, run: Watched) -> dict[str, Any]:
+    guilty: list[int] = []
+    op: int | None = None
+    for number, stage in enumerate(run.stats.stages):
+        names = [op.name for op in stage.ops[:MOST_OPS]]
+        if not guilty and verdict.stage and verdict.stage in (stage.name, *names):
+            guilty, op = [number], names.index(verdict.stage) if verdict.stage in names else None
+    return {
+        "kind": verdict.kind,
+        "stage": cut(plain_name(verdict.stage), NAME),
+        "place": cut(file_and_line(verdict.where), NAME),
+        "guilty": guilty,
+        "op": op,
+        "evidence": [cut(line, SENTENCE) for line in verdict.evidence],
+        # the call stands by itself
+        "advice": cut(verdict.advice.partition(":")[0] if verdict.change else verdict.advice, SENTENCE),
+        "call": cut(verdict.change.call, SENTENCE) if verdict.change else "",
+        "now": _figures(verdict.rate),
+        "predicted": _figures(verdict.predicted),
+    }
+
+
+def _figures(number: float) -> float:
+    """Three figures: a verdict that changes in the fourth is the same one."""
+    return float(f"{number:.3g}") if math.isfinite(number) else 0.0
+
+
+def _short(number: float) -> float:
+    return number if isinstance(number, int) else round(number, 4)
+
+
+def _shortened(value: Any) -> Any:
+    """Sums of short numbers grow long tails."""
+    return [_shortened(one) for one in value] if isinstance(value, list) else _short(value)
+
+
+def _value(number: float | None) -> float | str | None:
+    """A number as JSON can hold it: one that is none is told as a word."""
+    if number is None:
+        return None
+    return float(f"{number:.6g}") if math.isfinite(number) else str(number)

@@ -1,0 +1,297 @@
+"""Watching runs while they go: a thread looks at their counters a few times a second, and a view shows them.
+
+The thread only reads. It is a daemon, is joined when the watching ends, and a fault in it ends the watching, never
+the run. Nothing is watched, and nothing costs anything, unless asked for: by ``monitor()`` or MILLRACE_MONITOR.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
+
+from millrace._src.core import settings
+from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.errors import ArgumentValueError, MillraceError
+from millrace._src.core.log import get_logger
+
+from .active_monitor import active
+from .history import history_of, keep_history
+from .observed_run import Watched
+from .report import Report
+from .views.plain_text import Lines, say
+
+if TYPE_CHECKING:
+    from .live.dashboard_server import Server
+    from .live.recorder import Recorder
+
+__all__ = ["Monitor", "monitor", "to_the_end"]
+
+log = get_logger(__name__)
+
+# Seconds between looks, unless the call or config.set_monitor_sampling_interval says otherwise.
+INTERVAL = 0.25
+# Runs that are remembered; a process that trains for a week starts many.
+MOST_RUNS = 8
+
+
+class View(Protocol):
+    """Somewhere to show runs: a terminal, or lines of plain text."""
+
+    def start(self) -> None: ...
+
+    def show(self, runs: list[Watched]) -> None: ...
+
+    def stop(self, runs: list[Watched]) -> None:
+        """The last look; the screen is the user's again afterwards."""
+
+
+class Monitor:
+    """What ``monitor()`` gives: use it in a ``with`` statement. Every pipeline iterated inside is watched.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
+    >>> with ds.monitor() as watched:
+    ...     for row in data.create_tuple_iterator(num_epochs=1):
+    ...         pass
+    >>> [report.delivered for report in watched.reports()]
+    [100]
+    """
+
+    def __init__(
+        self,
+        html: str | os.PathLike[str] | None,
+        interval: float,
+        page: bool | int = False,
+        history: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.html, self.interval = html, interval
+        self._page, self._history = page, history
+        self._recorder: Recorder | None = None
+        self._server: Server | None = None
+        self._pid = os.getpid()
+        self._runs: deque[Watched] = deque(maxlen=MOST_RUNS)
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._view: View | None = None
+
+    @property
+    def url(self) -> str | None:
+        """Where the page is, while it is there: with ``monitor(page=True)``, inside its block.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.monitor(page=True) as watched:
+        ...     watched.url.startswith("http://127.0.0.1:")
+        True
+        """
+        return None if self._server is None else self._server.url
+
+    @property
+    def history(self) -> Path | None:
+        """The file that the run is written to, for ``millrace watch``; None where it could not be made.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.monitor(history="run.history") as watched:
+        ...     watched.history.name
+        'run.history'
+        """
+        return None if self._recorder is None else self._recorder.path
+
+    def reports(self) -> list[Report]:
+        """A report of each run that was watched, the last eight of them.
+
+        >>> import millrace.dataset as ds
+        >>> with ds.monitor() as watched:
+        ...     pass
+        >>> watched.reports()
+        []
+        """
+        return [Report(run) for run in list(self._runs)]
+
+    def leave_to_parent(self) -> None:
+        """In a child of fork: the history is its parent's to write, and the page its parent's to serve."""
+        if self._recorder is not None:
+            self._recorder.forget()
+        if self._server is not None:
+            self._server.forget()
+
+    def follow(self, run: Watched) -> None:
+        """Watch this run too."""
+        if os.getpid() == self._pid and not self._over.is_set():
+            keep_history(run, self.interval)
+            self._runs.append(run)
+            if self._recorder is not None:
+                self._recorder.follow(run)
+
+    def start(self) -> Self:
+        """Begin to watch; ``with`` calls it.
+
+        >>> import millrace.dataset as ds
+        >>> watched = ds.monitor().start()
+        >>> watched.stop()
+        """
+        if self._thread is not None:
+            return self
+        self._open_history()
+        self._over.clear()
+        # one screen has room for one view; a monitor inside another only keeps the history
+        self._view = None if active else _choose_view()
+        if self._view is not None:
+            self._view.start()
+        active.append(self)
+        self._thread = threading.Thread(target=self._work, name="millrace-monitor", daemon=True)
+        self._thread.start()
+        return self
+
+    def _open_history(self) -> None:
+        """Begin the file, and the page that shows it. One that nobody asked for is left out where it cannot be had."""
+        asked = bool(self._page) or self._history is not None
+        if active and not asked:
+            return  # the monitor around this one writes it
+        from .live.recorder import Recorder
+        from .live.run_directory import fresh_path
+
+        try:
+            self._recorder = Recorder(fresh_path() if self._history is None else Path(self._history))
+        except (OSError, MillraceError) as error:
+            if asked:
+                raise
+            log.debug("no history is kept for `millrace watch`: %s", error)
+            return
+        if self._page:
+            from .live.dashboard_server import Server
+
+            try:
+                self._server = Server(self._recorder.path, 0 if self._page is True else self._page)
+            except OSError as error:
+                self._close_history(str(error))
+                raise ArgumentValueError(
+                    f"page: port {self._page} cannot be had ({error.strerror}); page=True takes one that is free"
+                ) from error
+            say(f"millrace: the page of this run is at {self._server.url}")
+
+    def _close_history(self, why: str) -> None:
+        server, self._server = self._server, None
+        try:
+            if self._recorder is not None:
+                self._recorder.close(why)
+        finally:
+            if server is not None:
+                server.close()
+
+    def stop(self, why: str = "") -> None:
+        """End the watching, give the screen back and write the page, if one was asked for.
+
+        ``why`` is what went wrong, if anything did; the history keeps it.
+
+        >>> import millrace.dataset as ds
+        >>> ds.monitor().stop()
+        """
+        thread, self._thread = self._thread, None
+        if thread is None or os.getpid() != self._pid:
+            return
+        active.remove(self)
+        self._over.set()
+        thread.join()
+        runs = list(self._runs)
+        view, self._view = self._view, None
+        try:
+            if view is not None:
+                self._look()
+                view.stop(runs)
+        finally:
+            self._close_history(why)
+        if self._history is not None or self._page:
+            say(f"millrace: this run can be seen again with: millrace watch {self.history}")
+        if self.html is not None and runs:
+            Report(runs[-1]).to_html(self.html)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, *rest: object) -> None:
+        try:
+            self.stop("" if kind is None else f"{kind.__name__}: {error}")
+        except OSError as error:  # the page cannot be written
+            if kind is None:
+                raise
+            log.warning("%s was not written: %s", self.html, error)  # what went wrong inside matters more
+
+    def _work(self) -> None:
+        try:
+            while not self._over.wait(self.interval):
+                self._look()
+                if self._view is not None:
+                    self._view.show(list(self._runs))
+        except Exception as error:  # showing a run must never harm it
+            log.warning("the monitor stopped: %s: %s", type(error).__name__, error)
+
+    def _look(self) -> None:
+        for run in list(self._runs):
+            history = history_of(run)
+            if history is not None and not run.closed:
+                history.look(run.stats, run.budget.used)
+        if self._recorder is not None:
+            self._recorder.look()
+
+
+@checked
+def monitor(
+    html: Any = None,
+    *,
+    interval: Annotated[float | int | None, Range(0.05, 60.0)] = None,
+    page: Annotated[bool | int, Range(1, 65535)] = False,
+    history: Any = None,
+) -> Monitor:
+    """Watch every pipeline iterated inside a ``with`` block, live.
+
+    In a terminal each stage has a line: rows per second, how busy it is, how full its queue; below it stands the
+    verdict. Elsewhere a plain line is printed every few seconds. Your own prints stay readable. ``html`` names a
+    file for the report of the last run, with its history. The variable MILLRACE_MONITOR=1 does the same for a
+    whole program; MILLRACE_MONITOR=report.html writes the page too.
+
+    ``page=True`` shows the run in a browser as it goes, a ``Model`` that trains too: the address, on this machine
+    alone, is printed to stderr (``page=8080``: at that port; MILLRACE_MONITOR=page for a whole program). The same is
+    seen with ``millrace watch --live``, from another terminal, of any run that is watched. ``history`` names the file
+    for it, which ``millrace watch FILE`` opens again afterwards; without it the last twenty runs are kept among
+    temporary files.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
+    >>> with ds.monitor(html="report.html"):
+    ...     for row in data.create_tuple_iterator(num_epochs=1):
+    ...         pass
+    >>> from pathlib import Path
+    >>> Path("report.html").read_text(encoding="utf-8").splitlines()[0]
+    '<!doctype html>'
+    """
+    if html is not None:
+        check_type(html, (str, os.PathLike), "html")
+    if history is not None:
+        check_type(history, (str, os.PathLike), "history")
+        if not Path(history).absolute().parent.is_dir():
+            raise ArgumentValueError(
+                f"history: the folder {Path(history).absolute().parent} does not exist; make it first"
+            )
+    if interval is None:
+        asked = settings.current().monitor_sampling_interval
+        interval = INTERVAL if asked is None else max(0.05, asked / 1000)
+    return Monitor(html, interval, page, history)
+
+
+def to_the_end(wish: str) -> None:
+    """Watch until the process ends, as the variable in the environment wishes it."""
+    html = None if wish in ("1", "page") else wish
+    atexit.register(Monitor(html, INTERVAL, page=wish == "page").start().stop)
+
+
+def _choose_view() -> View:
+    if sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from .views.terminal import Screen
+
+        return Screen()
+    return Lines()

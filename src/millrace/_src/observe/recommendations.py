@@ -1,0 +1,224 @@
+"""The changes that could make a run faster, each with the rate that the model predicts for it.
+
+Every knob is tried on every part, in the model. A candidate names what to write; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from millrace._src.core.statistics import OpStats, RunStats, StageStats
+
+from .dispatch_overhead import BYTE_SECONDS, PROCESS_SECONDS, step_seconds
+from .performance_model import Model, Part
+
+__all__ = ["Candidate", "candidates", "slowest_op"]
+
+# Worker counts worth trying where the work is waiting; processes cost memory and time to start.
+MOST_THREADS, MOST_PROCESSES = 16, 8
+# Fewer workers are preferred while they reach this share of what more of them would.
+NEARLY = 0.95
+# A batch of this many rows hides the cost of handing it out; a chunk of this many that of the hand-over.
+BATCH_ROWS, CHUNK_ROWS = 64, 64
+PROCESS_CHUNK = 0.02
+# The largest share of the work on a chunk that taking it up is trusted to be: 0.58 was measured for one row and a short
+# function. What looks like more is a step that was timed while the machine was slow, and would promise far too much.
+MOST_FIXED = 0.57
+# Stacking a row into a batch, where rows were not stacked before.
+STACK_SECONDS = 0.3e-6
+# A budget is raised to no more than so many times what there is: the rest is the user's to decide.
+MORE_BUDGET = 16
+# A part that was busy for a smaller share of the time is not what the run waited for.
+BUSY = 0.5
+# Handing out is worth a word from this share of the consumer's time on.
+HANDING_OUT = 0.3
+# Where the model explains less than this share of a run, it knows nothing about other workers.
+EXPLAINED = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """One change: the knob, the arguments to pass, the op to pass them to, and what the model makes of it."""
+
+    knob: str
+    value: Any
+    arguments: dict[str, Any]
+    stage: int
+    op: OpStats | None
+    predicted: float
+
+
+def candidates(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
+    if model.squeezed:
+        yield from _budget(model, run, budget)
+        return  # more of anything would be held back too
+    for part in model.parts if model.measured > EXPLAINED * model.rate else ():
+        if model.taken and part.block <= part.cpu:
+            continue  # it would only compete with other programs for more of the cores
+        if part.role == "segment" and _is_busy(model, part, run.stages[part.stage]):
+            yield from _segment(model, part, run.stages[part.stage])
+        elif part.role == "thread" and part.seconds * model.measured > BUSY:
+            yield from _stream(model, part, run)
+    yield from _chunks(model, run)
+    yield from _batches(model, run)
+
+
+def _is_busy(model: Model, part: Part, stage: StageStats) -> bool:
+    """Whether its workers, or the one place that only one of them can be in, were at work most of the time."""
+    sums = model.sums.stages[part.stage]
+    return sums.busy > BUSY * model.seconds * max(1, stage.working) or part.serial * model.measured > BUSY
+
+
+def slowest_op(stage: StageStats, part: Part | None) -> OpStats:
+    """The op that costs most: by its waiting where it really waits, by its work where it only waits for its turn."""
+    waits = part is not None and part.block > part.cpu
+    return max(stage.ops, key=lambda op: op.busy if waits else op.cpu)
+
+
+def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]:
+    op = slowest_op(stage, part)
+    may_move = not op.processes and not stage.fixed_executor and op.kind != "Filter"
+    if stage.shares_gil and op.python and may_move:
+        made = [(n, _in_processes(model, part, stage, n)) for n in _counts(0, model.cores, MOST_PROCESSES)]
+        value, predicted = _fewest([(n, model.predict(after)) for n, after in made])
+        if op.kind == "Read":
+            arguments: dict[str, Any] = {"num_parallel_workers": value}
+            yield Candidate("num_parallel_workers", value, arguments, part.stage, op, predicted)
+        else:
+            arguments = {"python_multiprocessing": True, "num_parallel_workers": value}
+            yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
+    most = MOST_THREADS if stage.shares_gil else MOST_PROCESSES
+    # a number that was asked for already and not given would not be given when it is asked for again
+    counts = _counts(max(stage.workers, op.asked or 0), model.cores, most)
+    remembers = any(other.serial and other.kind == "Map" for other in stage.ops)
+    if counts and not remembers and not (op.serial and op.kind == "Read"):
+        value, predicted = _fewest([(n, model.predict(_with_workers(model, part, n))) for n in counts])
+        arguments = {"num_parallel_workers": value}
+        yield Candidate("num_parallel_workers", value, arguments, part.stage, op, predicted)
+
+
+def _counts(now: int, cores: int, most: int) -> list[int]:
+    doubled = [1 << i for i in range(1, 12)]
+    return sorted(n for n in {cores, *doubled} if now < n <= max(cores, most))
+
+
+def _fewest(tried: list[tuple[int, float]]) -> tuple[int, float]:
+    best = max(rate for _, rate in tried)
+    return next((n, rate) for n, rate in tried if rate >= NEARLY * best)
+
+
+def _with_workers(model: Model, part: Part, workers: int) -> Model:
+    return model.with_parts(part.replace(workers=workers))
+
+
+def _in_processes(model: Model, part: Part, stage: StageStats, workers: int) -> Model:
+    """The segment in worker processes; a user's object that is read by threads stays where it is."""
+    rows = model.sums.rows
+    sums = model.sums.stages[part.stage]
+    stays = stage.ops[0].python and stage.ops[0].kind == "Read" and slowest_op(stage, part).kind != "Read"
+    kept = sums.ops[0][2] / rows if stays else 0.0
+    moved = max(0.0, part.cpu - kept)
+    chunk = max(1.0, min(512.0, PROCESS_CHUNK / max(1e-9, moved + part.block)))
+    handed = PROCESS_SECONDS / chunk + BYTE_SECONDS * sums.bytes / rows
+    there = part.replace(workers=workers, cpu=moved + handed, gil=handed / 2, serial=0.0)
+    if not kept:
+        return model.with_parts(there)
+    here = Part(-2 - part.stage, "segment", 1, cpu=kept, gil=kept)
+    return model.with_parts(there, here)
+
+
+def _stream(model: Model, part: Part, run: RunStats) -> Iterator[Candidate]:
+    """A one-pass source as one with random access, read by worker processes."""
+    stream = next((i for i in range(part.stage, -1, -1) if run.stages[i].kind == "stream"), None)
+    inner = part.cpu - part.per_chunk
+    if stream is None or inner + part.block <= 0:
+        return
+    tried = []
+    for workers in _counts(0, model.cores, MOST_PROCESSES):
+        chunk = max(1.0, min(512.0, PROCESS_CHUNK / (inner + part.block)))
+        handed = PROCESS_SECONDS / chunk
+        there = Part(-2 - stream, "segment", workers, cpu=inner + handed, block=part.block, gil=handed / 2)
+        here = part.replace(cpu=part.per_chunk, block=0.0, gil=part.per_chunk)
+        tried.append((workers, model.predict(model.with_parts(here, there))))
+    value, predicted = _fewest(tried)
+    yield Candidate("random_access", True, {"num_parallel_workers": value}, stream, None, predicted)
+
+
+def _budget(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
+    """Room for a chunk in the hands of every worker, and for as many that wait."""
+    room, parts = 0.0, []
+    for part in model.parts:
+        if part.role == "segment":
+            stage, sums = run.stages[part.stage], model.sums.stages[part.stage]
+            room += 2 * sums.bytes / max(1, sums.chunks) * (stage.window + 1)
+            parts.append(part.replace(workers=stage.working))
+    value = int(min(MORE_BUDGET * budget, max(room, 2 * budget)))
+    predicted = model.predict(model.with_parts(*parts), same_loss=False)
+    if parts:
+        part = min(parts, key=lambda part: part.rate)
+        op = slowest_op(run.stages[part.stage], part)
+        yield Candidate("memory_budget", value, {"memory_budget": value}, part.stage, op, predicted)
+
+
+def _chunks(model: Model, run: RunStats) -> Iterator[Candidate]:
+    """Chunks whose size a setting fixed, as large as the engine would make them."""
+    small = [i for i, stage in enumerate(run.stages) if stage.fixed_rows is not None and stage.background]
+    if not small:
+        return
+    parts = []
+    for part in model.parts:
+        if part.role == "segment":
+            parts.append(_larger(model, run.stages[part.stage], part))
+        else:
+            fewer = part.per_chunk * _fixed(run, small[0]) / CHUNK_ROWS
+            parts.append(
+                part.replace(cpu=part.cpu - part.per_chunk + fewer, gil=part.gil - part.per_chunk + fewer)
+            )
+    predicted = model.predict(model.with_parts(*parts), same_loss=False)
+    op = run.stages[small[0]].ops[0] if run.stages[small[0]].ops else None
+    yield Candidate("chunk_rows", None, {"chunk_rows": None}, small[0], op, predicted)
+
+
+def _fixed(run: RunStats, stage: int) -> int:
+    return min(CHUNK_ROWS, run.stages[stage].fixed_rows or 1)
+
+
+def _larger(model: Model, stage: StageStats, part: Part, rows: float = CHUNK_ROWS) -> Part:
+    """The segment with so many rows in a chunk: the cost of taking it up is shared by more of them."""
+    sums = model.sums.stages[part.stage]
+    now = sums.rows_in / max(1, sums.chunks)
+    if now >= rows:
+        return part
+    fixed = min(MOST_FIXED * part.cpu, len(stage.ops) * step_seconds() * sums.chunks / model.sums.rows)
+    cpu = part.cpu - fixed * (1 - now / rows)
+    return part.replace(cpu=cpu, gil=part.gil * cpu / part.cpu if part.cpu else 0.0)
+
+
+def _batches(model: Model, run: RunStats) -> Iterator[Candidate]:
+    """Larger batches, where handing out small ones takes the time."""
+    sums, consumer = model.sums, model.part(-1)
+    now = sums.rows / max(1, sums.delivered)
+    batch = next((i for i, stage in enumerate(run.stages) if stage.batches), -1)
+    size = run.stages[batch].batch_size if batch >= 0 else 1
+    if size is None or max(now, size) * 4 > BATCH_ROWS or run.rows < 2 * BATCH_ROWS * max(1, run.epochs):
+        return  # large already, not the user's number, or more than an epoch could fill
+    handing_out = 0.0 if consumer is None else consumer.per_batch + consumer.per_chunk
+    if handing_out * model.measured < HANDING_OUT:
+        return
+    parts = []
+    for part in model.parts:
+        stage, counted = run.stages[part.stage], sums.stages[part.stage]
+        batchwise = counted.rows_in < 2 * now * counted.chunks
+        if part.role == "segment":
+            parts.append(_larger(model, stage, part, BATCH_ROWS) if stage.batches and batchwise else part)
+        elif part.role == "consumer" and now <= 1:
+            spared = part.per_batch + part.per_chunk - STACK_SECONDS
+            parts.append(part.replace(cpu=max(STACK_SECONDS, part.cpu - spared), gil=STACK_SECONDS))
+        elif part.role == "consumer" or batchwise:
+            spared = (part.per_batch + part.per_chunk) * (1 - now / BATCH_ROWS)
+            parts.append(part.replace(cpu=part.cpu - spared, gil=part.gil - spared))
+    op = next((op for op in run.stages[batch].ops if op.kind == "Batch"), None) if batch >= 0 else None
+    predicted = model.predict(model.with_parts(*parts), same_loss=False)
+    yield Candidate("batch_size", BATCH_ROWS, {"batch_size": BATCH_ROWS}, batch, op, predicted)

@@ -1,0 +1,99 @@
+"""One report of a training: its steps, its pipeline, and who waited for whom."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+__all__ = ["TrainReport"]
+
+# A step that waits for less than this share of its time is fed well enough.
+LITTLE = 0.05
+
+
+class _Training(Protocol):
+    """What the report reads of a training loop."""
+
+    seconds: float
+    feed: Any
+
+
+class TrainReport:
+    """How a training went. Printed, it names the side that waited; ``pipeline`` is the data's own report.
+
+    Attributes: ``steps``, ``seconds``, ``waited`` (seconds in which steps waited for data), ``step_seconds`` (the rest,
+    per step), ``steps_per_second``, ``waited_share``. ``parts`` has the seconds of data, transfer and steps, each
+    counted where it was done, and ``overlapped`` says whether they were done side by side, as in sink mode.
+    """
+
+    def __init__(self, training: _Training) -> None:
+        self.steps = training.feed.batches
+        self.seconds = training.seconds
+        self.waited = min(training.feed.waited, training.seconds)
+        self.pipeline: Any = training.feed.report()
+        sink = training.feed.sink
+        # what the sink says of the way to the device
+        self.sink: Any = None if sink is None else sink.verdict()
+        self.overlapped = sink is not None
+        steps = self.seconds - self.waited
+        self.parts = {"data": self.waited, "transfer": 0.0, "step": steps}
+        if sink is not None:
+            self.parts = {"data": sink.channel.data, "transfer": sink.channel.moving, "step": steps}
+
+    @property
+    def waited_share(self) -> float:
+        """The share of the time in which steps waited for data."""
+        return self.waited / self.seconds if self.seconds else 0.0
+
+    @property
+    def steps_per_second(self) -> float:
+        """Steps in a second."""
+        return self.steps / self.seconds if self.seconds else 0.0
+
+    @property
+    def step_seconds(self) -> float:
+        """Seconds of a step without its waiting."""
+        return (self.seconds - self.waited) / self.steps if self.steps else 0.0
+
+    def verdict(self) -> str:
+        """Who waited for whom, in a sentence."""
+        if not self.steps:
+            return "No step was made."
+        if self.waited_share < LITTLE:
+            return (
+                f"The pipeline waited for the step: steps waited {self.waited_share:.1%} of the time for data, so "
+                "faster data would change nothing; the step is what to make faster."
+            )
+        gain = self.seconds / (self.seconds - self.waited) if self.seconds > self.waited else float("inf")
+        return (
+            f"The step waited for the pipeline, {self.waited_share:.1%} of the time; with data at hand the training "
+            f"would be {gain:.2f} times as fast. What the pipeline says of itself stands below."
+        )
+
+    def together(self) -> str:
+        """How the time of a training is made of its parts: their sum, or in sink mode the longest of them."""
+        shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in self.parts.items())
+        longest = max(self.parts, key=lambda name: self.parts[name])
+        if self.overlapped:
+            return (
+                f"Data, transfer and steps overlap: {shown}; together {self.seconds:.2f} s, about that of the longest "
+                f"one, {longest}."
+            )
+        return (
+            f"Data and steps take turns: {shown}; together {self.seconds:.2f} s, their sum. dataset_sink_mode=True "
+            f"lets them overlap, down to the {self.parts[longest]:.2f} s of the longest one, {longest}."
+        )
+
+    def __str__(self) -> str:
+        waiting = self.waited / max(1, self.steps) * 1e3
+        steps = (
+            f"Training: {self.steps} steps in {self.seconds:.2f} s, {self.steps_per_second:.1f} steps/s; "
+            f"{self.step_seconds * 1e3:.2f} ms a step, {waiting:.2f} ms of waiting before it."
+        )
+        lines = [steps, self.verdict(), self.together()]
+        if self.sink is not None:
+            lines.append(f"On the way to the device: {self.sink}")
+        if self.pipeline is not None:
+            lines += ["", str(self.pipeline)]
+        return "\n".join(lines)
+
+    __repr__ = __str__

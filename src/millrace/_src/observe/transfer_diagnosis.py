@@ -1,0 +1,171 @@
+"""Which of five situations a channel is in, from its counters alone: what is waited for, why, and what to change."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+
+from millrace._src.core.transfer_statistics import ENDED, Channel
+
+from .transfer_stages import Stage, slowest, waited_for
+
+__all__ = ["SITUATIONS", "TOO_EARLY", "Verdict", "judge"]
+
+SITUATIONS = ("data slow", "data slow now and then", "transfer slow", "step slow", "ended early")
+TOO_EARLY = "too early to say"
+
+# Below this share of waiting a step is not kept from its work by data.
+IDLE = 0.05
+# Steps before which the first ones, which fill the rings, would decide.
+FEW = 4
+# A wait that is many times the usual one is a hiccup; where hiccups hold most of the waiting, they are the cause.
+HICCUP, MOSTLY = 5.0, 0.6
+
+FASTER = "Make data faster: more workers for that stage, a cache, or cheaper transforms"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The situation by name, what shows it, the stage that it is about, and what to change.
+
+    ``situation`` is one of ``"data slow"``, ``"data slow now and then"``, ``"transfer slow"``, ``"step slow"``,
+    ``"ended early"``, and ``"too early to say"`` before there is anything to go by.
+
+    >>> print(Verdict("step slow", "steps waited 0.1% of the time", "Only a faster step helps", "the step"))
+    step slow (the step): steps waited 0.1% of the time. Only a faster step helps.
+    """
+
+    situation: str
+    evidence: str
+    advice: str
+    stage: str = ""
+
+    def __str__(self) -> str:
+        about = f" ({self.stage})" if self.stage else ""
+        return f"{self.situation}{about}: {self.evidence}. {self.advice}."
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain values."""
+        return dataclasses.asdict(self)
+
+
+def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
+    """The situation of a channel; `waiting` are the seconds that a step waits at this moment.
+
+    >>> channel = Channel("train")
+    >>> for _ in range(20):
+    ...     channel.pushing(host=0)
+    ...     channel.pushed(device=1)
+    ...     channel.took(waited=0.001, stepped=0.1)
+    >>> judge(channel).situation
+    'step slow'
+    """
+    if channel.error is not None or channel.cut or channel.short or (channel.ended and waiting):
+        return _ended(channel)
+    if not channel.have_sent:
+        return _nothing(channel, waiting)
+    if channel.taken < FEW and not waiting:
+        return Verdict(TOO_EARLY, f"{channel.taken} steps have run", "Look again after some more")
+    waits = [*channel.waits, *([waiting] if waiting else [])]
+    usual = channel.waited + waiting
+    share = usual / max(usual + channel.stepping, 1e-9)
+    if share < IDLE and not waiting:
+        return Verdict(
+            "step slow",
+            f"steps waited for data {share:.1%} of the time, and took {_each(channel.stepping, channel.taken)} each",
+            "The device has all the data it can use; only a faster step helps",
+            "the step",
+        )
+    if channel.moving > channel.data:
+        return Verdict(
+            "transfer slow",
+            f"steps waited {share:.0%} of the time; moving a batch took {_each(channel.moving, channel.have_sent)}, "
+            f"making it {_each(channel.data, channel.have_sent)}",
+            "Send fewer bytes: keep images uint8 and normalise them on the device, or send a smaller type",
+            _transfer(channel),
+        )
+    held, times, middle = _hiccups(waits)
+    stage = slowest(channel)
+    if held > MOSTLY and times < len(waits) / 2:
+        return Verdict(
+            "data slow now and then",
+            f"{times} of the last {len(waits)} steps hold {held:.0%} of the waiting, up to {max(waits):.3g} s; "
+            f"the usual one waited {middle:.3g} s",
+            "Look for rows that take long (dataset.report() names the stage) and prefetch more: "
+            "config.set_prefetch_size, or a larger ring",
+            stage.name,
+        )
+    return Verdict(
+        "data slow",
+        f"steps waited {share:.0%} of the time; the pipeline took {_each(channel.data, channel.have_sent)} a batch, a "
+        f"step {_each(channel.stepping, channel.taken)}{_share_of(stage)}",
+        stage.advice or FASTER,
+        stage.name,
+    )
+
+
+def _ended(channel: Channel) -> Verdict:
+    counted = f"{channel.have_sent} batches" + ("" if channel.whole is None else f" of {channel.whole}")
+    if channel.error is not None:
+        failed = f"{type(channel.error).__name__}: {channel.error}"
+        return Verdict(
+            "ended early",
+            f"{channel.ended} after {counted}: {failed}",
+            "Mend what the error names; steps that waited failed because of it",
+            "the data",
+        )
+    if channel.cut:
+        return Verdict(
+            "ended early",
+            f"the steps ended after {channel.taken} batches, while the data had more: {counted} were sent",
+            "If that was not meant, make the number of steps and the number of batches agree: "
+            "dataset.get_dataset_size(), sink_size, num_epochs; or look for the error that ended the steps",
+            "the step",
+        )
+    who = "the data" if channel.ended == ENDED else "whoever stopped it"
+    return Verdict(
+        "ended early",
+        f"{channel.ended} after {counted}, {channel.taken} of them used, and a step asked for more",
+        "Make the number of steps and the number of batches agree: dataset.get_dataset_size(), sink_size, num_epochs",
+        who,
+    )
+
+
+def _nothing(channel: Channel, waiting: float) -> Verdict:
+    if channel.last:
+        return Verdict(
+            "transfer slow",
+            "a batch was made and its way to the device has begun, but has not ended",
+            "The device does not take it: look for its own errors, and for memory that is used up",
+            _transfer(channel),
+        )
+    if not waiting:
+        return Verdict(TOO_EARLY, "nothing has been asked for", "Look again after some steps")
+    return Verdict(
+        "data slow",
+        f"the pipeline has made no batch in the {waiting:.3g} s since it was asked",
+        "Loop over the dataset alone to see whether rows come: `for row in dataset: ...`, or `dataset.report()`",
+        waited_for(channel),
+    )
+
+
+def _transfer(channel: Channel) -> str:
+    return f"the way to {channel.device}"
+
+
+def _share_of(stage: Stage) -> str:
+    return f"; of its work, {stage.share:.0%} is there" if stage.share else ""
+
+
+def _hiccups(waits: list[float]) -> tuple[float, int, float]:
+    """The share of all waiting in waits that are far above the usual one, how many they are, and the usual one."""
+    middle = statistics.median(waits)
+    floor = max(HICCUP * middle, statistics.fmean(waits))
+    large = [wait for wait in waits if wait > floor]
+    whole = sum(waits)
+    return (sum(large) / whole if whole else 0.0), len(large), middle
+
+
+def _each(seconds: float, count: int) -> str:
+    each = seconds / max(count, 1)
+    return f"{1000 * each:.3g} ms" if each < 1 else f"{each:.3g} s"

@@ -1,0 +1,63 @@
+"""What autotune did to a run, in lines that people read."""
+
+from __future__ import annotations
+
+import textwrap
+
+from millrace._src.core.tuned import Setting, Tuning
+
+from .formatting import count, many, per_second, short_name
+
+__all__ = ["tuning_lines"]
+
+_KNOBS = {"workers": "workers", "chunk": "rows per chunk", "ahead": "ready ahead"}
+
+
+def tuning_lines(tuning: Tuning | None, width: int = 80) -> list[str]:
+    """A headline, a line for each stage that was changed, and where the numbers came from and went to.
+
+    >>> from millrace._src.core.tuned import Setting, Tuning
+    >>> made = Tuning(
+    ...     [Setting("map(f) at /a/b.py:3", "", "workers", 1, 8)], first_rate=100.0, rate=700.0, settled_at=64
+    ... )
+    >>> print(*tuning_lines(made), sep="\\n")
+    autotune: from 100 to 700 rows/s (7.0x), settled after 64 steps
+      map(f) at b.py:3: workers 1 -> 8
+    """
+    if tuning is None:
+        return []
+    if not tuning.first_rate:
+        head = "autotune: the run is too short to measure yet"
+    else:
+        gain = f"from {count(tuning.first_rate)} to {per_second(tuning.rate, 'row')} ({tuning.gain:.1f}x)"
+        state = (
+            "still trying"
+            if tuning.settled_at is None
+            else f"settled after {many(tuning.settled_at, 'step')}"
+        )
+        head = f"autotune: {gain}, {state}"
+    lines = [head]
+    stages: dict[str, list[Setting]] = {}
+    for setting in tuning.changed:
+        stages.setdefault(short_name(setting.stage), []).append(setting)
+    for stage, settings in stages.items():
+        told = ", ".join(f"{_KNOBS.get(s.knob, s.knob)} {s.before} -> {s.now}" for s in settings)
+        lines.append(f"  {stage}: {told}")
+    if tuning.first_rate and not stages:
+        lines.append("  nothing had to be changed")
+    given_back = sum(not tried.kept for tried in tuning.tried)
+    if given_back:
+        lines.append(
+            f"  {many(given_back, 'attempt')} did not gain and {'was' if given_back == 1 else 'were'} given back"
+        )
+    if tuning.loaded:
+        lines.append(f"  began with the numbers of {tuning.loaded}")
+    if tuning.saved:
+        lines.append(f"  written to {tuning.saved}")
+    return [part for line in lines for part in _wrapped(line, width)]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )

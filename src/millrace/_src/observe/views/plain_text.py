@@ -1,0 +1,76 @@
+"""The view where there is no terminal: a plain line every few seconds, and the verdict at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from millrace._src.observe.history import history_of
+from millrace._src.observe.observed_run import Watched
+from millrace._src.observe.report import Report
+
+from .formatting import cut, many, megabytes, per_second, plain_name, seconds
+
+__all__ = ["Lines", "line_of", "say"]
+
+EVERY = 5.0
+
+
+def line_of(run: Watched) -> str:
+    """A run in one line: how fast, how far, how much memory, who is busiest."""
+    stats, history = run.stats, history_of(run)
+    pair = None if history is None else history.recent(EVERY)
+    if pair is None or run.closed:
+        return f"millrace: {Report(run).headline()}"
+    took, rows = pair[1].at - pair[0].at, pair[1].rows - pair[0].rows
+    parts = [
+        per_second(rows / took if took else 0.0, "row"),
+        f"{many(stats.rows, 'row')} in {seconds(stats.elapsed)}",
+        f"held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
+    ]
+    shares = [
+        (b - a) / (took * max(1, stage.working)) if took else 0.0
+        for stage, a, b in zip(stats.stages, pair[0].busy, pair[1].busy, strict=True)
+    ]
+    if any(shares):
+        busiest = max(range(len(shares)), key=shares.__getitem__)
+        name = cut(plain_name(stats.stages[busiest].name), 30)
+        parts.append(f"busiest {name} {min(1.0, shares[busiest]):.0%}")
+    fetched = sum(stage.cache.hits for stage in stats.stages if stage.cache is not None)
+    if fetched:
+        parts.append(f"{many(fetched, 'row')} from the cache")
+    return "millrace: " + ", ".join(parts)
+
+
+class Lines:
+    """Writes to stderr, so that what a program prints stays its own."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def start(self) -> None: ...
+
+    def show(self, runs: list[Watched]) -> None:
+        if time.monotonic() - self._last < EVERY:
+            return
+        self._last = time.monotonic()
+        for run in runs:
+            if not run.closed and run.stats.delivered:
+                say(line_of(run))
+
+    def stop(self, runs: list[Watched]) -> None:
+        for run in runs[-1:]:
+            if run.stats.delivered:
+                report = Report(run)
+                say(f"millrace: {report.headline()}")
+                say(f"millrace: {report.bottleneck}")
+
+
+def say(text: str) -> None:
+    """A line on stderr; nobody has to read it."""
+    if sys.stderr is not None:
+        try:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):  # nobody reads any more
+            pass

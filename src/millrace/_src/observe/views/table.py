@@ -1,0 +1,75 @@
+"""The stages of a run as lines of plain text that fit a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from .formatting import cache_words, crew, cut, file_and_line, per_second, plain_name, seconds
+
+if TYPE_CHECKING:
+    from millrace._src.observe.report import Report
+
+__all__ = ["WIDTH", "table"]
+
+WIDTH = 80
+# heading, and the width that is enough for most; a long run and a large crew take more, and the name gets what is left
+_COLUMNS = {"on": 11, "rate": 15, "busy": 4, "cpu": 4, "wait in": 7, "queue": 5}
+# what is left of a name when all the others take more
+_LEAST_NAME = 12
+
+
+def table(report: Report) -> list[str]:
+    """A line for each stage, and one below it for each of several ops in it."""
+    cells = [_cells(stage) for stage in report.stages]
+    cells += [_op_cells(op) for stage in report.stages for op in _several(stage)]
+    widths = [max([least, *map(len, column)]) for least, *column in zip(_COLUMNS.values(), *cells)]
+    room = max(_LEAST_NAME, WIDTH - sum(width + 1 for width in widths))
+
+    def line(name: str, cells: list[str]) -> str:
+        first, *others = [f"{cell:{'<' if n == 0 else '>'}{widths[n]}}" for n, cell in enumerate(cells)]
+        return " ".join([f"{name:{room}}", first, *others]).rstrip()
+
+    lines = [line("stage", list(_COLUMNS))]
+    for stage in report.stages:
+        lines.append(line(_name(stage, room), _cells(stage)))
+        if stage["cache"]:
+            told = f"  cache: {cache_words(stage['cache'])}"
+            lines += textwrap.wrap(told, WIDTH, subsequent_indent="    ", break_long_words=False)
+        if sum(stage["drawn"]):
+            shares = [f"{rows / sum(stage['drawn']):.1%}" for rows in stage["drawn"]]
+            lines.append(cut(f"  drawn: {', '.join(shares)}", WIDTH))
+        for op in _several(stage):
+            lines.append(line("  " + cut(plain_name(op["name"]), room - 2), _op_cells(op)))
+    return lines
+
+
+def _several(stage: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ops of a stage, where there are several."""
+    return list(stage["ops"]) if len(stage["ops"]) > 1 else []
+
+
+def _op_cells(op: dict[str, Any]) -> list[str]:
+    share = f"{op['cpu'] / op['busy']:.0%}" if op["busy"] else ""
+    place = cut(file_and_line(op["where"]), _COLUMNS["on"])
+    return [place, f"{seconds(op['busy'])} busy", "", share, "", ""]
+
+
+def _name(stage: dict[str, Any], room: int) -> str:
+    """What it is and, where there is room or where one op could be taken for another, its place in the script."""
+    name, place = plain_name(stage["name"]), file_and_line(stage["where"])
+    if len(stage["ops"]) > 1 or not place:
+        return cut(name, room)
+    place = cut(place, room // 2)
+    return f"{cut(name, room - len(place) - 1)} {place}"
+
+
+def _cells(stage: dict[str, Any]) -> list[str]:
+    return [
+        crew(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"],
+        per_second(stage["rate"], stage["unit"]),
+        f"{stage['utilisation']:.0%}",
+        f"{stage['cpu'] / stage['busy']:.0%}" if stage["busy"] else "",
+        seconds(stage["wait_in"]),
+        f"{stage['queue_fill']:.0%}",
+    ]

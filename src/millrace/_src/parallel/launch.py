@@ -1,0 +1,284 @@
+"""Starts the processes of a training on this machine, on PyTorch's elastic agent, and ends them together.
+
+On one machine nothing listens beyond loopback (`rendezvous`), and the ranks meet at a file in a folder that only its
+owner may enter.
+
+Each rank's output goes to a file and, with the rank before each line, to the terminal. A rank that dies ends the
+others; what is shown last is which one died first, of what, with its traceback.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.elastic.rendezvous import RendezvousError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.runtime.distributed.addresses import (
+    connect_store,
+    interface_of,
+    is_loopback_only_here,
+    public_of,
+    resolve,
+    route_to,
+)
+from millrace._src.runtime.distributed.cluster_environment import MEETING
+
+from .process_failure import Death, last_traceback, root_of
+from .rendezvous import DYNAMIC, LOCAL, STATIC, register, split_endpoint
+
+__all__ = ["Launch", "launch"]
+
+PORT = 29400
+# the last wish of a process that was asked to end
+GRACE = 5
+
+
+@dataclasses.dataclass
+class Launch:
+    """What to start, and where."""
+
+    command: list[str]
+    processes: int = 0  # 0: one for each GPU, or one
+    hosts: tuple[str, ...] = ()
+    node: int | None = None
+    master: str = ""
+    rdzv: str = ""
+    nodes: tuple[int, int] = (1, 1)
+    job: str = ""
+    logs: str = ""
+    restarts: int = 0
+    insecure: bool = False
+
+
+def launch(wanted: Launch) -> int:
+    """Run the processes to their end; 0 where all of them went well."""
+    count = wanted.processes or max(1, torch.cuda.device_count())
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, available_cores() // count)))
+    logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)  # what matters is said below
+    register()
+    with _private_folder() as private:
+        folder = Path(wanted.logs) if wanted.logs else private
+        folder.mkdir(parents=True, exist_ok=True)
+        config = _config(wanted, count, folder)
+        if config.rdzv_backend == LOCAL:
+            os.environ[MEETING] = f"{config.run_id}:{private}"
+        with _watching(config, wanted):
+            try:
+                elastic_launch(config, sys.executable)(*wanted.command)
+            except (RendezvousError, OperationError) as error:
+                sys.stderr.write(f"millrace run: the machines did not meet: {error}\n")
+                return 1
+            except ChildFailedError as error:
+                sys.stdout.flush()
+                sys.stderr.write(_report(error, folder, wanted))
+                return 1
+            except SignalException as error:
+                if _others_ended.is_set():
+                    sys.stderr.write("millrace run: ended, since another machine of this run has ended\n")
+                    return 1
+                sys.stderr.write(f"millrace run: ended by {error.sigval.name}\n")
+                return 128 + int(error.sigval)
+    return 0
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """A folder with mode 700 that is removed after the run."""
+    folder = Path(tempfile.mkdtemp(prefix="millrace-run-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _config(wanted: Launch, count: int, folder: Path) -> LaunchConfig:
+    machines = bool(len(wanted.hosts) > 1 or wanted.rdzv)
+    several = count > 1 or machines
+    shared: dict[str, Any] = {
+        "nproc_per_node": count,
+        # machines know each other by it
+        "run_id": wanted.job or ("millrace" if machines else uuid.uuid4().hex),
+        "max_restarts": wanted.restarts,
+        "monitor_interval": 0.1,
+        "logs_specs": DefaultLogsSpecs(str(folder), redirects=Std.ALL, tee=Std.ALL),
+        "log_line_prefix_template": "[rank ${rank}] " if several else "",
+        "shutdown_timeout": GRACE,
+    }
+    if wanted.rdzv:
+        least, most = wanted.nodes
+        endpoint = _with_port(wanted.rdzv, "--rdzv")
+        host, port = split_endpoint(endpoint)
+        address = _checked_address(wanted, host, port, [host])
+        return LaunchConfig(
+            least,
+            most,
+            rdzv_backend=DYNAMIC,
+            rdzv_endpoint=endpoint,
+            rdzv_configs={"any_address": is_loopback_only_here(host)},
+            local_addr=address or None,
+            **shared,
+        )
+    if len(wanted.hosts) < 2:
+        return LaunchConfig(1, 1, rdzv_backend=LOCAL, local_addr="localhost", **shared)
+    node, endpoint = _node(wanted), _with_port(wanted.master or wanted.hosts[0], "--master")
+    host, port = split_endpoint(endpoint)
+    _checked_address(wanted, host, port, [host, *wanted.hosts])
+    return LaunchConfig(
+        len(wanted.hosts),
+        len(wanted.hosts),
+        rdzv_backend=STATIC,
+        rdzv_endpoint=endpoint,
+        rdzv_configs={"rank": node, "timeout": 900, "any_address": wanted.insecure},
+        local_addr=wanted.hosts[node],
+        **shared,
+    )
+
+
+def _with_port(endpoint: str, option: str) -> str:
+    endpoint = endpoint if ":" in endpoint else f"{endpoint}:{PORT}"
+    host, _, port = endpoint.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ArgumentValueError(f"{option}: expected HOST or HOST:PORT, got {endpoint}")
+    return endpoint
+
+
+def _checked_address(wanted: Launch, host: str, port: int, hosts: list[str]) -> str:
+    """This machine's address in the network of the run, "" where it is unknown.
+
+    The stores and the connections of a run have no password: they belong in a private network.
+    """
+    address = route_to(host, port)
+    public = public_of(dict.fromkeys([*hosts, *([address] if address else [])]))
+    if public and not wanted.insecure:
+        raise ArgumentValueError(
+            f"expected addresses of a private network, got {', '.join(public)}: whoever reaches the ports of a run can "
+            "change it. Name private addresses, connect the machines with a VPN, or add --insecure"
+        )
+    if is_loopback_only_here(host):
+        if not wanted.insecure:
+            raise ArgumentValueError(
+                f"expected an address that other machines reach, got {host}, which is {resolve(host)[0]} here: name "
+                "this machine's address in the private network with --master or --rdzv, or add --insecure to listen "
+                "on all addresses"
+            )
+        return ""
+    if interface := interface_of(address):  # or gloo would listen on whatever address this machine's name has
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
+    return address
+
+
+def _node(wanted: Launch) -> int:
+    """Which of the hosts this one is."""
+    if wanted.node is not None:
+        if not 0 <= wanted.node < len(wanted.hosts):
+            raise ArgumentValueError(
+                f"--node {wanted.node} is none of the {len(wanted.hosts)} hosts, counted from 0"
+            )
+        return wanted.node
+    own = {socket.gethostname(), socket.getfqdn(), *_addresses()}
+    found = [place for place, host in enumerate(wanted.hosts) if host in own or _resolved(host) & own]
+    if len(found) != 1:
+        raise ArgumentValueError(
+            f"this machine ({socket.gethostname()}) is {'none' if not found else 'several'} of --hosts "
+            f"{','.join(wanted.hosts)}: say which with --node K, counted from 0"
+        )
+    return found[0]
+
+
+def _addresses() -> set[str]:
+    try:
+        return set(socket.gethostbyname_ex(socket.gethostname())[2])
+    except OSError:
+        return set()
+
+
+def _resolved(host: str) -> set[str]:
+    try:
+        return {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        return set()
+
+
+def _report(error: ChildFailedError, folder: Path, wanted: Launch) -> str:
+    deaths = [
+        Death(rank, failure.pid, failure.exitcode, last_traceback(folder, failure.local_rank))
+        for rank, failure in error.failures.items()
+    ]
+    first = root_of(deaths)
+    others = sorted(death.rank for death in deaths if death is not first)
+    lines = [f"\nmillrace run: {first.sentence(socket.gethostname())}"]
+    lines += [f"  {line}" for line in first.traceback.splitlines()]
+    if others:
+        lines.append(f"  ended with it: rank {', '.join(map(str, others))}")
+    if wanted.logs:
+        lines.append(f"  output of every rank: {folder}")
+    return "\n".join(lines) + "\n"
+
+
+# Several machines: one that ends tells the others --------------------------------------------------------
+
+_others_ended = threading.Event()
+
+
+@contextmanager
+def _watching(config: LaunchConfig, wanted: Launch) -> Iterator[None]:
+    """With several machines, watch the place where they meet: when one has failed, or the place is gone, end."""
+    if len(wanted.hosts) < 2:
+        yield
+        return
+    host, port = split_endpoint(config.rdzv_endpoint)
+    done = threading.Event()
+    thread = threading.Thread(target=_watch, args=(host, port, done), daemon=True)
+    thread.start()
+    try:
+        yield
+    except BaseException:
+        _tell(host, port)
+        raise
+    finally:
+        done.set()
+        thread.join(timeout=2 * GRACE)
+
+
+def _tell(host: str, port: int) -> None:
+    try:
+        connect_store(host, port, timedelta(seconds=2)).set("millrace/ended", "1")
+    except (RuntimeError, ValueError):
+        return  # the place is gone: that tells them too
+
+
+def _watch(host: str, port: int, done: threading.Event) -> None:
+    try:
+        store = connect_store(host, port, timedelta(seconds=900))
+    except (RuntimeError, ValueError):
+        return  # they never met: the agent says so
+    while not done.wait(1.0):
+        try:
+            ended = store.check(["millrace/ended"])
+        except (RuntimeError, ValueError):
+            ended = True
+        if ended:
+            if not done.wait(1.0):  # all may just have ended well
+                _others_ended.set()
+                os.kill(os.getpid(), signal.SIGTERM)
+            return

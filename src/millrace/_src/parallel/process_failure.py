@@ -1,0 +1,85 @@
+"""Which rank died first, and of what."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace._src.runtime.distributed.termination import TOLD
+
+__all__ = ["Death", "last_traceback", "root_of"]
+
+# What a rank says whose partner is gone: it is not the one to blame.
+LEFT_ALONE = ("could not finish it with the others", "Connection closed by peer", "Connection reset by peer")
+LONGEST = 200  # lines of a traceback that are shown
+
+
+@dataclass(frozen=True)
+class Death:
+    """How one rank ended."""
+
+    rank: int
+    pid: int
+    exitcode: int
+    traceback: str
+
+    @property
+    def weight(self) -> int:
+        """How little it is to blame: it ended by itself (0), had said why when it was told to end (1), missed a
+        partner (2), or was just told to end (3)."""
+        alone = any(words in self.traceback for words in LEFT_ALONE)
+        if self.exitcode in (-signal.SIGTERM, TOLD):
+            return 1 if self.traceback.startswith("Traceback") and not alone else 3
+        return 2 if alone and self.exitcode > 0 else 0
+
+    def sentence(self, host: str) -> str:
+        """What happened, in a line.
+
+        >>> Death(3, 77, -9, "").sentence("mill")
+        'rank 3 (pid 77 on mill) was killed by SIGKILL; for want of memory, perhaps: dmesg says'
+        """
+        who = f"rank {self.rank} (pid {self.pid} on {host})"
+        # one that was told to end while its own error was ending it would have had Python's status for that
+        exitcode = 1 if self.weight == 1 else self.exitcode
+        if exitcode < 0:
+            name = signal.Signals(-exitcode).name
+            why = "; for want of memory, perhaps: dmesg says" if name == "SIGKILL" else ""
+            return f"{who} was killed by {name}{why}"
+        last = self.traceback.rstrip().rpartition("\n")[2]
+        said = f": {last}" if self.traceback.startswith("Traceback") else ""
+        return f"{who} ended with status {exitcode}{said}"
+
+
+def root_of(deaths: Sequence[Death]) -> Death:
+    """The one that the others died of.
+
+    >>> left = Death(0, 1, 1, "RuntimeError: AllReduce: Connection closed by peer")
+    >>> root_of([left, Death(1, 2, 1, "ValueError: boom")]).rank
+    1
+    """
+    return min(deaths, key=lambda death: (death.weight, death.rank))
+
+
+def last_traceback(folder: Path, local_rank: int) -> str:
+    """The last traceback that a rank wrote, or the last lines of what it said."""
+    files = sorted(folder.rglob(f"{local_rank}/stderr.log"), key=lambda path: path.stat().st_mtime)
+    if not files:
+        return ""
+    with files[-1].open("rb") as file:
+        file.seek(max(0, files[-1].stat().st_size - 100_000))
+        text = file.read().decode(errors="replace")
+    text = re.sub(r"^\[rank\d+\]: ?", "", text, flags=re.MULTILINE)  # PyTorch's: the rank is said above
+    begin = text.rfind("Traceback (most recent call last)")
+    # an error with a cause has several: they are one story
+    while begin > 0 and "\nThe above exception was the direct cause" in text[begin - 120 : begin]:
+        before = text.rfind("Traceback (most recent call last)", 0, begin)
+        if before < 0:
+            break
+        begin = before
+    lines = (text[begin:] if begin >= 0 else "\n".join(text.splitlines()[-20:])).rstrip().splitlines()
+    if len(lines) > LONGEST:
+        lines = [*lines[: LONGEST // 2], "...", *lines[-LONGEST // 2 :]]
+    return "\n".join(lines)

@@ -1,0 +1,237 @@
+"""MindSpore's names for nets whose operations are cut over devices by a strategy. There are no such nets here, so most
+of them refuse and say what to do; settings of the search are checked and kept."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+
+__all__ = [
+    "Layout",
+    "build_searched_strategy",
+    "convert_checkpoint_by_rank",
+    "convert_checkpoints",
+    "get_algo_parameters",
+    "load_distributed_checkpoint",
+    "load_segmented_checkpoints",
+    "merge_pipeline_strategys",
+    "rank_list_for_convert",
+    "rank_list_for_transform",
+    "reset_algo_parameters",
+    "restore_group_info_list",
+    "set_algo_parameters",
+    "set_op_strategy_config",
+    "shard",
+    "sync_pipeline_shared_parameters",
+    "transform_checkpoint_by_rank",
+    "transform_checkpoints",
+    "unified_safetensors",
+]
+
+_DEFAULTS: dict[str, Any] = {
+    "fully_use_devices": False,
+    "elementwise_op_strategy_follow": False,
+    "enable_algo_approxi": False,
+    "algo_approxi_epsilon": 0.1,
+    "tensor_slice_align_enable": False,
+    "tensor_slice_align_size": 16,
+}
+_settings = dict(_DEFAULTS)
+
+
+def set_algo_parameters(**kwargs: Any) -> None:
+    """Settings of the search for strategies. They are checked and kept; nothing is searched here.
+
+    >>> set_algo_parameters(fully_use_devices=True)
+    >>> get_algo_parameters("fully_use_devices")
+    True
+    >>> reset_algo_parameters()
+    """
+    for name, value in kwargs.items():
+        if name not in _DEFAULTS:
+            raise ArgumentValueError(f"Set context keyword {name} is not recognized!")
+        kind = type(_DEFAULTS[name])
+        if type(value) is not kind:
+            raise ArgumentTypeError(f"The parameter '{name}' must be {kind}, but got {type(value)}")
+        if name == "tensor_slice_align_size" and not 1 <= value <= 1024:
+            raise ArgumentValueError(f"Align_size must be in [1, 1024], but got {value}")
+    _settings.update(kwargs)
+
+
+def get_algo_parameters(attr_key: str) -> Any:
+    """A setting of :func:`set_algo_parameters`."""
+    if attr_key not in _DEFAULTS:
+        raise ArgumentValueError(f"Get context keyword {attr_key} is not recognized!")
+    return _settings[attr_key]
+
+
+def reset_algo_parameters() -> None:
+    """Every setting of :func:`set_algo_parameters` as at the start."""
+    _settings.update(_DEFAULTS)
+
+
+def _refuse(name: str, why: str) -> NoReturn:
+    raise OperationError(f"'{name}' {why}")
+
+
+_CUT = (
+    "belongs to nets whose operations are cut over devices by a strategy, which Millrace does not do. Train with "
+    "ParallelMode.DATA_PARALLEL; a table that is larger than one device is millrace.parallel.ShardedEmbedding."
+)
+_FILES = (
+    "turns checkpoints of one strategy into those of another. Here every rank's checkpoint has the whole net, and "
+    "loads on any number of ranks with load_checkpoint."
+)
+_STAGES = (
+    "belongs to nets that are cut into stages over devices, which Millrace does not do: every rank has the whole "
+    "net."
+)
+
+
+def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
+    """Refused: operations are not cut over devices here."""
+    _refuse("shard", _CUT)
+
+
+class Layout:
+    """Refused: operations are not cut over devices here."""
+
+    def __init__(self, device_matrix: Any, alias_name: Any, rank_list: Any = None) -> None:
+        _refuse("Layout", _CUT)
+
+
+def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
+    """Refused: there are no strategies here."""
+    _refuse("set_op_strategy_config", _CUT)
+
+
+def build_searched_strategy(strategy_filename: str) -> Any:
+    """Refused: there are no strategies here."""
+    _refuse("build_searched_strategy", _CUT)
+
+
+def sync_pipeline_shared_parameters(net: Any) -> None:
+    """Refused: nets are not cut into stages here."""
+    _refuse("sync_pipeline_shared_parameters", _STAGES)
+
+
+def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
+    """Refused: nets are not cut into stages here."""
+    _refuse("merge_pipeline_strategys", _STAGES)
+
+
+def restore_group_info_list(group_info_file_name: str) -> Any:
+    """Refused: checkpoints are not cut here."""
+    _refuse("restore_group_info_list", _FILES)
+
+
+def rank_list_for_transform(
+    rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
+) -> Any:
+    """Refused: checkpoints are not cut here."""
+    _refuse("rank_list_for_transform", _FILES)
+
+
+def rank_list_for_convert(
+    rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
+) -> Any:
+    """Refused: checkpoints are not cut here."""
+    _refuse("rank_list_for_convert", _FILES)
+
+
+def transform_checkpoint_by_rank(
+    rank_id: int,
+    checkpoint_files_map: Any,
+    save_checkpoint_file_name: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
+) -> None:
+    """Refused: checkpoints are not cut here."""
+    _refuse("transform_checkpoint_by_rank", _FILES)
+
+
+def convert_checkpoint_by_rank(
+    rank_id: int,
+    checkpoint_files_map: Any,
+    save_checkpoint_file_name: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
+) -> None:
+    """Refused: checkpoints are not cut here."""
+    _refuse("convert_checkpoint_by_rank", _FILES)
+
+
+def transform_checkpoints(
+    src_checkpoints_dir: str,
+    dst_checkpoints_dir: str,
+    ckpt_prefix: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
+    process_num: int = 1,
+    output_format: str = "ckpt",
+) -> None:
+    """Refused: checkpoints are not cut here."""
+    _refuse("transform_checkpoints", _FILES)
+
+
+def convert_checkpoints(
+    src_checkpoints_dir: str,
+    dst_checkpoints_dir: str,
+    ckpt_prefix: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
+    process_num: int = 1,
+    output_format: str = "ckpt",
+) -> None:
+    """Refused: checkpoints are not cut here."""
+    _refuse("convert_checkpoints", _FILES)
+
+
+def load_segmented_checkpoints(
+    ckpt_file_dir: str,
+    net: Any = None,
+    strict_load: bool = False,
+    filter_prefix: Any = None,
+    dec_key: Any = None,
+    dec_mode: str = "AES-GCM",
+    specify_prefix: Any = None,
+    choice_func: Any = None,
+) -> Any:
+    """Refused: checkpoints are not cut here."""
+    _refuse("load_segmented_checkpoints", _FILES)
+
+
+def load_distributed_checkpoint(
+    network: Any,
+    checkpoint_filenames: Any = None,
+    predict_strategy: Any = None,
+    train_strategy_filename: Any = None,
+    strict_load: bool = False,
+    dec_key: Any = None,
+    dec_mode: str = "AES-GCM",
+    format: str = "ckpt",
+    unified_safetensors_dir: Any = None,
+    dst_safetensors_dir: Any = None,
+    rank_id: Any = None,
+    output_format: str = "safetensors",
+    name_map: Any = None,
+    max_process_num: int = 64,
+    return_param_dict: bool = False,
+) -> Any:
+    """Refused: checkpoints are not cut here."""
+    _refuse("load_distributed_checkpoint", _FILES)
+
+
+def unified_safetensors(
+    src_dir: str,
+    src_strategy_file: str,
+    dst_dir: str,
+    merge_with_redundancy: bool = True,
+    file_suffix: Any = None,
+    max_process_num: int = 64,
+    choice_func: Any = None,
+    split_dst_file: Any = (),
+) -> None:
+    """Refused: checkpoints are not cut here."""
+    _refuse("unified_safetensors", _FILES)

@@ -1,0 +1,1 @@
+"""Automatic differentiation: ``grad``, ``value_and_grad``, ``GradOperation``, Jacobians, custom functions."""

@@ -1,0 +1,114 @@
+"""A function with a backward of its own in PyTorch's style, and a part of a function without gradients."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.framework.custom_op import with_backward
+
+__all__ = ["Function", "no_grad"]
+
+
+class Context:
+    """What ``forward`` keeps for ``backward``: tensors by :meth:`save_for_backward`, anything else as an attribute."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Tensor, ...] = ()
+        self.dirty_tensors: tuple[Tensor, ...] = ()
+        self.materialize_grads = True
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Keep tensors."""
+        self.saved_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which results have no gradient."""
+        self.non_differentiable = args
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which arguments were written to."""
+        self.dirty_tensors = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a gradient that nobody gave arrives as zeros (it does)."""
+        self.materialize_grads = value
+
+
+class Function:
+    """A function with a backward of its own: write ``forward(ctx, ...)`` and ``backward(ctx, ...)``, call ``apply``.
+
+    >>> class Square(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         (x,) = ctx.saved_tensors
+    ...         return gradient * 2 * x
+    >>> from millrace import grad
+    >>> grad(Square.apply)(Tensor([3.0])).item()
+    6.0
+    """
+
+    @staticmethod
+    def forward(ctx: Context, *args: Any, **kwargs: Any) -> Any:
+        """What is computed."""
+        raise NotImplementedError("write forward(ctx, ...) in your class")
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Any) -> Any:
+        """The gradient of each argument, from those of the results."""
+        raise NotImplementedError("write backward(ctx, ...) in your class")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        wanted = tuple(isinstance(arg, Tensor) and bool(arg._torch.requires_grad) for arg in args)
+        ctx = Context(wanted)
+
+        def backward(given: tuple[Any, ...], out: Any, gradient: Any) -> Any:
+            each = gradient if isinstance(gradient, tuple) else (gradient,)
+            made = cls.backward(ctx, *each)
+            made = made if isinstance(made, tuple) else (made,)
+            if len(made) != len(args):
+                raise ArgumentTypeError(
+                    f"{cls.__name__}.backward must give a gradient, or None, for each of the {len(args)} arguments of "
+                    f"forward, but gave {len(made)}."
+                )
+            return made
+
+        return with_backward(lambda *given: cls.forward(ctx, *given, **kwargs), backward, args)
+
+
+class no_grad(contextlib.ContextDecorator):
+    """What runs in here is a constant to gradients.
+
+    >>> from millrace import grad
+    >>> def f(x):
+    ...     with no_grad():
+    ...         y = x * x
+    ...     return y * x
+    >>> grad(f)(Tensor([3.0])).item()
+    9.0
+    """
+
+    def __enter__(self) -> no_grad:
+        self._guard = torch.no_grad()
+        self._guard.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._guard.__exit__(*exc)
+
+
+# as MindSpore writes them
+_Function, _no_grad = Function, no_grad

@@ -1,0 +1,133 @@
+"""``grad`` and ``value_and_grad``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.error_translation import describe
+
+from .differentiation import Differentiated, differentiate
+from .graph_step import as_step
+
+__all__ = ["grad", "position_list", "value_and_grad", "weight_list"]
+
+
+def grad(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the gradient of `fn`: by inputs, by weights, or both.
+
+    >>> grad(lambda x: (x * x).sum())(Tensor([1.0, 2.0])).asnumpy().tolist()
+    [2.0, 4.0]
+    """
+    call = _call(fn, grad_position, weights, has_aux)
+
+    def after_grad(*args: Any, **kwargs: Any) -> Any:
+        made = call(args, kwargs)
+        found = _gathered(made, grad_position, weights, return_ids)
+        return (found, tuple(made.value[1:])) if has_aux else found
+
+    return as_step(fn, after_grad)
+
+
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the result of `fn` and its gradient.
+
+    >>> value, gradient = value_and_grad(lambda x: (x * x).sum())(Tensor([1.0, 2.0]))
+    >>> value.item(), gradient.asnumpy().tolist()
+    (5.0, [2.0, 4.0])
+    """
+    if grad_position is None and weights is None:
+        raise ArgumentValueError("`grad_position` and `weight` can not be None at the same time.")
+    call = _call(fn, grad_position, weights, has_aux)
+
+    def after_grad(*args: Any, **kwargs: Any) -> Any:
+        made = call(args, kwargs)
+        return made.value, _gathered(made, grad_position, weights, return_ids)
+
+    return as_step(fn, after_grad)
+
+
+def _call(
+    fn: Callable[..., Any], grad_position: Any, weights: Any, has_aux: bool
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Differentiated]:
+    if not callable(fn):
+        raise ArgumentTypeError(
+            f"For 'grad', the argument 'fn' must be a function or a Cell, but got {fn!r}."
+        )
+    positions = position_list(grad_position)
+    watched = weight_list(weights)
+    return functools.partial(_run, fn, positions, watched, has_aux)
+
+
+def _run(
+    fn: Callable[..., Any],
+    positions: Sequence[int],
+    weights: Sequence[Tensor],
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Differentiated:
+    return differentiate(fn, positions, weights, args, kwargs, has_aux)
+
+
+def position_list(grad_position: Any) -> tuple[int, ...]:
+    if grad_position is None:
+        return ()
+    several = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    if any(not isinstance(each, int) or isinstance(each, bool) for each in several):
+        raise ArgumentTypeError("For 'F.grad', the 'grad_position' must be int or tuple.")
+    return several
+
+
+def weight_list(weights: Any) -> list[Tensor]:
+    if weights is None:
+        return []
+    several = [weights] if isinstance(weights, Tensor) else list(weights)
+    for each in several:
+        if not isinstance(each, Tensor):
+            raise ArgumentTypeError(
+                f"For 'grad', 'weights' must be Parameters, but got {describe(each)}. Those of a net are "
+                "net.trainable_params()."
+            )
+    return several
+
+
+def _gathered(made: Differentiated, grad_position: Any, weights: Any, return_ids: bool) -> Any:
+    """Gradients in the form of the request: one alone, several in a tuple, inputs before weights."""
+    by_input: Any = None
+    if grad_position is not None:
+        known = position_list(grad_position)
+        each: list[Any] = [
+            (position, found) if return_ids else found
+            for position, found in zip(known, made.inputs, strict=True)
+        ]
+        by_input = tuple(each) if isinstance(grad_position, tuple) else each[0]
+        if by_input is None:
+            by_input = ()  # a number has no gradient
+    if weights is None:
+        return by_input
+    named = [
+        (getattr(weight, "name", None), found) if return_ids else found
+        for weight, found in zip(weight_list(weights), made.weights, strict=True)
+    ]
+    by_weight: Any = named[0] if isinstance(weights, Tensor) else tuple(named)
+    if grad_position is None:
+        return by_weight
+    if isinstance(grad_position, tuple) and len(grad_position) == 1 and not return_ids:
+        by_input = by_input[0]
+    return by_input, by_weight

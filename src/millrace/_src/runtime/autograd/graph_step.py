@@ -1,0 +1,35 @@
+"""A function that gives gradients, as a step that may run as a graph."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+
+__all__ = ["Step", "as_step"]
+
+
+class Step:
+    """Called like the function. In graph mode it is recorded from its second call on: many are made for one."""
+
+    def __init__(self, fn: Any, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.__qualname__ = f"grad of {getattr(fn, '__qualname__', type(fn).__name__)}"
+        self._fn, self._function, self._called = fn, function, False
+
+    def graph_key(self) -> Any:
+        """What a recording depends on: the cell, or the function and the cells that it uses."""
+        key = getattr(self._fn, "graph_key", None)
+        return modes.key_of_function(self._fn) if key is None else key()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._called:
+            self._called = True
+            return self._function(*args, **kwargs)
+        return modes.run(self, self._function, args, kwargs)
+
+
+def as_step(fn: Any, function: Callable[..., Any]) -> Step:
+    return Step(fn, function)

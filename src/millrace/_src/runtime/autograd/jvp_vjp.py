@@ -1,0 +1,253 @@
+"""Products with a Jacobian that is never written down: ``vjp``, ``jvp``, and what they make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.framework.custom_op import filled
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.storage import wrap
+
+from .differentiation import detached, flatten, leaf, nested, watched
+from .grad import weight_list
+
+__all__ = ["Traced", "derivative", "get_grad", "jet", "jvp", "linearize", "trace", "vjp"]
+
+
+class Traced:
+    """A call whose history is kept: what it was given, what it gave, and the tensors of both."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: Sequence[Any], has_aux: bool, weights: Any = ()
+    ) -> None:
+        if not callable(function):
+            raise ArgumentTypeError(f"a function or a Cell is wanted, but got {function!r}.")
+        self.weights = [weight._torch for weight in weights]
+        self.inputs = [leaf(arg) if isinstance(arg, Tensor) else None for arg in args]
+        given = [arg if data is None else wrap(data) for arg, data in zip(args, self.inputs, strict=True)]
+        with watched(self.weights), modes.watching():
+            made = function(*given)
+        self.aux: tuple[Any, ...] = ()
+        if has_aux:
+            if not isinstance(made, (tuple, list)) or len(made) < 2:
+                raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
+            made, self.aux = made[0], tuple(made[1:])
+        self.value = made
+        self.outputs = list(flatten(made))
+
+    def aux_value(self) -> Any:
+        """The results that are not differentiated: one alone, or several."""
+        kept = detached(self.aux)
+        return kept[0] if len(kept) == 1 else kept
+
+    def back(
+        self, starts: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], keep: bool
+    ) -> list[torch.Tensor]:
+        """Gradients of the outputs, weighed; zeros where an input had no part. `keep`: they have a history as well."""
+        pairs = [(o, s.to(o.dtype)) for o, s in zip(self.outputs, starts, strict=True) if o.requires_grad]
+        live = [i for i, each in enumerate(wanted) if each.requires_grad]
+        found: dict[int, torch.Tensor | None] = {}
+        if pairs and live:
+            made = torch.autograd.grad(
+                [o for o, _ in pairs],
+                [wanted[i] for i in live],
+                [s for _, s in pairs],
+                retain_graph=True,
+                create_graph=keep,
+                allow_unused=True,
+            )
+            found = dict(zip(live, made, strict=True))
+        return [_or_zeros(found.get(i), each) for i, each in enumerate(wanted)]
+
+
+def _or_zeros(gradient: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(like) if gradient is None else gradient
+
+
+def trace(
+    function: Callable[..., Any], args: Sequence[Any], has_aux: bool = False, weights: Any = ()
+) -> Traced:
+    """Call a function and keep its history."""
+    return Traced(function, args, has_aux, weights)
+
+
+def _several(value: Any, name: str) -> tuple[Tensor, ...]:
+    several = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not several or not all(isinstance(each, Tensor) for each in several):
+        raise ArgumentTypeError(f"The {name} type must be a Tensor, tuple or list of Tensors.")
+    return several
+
+
+def push(traced: Traced, tangents: Sequence[torch.Tensor], keep: bool) -> list[torch.Tensor]:
+    """The change of each output along a direction: the product from the left is linear in what it is weighed with, and
+    its own gradient is the product from the right."""
+    inputs = [data for data in traced.inputs if data is not None]
+    weighing = [torch.zeros_like(o, requires_grad=True) for o in traced.outputs]
+    products = traced.back(weighing, inputs, keep=True)
+    pairs = [(p, t) for p, t in zip(products, tangents, strict=True) if p.requires_grad]
+    if not pairs:
+        return [torch.zeros_like(o) for o in traced.outputs]
+    found = torch.autograd.grad(
+        [p for p, _ in pairs],
+        weighing,
+        [t for _, t in pairs],
+        retain_graph=True,
+        create_graph=keep,
+        allow_unused=True,
+    )
+    return [_or_zeros(f, o) for f, o in zip(found, traced.outputs, strict=True)]
+
+
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
+    """The result of `fn`, and how it changes along the direction `v`.
+
+    >>> value, change = jvp(lambda x: x * x, Tensor([1.0, 2.0]), Tensor([1.0, 0.5]))
+    >>> value.asnumpy().tolist(), change.asnumpy().tolist()
+    ([1.0, 4.0], [2.0, 2.0])
+    """
+    args, directions = _several(inputs, "inputs"), _several(v, "v")
+    if len(args) != len(directions):
+        raise ArgumentValueError(f"v has invalid length: should be {len(args)}, but got {len(directions)}")
+    inner = nested()
+    with watched(()):
+        traced = trace(fn, args, has_aux)
+        tangents = [
+            d._torch.expand(a.shape).to(a._torch.dtype) for d, a in zip(directions, args, strict=True)
+        ]
+        change = filled(traced.value, iter(push(traced, tangents, inner)))
+    value = traced.value if inner else detached(traced.value)
+    return (value, change, traced.aux_value()) if has_aux else (value, change)
+
+
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
+    """The result of `fn`, and a function that gives its gradients, weighed with what that function is called with.
+
+    >>> value, back = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
+    >>> back(Tensor([1.0, 10.0]))[0].asnumpy().tolist()
+    [2.0, 40.0]
+    """
+    watching = weight_list(weights)
+    traced = trace(fn, inputs, has_aux, watching)
+
+    def back(*v: Any) -> Any:
+        starts = list(flatten(v))
+        if [s.shape for s in starts] != [o.shape for o in traced.outputs]:
+            raise ArgumentValueError(
+                "For 'vjp', the function takes a tensor for each result, of its shape: "
+                f"{[tuple(o.shape) for o in traced.outputs]}, but got {[tuple(s.shape) for s in starts]}."
+            )
+        inner = nested()
+        places = [data for data in traced.inputs if data is not None]
+        with watched(traced.weights):
+            found = [wrap(each) for each in traced.back(starts, [*places, *traced.weights], inner)]
+        by_input, by_weight = tuple(found[: len(places)]), tuple(found[len(places) :])
+        if weights is None:
+            return by_input
+        return by_input, by_weight[0] if isinstance(weights, Tensor) else by_weight
+
+    value = traced.value if nested() else detached(traced.value)
+    return (value, back, traced.aux_value()) if has_aux else (value, back)
+
+
+def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
+    """The result of `fn`, and a function that gives its change along directions.
+
+    >>> value, along = linearize(lambda x: x * x, Tensor([3.0]))
+    >>> along(Tensor([1.0])).item()
+    6.0
+    """
+    args = _several(inputs, "inputs")
+
+    def along(*v: Any) -> Any:
+        return jvp(fn, args, v)[1]
+
+    return fn(*args), along
+
+
+def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
+    """The result of `fn`, and its derivatives of each order along a curve, whose derivatives `series` holds.
+
+    >>> value, orders = jet(lambda x: x * x * x, Tensor([2.0]), Tensor([[1.0], [0.0]]))
+    >>> orders.asnumpy().ravel().tolist()
+    [12.0, 12.0]
+    """
+    points, curves = _several(primals, "primals"), _several(series, "series")
+    if len(points) != len(curves) or any(
+        c.shape[1:] != p.shape for p, c in zip(points, curves, strict=False)
+    ):
+        raise ArgumentValueError(
+            "For 'jet', 'series' must hold, for each of 'primals', its derivatives by order."
+        )
+    orders = curves[0].shape[0]
+
+    def at(time: Any) -> Any:
+        moved = []
+        for point, curve in zip(points, curves, strict=True):
+            terms = [curve[k] * time ** (k + 1) / math.factorial(k + 1) for k in range(orders)]
+            moved.append(sum(terms, point))
+        return fn(*moved)
+
+    found = []
+    function: Callable[[Any], Any] = at
+    for _ in range(orders):
+        function = _along_time(function)
+        found.append(function(Tensor(0.0)))
+    return fn(*points), _stacked(found)
+
+
+def _along_time(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda time: jvp(function, time, Tensor(1.0))[1]
+
+
+def _stacked(values: list[Any]) -> Any:
+    if isinstance(values[0], tuple):
+        return tuple(_stacked([value[i] for value in values]) for i in range(len(values[0])))
+    return wrap(torch.stack([value._torch for value in values]))
+
+
+def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
+    """The result of `fn`, and its derivative of one order along the direction of ones.
+
+    >>> derivative(lambda x: x * x * x, Tensor([2.0]), 2)[1].asnumpy().tolist()
+    [12.0]
+    """
+    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        raise ArgumentValueError(f"For 'derivative', 'order' must be a positive int, but got {order!r}.")
+    points = _several(primals, "primals")
+    curves = []
+    for point in points:
+        curve = torch.zeros((order, *point.shape), dtype=point._torch.dtype, device=point._torch.device)
+        curve[0] = 1
+        curves.append(wrap(curve))
+    value, orders = jet(fn, points, tuple(curves))
+    last = tuple(each[order - 1] for each in orders) if isinstance(orders, tuple) else orders[order - 1]
+    return value, last
+
+
+def get_grad(gradients: Any, identifier: Any) -> Any:
+    """One of the gradients that ``grad(..., return_ids=True)`` gave: by position, or by Parameter.
+
+    >>> from millrace._src.runtime.autograd.grad import grad
+    >>> made = grad(lambda x, y: x * y, (0, 1), return_ids=True)(Tensor([1.0]), Tensor([2.0]))
+    >>> get_grad(made, 1).item()
+    1.0
+    """
+    wanted = getattr(identifier, "name", identifier)
+
+    def look(tree: Any) -> Any:
+        if isinstance(tree, (tuple, list)):
+            if len(tree) == 2 and isinstance(tree[0], (int, str)) and isinstance(tree[1], Tensor):
+                return tree[1] if tree[0] == wanted else None
+            return next((found for found in map(look, tree) if found is not None), None)
+        return None
+
+    found = look(gradients)
+    if found is None:
+        raise OperationError(f"Can not find the gradient for position or Parameter {identifier}")
+    return found

@@ -1,0 +1,175 @@
+"""``vmap``: a function of one row, for many rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.error_translation import explain
+from millrace._src.runtime.tensor.storage import unwrap_all, wrap, wrap_all
+
+from .differentiation import mapping
+
+__all__ = ["vmap"]
+
+
+def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """A function that runs `fn` along an axis of its inputs. An axis of None is an input that all share.
+
+    A CellList instead of a function runs its first cell on the first row, the second on the second, and so on.
+
+    >>> vmap(lambda x, y: (x * y).sum(), in_axes=(0, None))(
+    ...     Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 10.0])
+    ... )
+    Tensor(shape=[2], dtype=Float32, value= [ 2.10000000e+01,  4.30000000e+01])
+    """
+    cells = _cells_of(fn)
+    if cells is None:
+        if not callable(fn):
+            raise OperationError(f"'VmapOperation' arg0 must be a 'Function' or 'Cell', but got {fn!r}.")
+        if in_axes is None:
+            raise OperationError(
+                "The 'in_axes' of 'vmap' cannot be a single None while 'fn' is not a 'CellList'."
+            )
+
+    def mapped(*args: Any) -> Any:
+        axes = _axes_of(in_axes, args)
+        size = _sizes(axes, args)
+        if cells is not None:
+            return _each_its_own(cells, axes, out_axes, args)
+        return _run(fn, axes, out_axes, args, size)
+
+    return mapped
+
+
+def _cells_of(fn: Any) -> list[Any] | None:
+    return list(fn) if type(fn).__name__ == "CellList" else None
+
+
+def _axes_of(in_axes: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if in_axes is None or (isinstance(in_axes, int) and not isinstance(in_axes, bool)):
+        return tuple(_spread(in_axes, arg) for arg in args)
+    if not isinstance(in_axes, (tuple, list)):
+        raise OperationError(
+            f"The axis in vmap`s 'in_axes' can only be of type Int or None, but got {in_axes!r}."
+        )
+    if len(in_axes) != len(args):
+        raise OperationError(
+            "When vmap`s 'in_axes' is a tuple or list, and its size must be equal to the number of arguments of 'fn': "
+            f"{len(args)}, but got size: {len(in_axes)}."
+        )
+    return tuple(_spread(axis, arg) for axis, arg in zip(in_axes, args, strict=True))
+
+
+def _spread(axis: Any, arg: Any) -> Any:
+    """An axis for each tensor of an argument, in the argument's form; what is no tensor is shared."""
+    if isinstance(arg, (tuple, list)):
+        several = axis if isinstance(axis, (tuple, list)) else [axis] * len(arg)
+        return type(arg)(_spread(a, part) for a, part in zip(several, arg, strict=True))
+    if not isinstance(arg, Tensor):
+        return None
+    if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
+        raise OperationError(
+            f"The axis in vmap`s 'in_axes' can only be of type Int or None, but got {axis!r}."
+        )
+    return axis
+
+
+def _sizes(axes: Any, args: Any) -> int | None:
+    """How many rows there are, the same for all."""
+    found: list[int] = []
+
+    def look(axis: Any, arg: Any) -> None:
+        if isinstance(arg, (tuple, list)):
+            for a, part in zip(axis, arg, strict=True):
+                look(a, part)
+        elif axis is not None:
+            if not -arg.ndim <= axis < arg.ndim:
+                raise OperationError(
+                    f"The axis: {axis} in 'in_axes' is out of bounds for array of dimension [-{arg.ndim},{arg.ndim})."
+                )
+            found.append(arg.shape[axis])
+
+    look(axes, args)
+    for size in found:
+        if size != found[0]:
+            raise OperationError(
+                "The 'axis_size' of each argument in the scope of 'vmap' should be equal, but got "
+                f"{found[0]} and {size}."
+            )
+    return found[0] if found else None
+
+
+def _run(fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any, size: int | None) -> Any:
+    if size is None:
+        raise OperationError("For 'vmap', at least one input must have an axis to run along.")
+    form: list[Any] = []
+
+    def raw(*given: Any) -> Any:
+        with modes.watching(), mapping():
+            made = fn(*wrap_all(given))
+        form[:] = [made]
+        flat = _leaves(made)
+        if not all(isinstance(each, Tensor) for each in flat):
+            raise ArgumentTypeError("For 'vmap', 'fn' must give tensors, or tuples of them.")
+        return tuple(each._torch for each in flat)
+
+    try:
+        # results come with the rows in front, and are moved afterwards: an axis may be None for what all share
+        made = torch.func.vmap(raw, in_dims=tuple(axes), randomness="different")(*unwrap_all(args))
+    except (RuntimeError, ValueError, IndexError) as error:
+        if isinstance(error, OperationError):
+            raise
+        raise explain("vmap", error, list(_leaves(args))) from None
+    axes_out = _out(out_axes, form[0])
+    moved = iter([_placed(each, axis) for each, axis in zip(made, axes_out, strict=True)])
+    return _built(form[0], moved)
+
+
+def _out(out_axes: Any, form: Any) -> list[Any]:
+    if isinstance(form, (tuple, list)):
+        several = out_axes if isinstance(out_axes, (tuple, list)) else [out_axes] * len(form)
+        if len(several) != len(form):
+            raise OperationError(
+                f"When vmap`s 'out_axes' is a tuple, its size must be the number of results: {len(form)}, "
+                f"but got size: {len(several)}."
+            )
+        return [each for axis, part in zip(several, form, strict=True) for each in _out(axis, part)]
+    return [out_axes[0] if isinstance(out_axes, (tuple, list)) and len(out_axes) == 1 else out_axes]
+
+
+def _placed(made: torch.Tensor, axis: int | None) -> Tensor:
+    return wrap(made[0] if axis is None else made.movedim(0, axis))
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [each for part in value for each in _leaves(part)] if isinstance(value, (tuple, list)) else [value]
+
+
+def _built(form: Any, tensors: Any) -> Any:
+    if isinstance(form, (tuple, list)):
+        return type(form)(_built(part, tensors) for part in form)
+    return next(tensors)
+
+
+def _each_its_own(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: Any) -> Any:
+    """The first cell on the first row, and so on."""
+
+    def row(axis: Any, arg: Any, number: int) -> Any:
+        if isinstance(arg, (tuple, list)):
+            return type(arg)(row(a, part, number) for a, part in zip(axis, arg, strict=True))
+        return arg if axis is None else wrap(arg._torch.select(axis, number))
+
+    made = [
+        cell(*(row(axis, arg, number) for axis, arg in zip(axes, args, strict=True)))
+        for number, cell in enumerate(cells)
+    ]
+    flat = [_leaves(each) for each in made]
+    stacked = [torch.stack([part._torch for part in parts]) for parts in zip(*flat, strict=True)]
+    moved = iter([_placed(each, axis) for each, axis in zip(stacked, _out(out_axes, made[0]), strict=True)])
+    return _built(made[0], moved)

@@ -1,0 +1,196 @@
+"""Network addresses of a run: which one a process listens on, and whether it is reachable from outside.
+
+A store of PyTorch has no password. So it listens on one address, never on all of them: on loopback where the run has
+one machine, else on the address by which the machines know each other.
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import fcntl
+import ipaddress
+import os
+import socket
+import struct
+from collections.abc import Iterable
+
+import torch.distributed as dist
+
+from millrace._src.core.errors import OperationError
+from millrace._src.core.log import get_logger
+
+__all__ = [
+    "LOOPBACK",
+    "connect_store",
+    "interface_of",
+    "is_loopback",
+    "is_loopback_only_here",
+    "is_public",
+    "loopback_interface",
+    "open_store",
+    "public_of",
+    "resolve",
+    "route_to",
+]
+
+logger = get_logger(__name__)
+
+LOOPBACK = "127.0.0.1"
+BACKLOG = 1024
+_SIOCGIFADDR = 0x8915
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is named as loopback itself. A name that only resolves to it here is not: elsewhere it differs.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("node1")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_loopback_only_here(host: str) -> bool:
+    """Whether a name resolves to loopback on this machine: it is this machine's own, which others reach elsewhere.
+
+    >>> is_loopback_only_here("127.0.0.1")
+    False
+    """
+    return not is_loopback(host) and bool(found := resolve(host)) and all(map(is_loopback, found))
+
+
+def resolve(host: str) -> list[str]:
+    """The addresses of a host, IPv4 first; none where the name is unknown.
+
+    >>> resolve("127.0.0.1")
+    ['127.0.0.1']
+    """
+    if host.lower() == "localhost":
+        return [LOOPBACK]
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(host.strip("[]"), None)}
+    except OSError:
+        return []
+    return sorted(found, key=lambda address: (":" in address, address))
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is reachable from the Internet: neither loopback, link-local nor of a private network.
+
+    >>> is_public("10.0.0.1"), is_public("fd00::1"), is_public("8.8.8.8")
+    (False, False, True)
+    """
+    return ipaddress.ip_address(address.partition("%")[0]).is_global
+
+
+def route_to(host: str, port: int) -> str:
+    """The address of this machine from which it reaches a host; "" where there is no route. Sends nothing."""
+    for address in resolve(host):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((address, port or 1))
+            except OSError:
+                continue
+            return str(probe.getsockname()[0])
+    return ""
+
+
+def loopback_interface() -> str:
+    """The name of the loopback interface; "" where it is unknown."""
+    return interface_of(LOOPBACK)
+
+
+def interface_of(address: str) -> str:
+    """The name of the interface that has an IPv4 address; "" where none has it.
+
+    >>> interface_of("")
+    ''
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name.encode()[:15])
+            try:
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+            except OSError:
+                continue  # it has no IPv4 address
+            if socket.inet_ntoa(answer[20:24]) == address:
+                return name
+    return ""
+
+
+def open_store(
+    host: str, port: int, timeout: datetime.timedelta, *, any_address: bool = False
+) -> dist.TCPStore:
+    """A store that listens on the address of `host` alone; port 0 is any free one.
+
+    Where the address is not one of this machine, as behind address translation, or is loopback under a name that other
+    machines resolve to something else, `any_address` lets it listen on all of them. Else that is an error.
+    """
+    listener = _listen(host, port, any_address)
+    bound, number = listener.getsockname()[:2]
+    self_address = LOOPBACK if bound in ("0.0.0.0", "::") else bound  # noqa: S104  compared, not bound
+    return dist.TCPStore(
+        self_address,
+        number,
+        None,
+        True,
+        timeout=timeout,
+        wait_for_workers=False,
+        master_listen_fd=listener.detach(),
+    )
+
+
+def connect_store(host: str, port: int, timeout: datetime.timedelta) -> dist.TCPStore:
+    """A store that another process opened."""
+    return dist.TCPStore(host, port, None, False, timeout=timeout, wait_for_workers=False)
+
+
+def _listen(host: str, port: int, any_address: bool) -> socket.socket:
+    addresses = resolve(host)
+    if not is_loopback(host):
+        # the name of this machine is often loopback in its own /etc/hosts, and something else on other machines
+        addresses = [address for address in addresses if not is_loopback(address)]
+    error: OSError = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+    for address in addresses:
+        try:
+            return _bound(address, port)
+        except OSError as reason:
+            error = reason
+            if reason.errno != errno.EADDRNOTAVAIL:
+                break
+    if error.errno == errno.EADDRNOTAVAIL and any_address:
+        logger.warning(
+            "%s is not an address of a network interface of this machine: the store of the run listens on all "
+            "interfaces, port %d. Name an address of a private network in MASTER_ADDR.",
+            host,
+            port,
+        )
+        return _bound("", port)
+    what = f"resolves to {', '.join(addresses)}" if addresses else "resolves to no address but loopback"
+    raise OperationError(
+        f"open a store: expected the address of a network interface of this machine, got {host}:{port}, which {what} "
+        f"({error.strerror}). Name an address of this machine that the others reach."
+    ) from error
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    if not address and socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.create_server((address, port), family=family, backlog=BACKLOG)
+
+
+def public_of(hosts: Iterable[str]) -> list[str]:
+    """Those of the hosts with a public address, each with that address."""
+    return [
+        f"{host} ({address})" if host != address else host
+        for host in hosts
+        for address in resolve(host)
+        if is_public(address)
+    ]

@@ -1,0 +1,143 @@
+"""Who this process is among the others: read from the variables of whatever started it.
+
+Known are `millrace run` and `torchrun` (RANK, WORLD_SIZE ...), `mpirun` (OMPI_COMM_WORLD_*, PMI_*), MindSpore's `msrun`
+(MS_*) and the RANK_ID, RANK_SIZE and DEVICE_ID of its older scripts. Without any of them a process is alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.io.runtime_directory import runtime_folder
+
+from .addresses import is_loopback
+
+__all__ = ["MEETING", "Place", "read_place"]
+
+DEFAULT_PORT = 29500
+# set by `millrace run` on one machine: the id of the run and the folder of its meeting file, "id:folder"
+MEETING = "MILLRACE_MEETING"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A rank, and where the ranks meet: at an address, or, where all are on one machine, at a file."""
+
+    launcher: str
+    rank: int  # -1: the meeting place deals ranks out
+    size: int
+    local_rank: int
+    local_size: int
+    host: str = ""
+    port: int = 0
+    file: str = ""
+    # at an address: whether rank 0 opens it, or somebody who was started for that
+    hosted: bool = False
+    role: str = "worker"
+    # whether it is known that all ranks are on this machine
+    one_machine: bool = False
+
+
+def read_place(env: Mapping[str, str] = os.environ) -> Place:
+    """What the environment says.
+
+    >>> read_place({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}).local_rank
+    1
+    >>> read_place({}).size
+    1
+    """
+    for launcher, rank, size, local_rank, local_size in _PAIRS:
+        if rank in env and size in env:
+            return _placed(env, launcher, rank, size, local_rank, local_size)
+    if "MS_WORKER_NUM" in env:
+        return _of_msrun(env)
+    if "RANK_ID" in env and "RANK_SIZE" in env:
+        return _placed(env, "RANK_ID and RANK_SIZE", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "")
+    return Place("none", 0, 1, 0, 1)
+
+
+# launcher, and its names of rank, size, rank on the machine, size on the machine
+_PAIRS = (
+    ("torchrun or millrace run", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    (
+        "mpirun of Open MPI",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+    ),
+    ("mpirun of MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+)
+
+
+def _number(env: Mapping[str, str], name: str, default: int | None = None) -> int:
+    text = env.get(name, "")
+    if not text and default is not None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentValueError(
+            f"The environment variable {name} must be a whole number, but it is {text!r}: it is set by what starts the "
+            "processes. Unset it to run alone."
+        ) from None
+
+
+def _placed(
+    env: Mapping[str, str], launcher: str, rank: str, size: str, local_rank: str, local_size: str
+) -> Place:
+    number, count = _number(env, rank), _number(env, size)
+    if not 0 <= number < count:
+        raise ArgumentValueError(
+            f"The environment has {rank}={number} and {size}={count}: a rank is less than the size."
+        )
+    here, among = _number(env, local_rank, number), _number(env, local_size, count)
+    if "MASTER_ADDR" in env or launcher.startswith(("torchrun", "RANK_ID")):
+        host, port = env.get("MASTER_ADDR", "127.0.0.1"), _number(env, "MASTER_PORT", DEFAULT_PORT)
+        hosted = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        local = is_loopback(host) or (bool(env.get(local_size)) and among == count)
+        return Place(
+            launcher, number, count, here, among, host, port, _run_file(env), hosted, one_machine=local
+        )
+    if count > 1 and among != count:
+        raise ArgumentValueError(
+            f"The processes were started by {launcher} on several machines, and do not know where to meet. Name one of "
+            "them and a free port of it: mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 ... (or -genv with MPICH)."
+        )
+    return Place(launcher, number, count, here, among, file=_meeting_file(env), one_machine=True)
+
+
+def _run_file(env: Mapping[str, str]) -> str:
+    """The meeting file of this `millrace run` on one machine; "" for ranks of another launcher that it started."""
+    run, _, folder = env.get(MEETING, "").partition(":")
+    if not folder or run != env.get("TORCHELASTIC_RUN_ID"):
+        return ""
+    return os.path.join(folder, f"meet-{_number(env, 'TORCHELASTIC_RESTART_COUNT', 0)}")
+
+
+def _meeting_file(env: Mapping[str, str]) -> str:
+    """A file whose name only the processes of this job make up: its number, or the process that started them."""
+    job = next(
+        (env[name] for name in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID") if name in env), ""
+    )
+    name = "".join(letter if letter.isalnum() else "-" for letter in job) or f"parent-{os.getppid()}"
+    return str(runtime_folder(make=True, error=OperationError) / f"meet-{name[:128]}")
+
+
+def _of_msrun(env: Mapping[str, str]) -> Place:
+    """MindSpore's own: workers, and one more process that is only there so that they meet."""
+    missing = [name for name in ("MS_SCHED_HOST", "MS_SCHED_PORT") if name not in env]
+    if missing:
+        raise ArgumentValueError(
+            f"The environment has MS_WORKER_NUM, but not {' and '.join(missing)}: msrun sets them."
+        )
+    count, number = _number(env, "MS_WORKER_NUM"), _number(env, "MS_NODE_ID", -1)
+    role = "scheduler" if env.get("MS_ROLE", "MS_WORKER") == "MS_SCHED" else "worker"
+    here = _number(env, "MS_LOCAL_RANK", _number(env, "DEVICE_ID", max(number, 0)))
+    among = _number(env, "MS_LOCAL_WORKER_NUM", count)
+    host, port = env["MS_SCHED_HOST"], _number(env, "MS_SCHED_PORT")
+    local = is_loopback(host) or ("MS_LOCAL_WORKER_NUM" in env and among == count)
+    return Place("msrun", number, count, here, among, host, port, "", True, role, local)

@@ -1,0 +1,99 @@
+"""Groups of processes that compute together: a registry that operations look into, and `parallel` fills.
+
+It stands this low because collective operations are operations: they need the group, not how it came about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+
+__all__ = ["WORLD", "WORLD_NAMES", "Group", "enter", "find", "forget", "known", "members_only", "world"]
+
+# MindSpore has a name of the world for each of its libraries. Here all of them mean every process.
+WORLD_NAMES = ("hccl_world_group", "nccl_world_group", "mccl_world_group")
+WORLD = WORLD_NAMES[0]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some processes: their ranks in the world, this process's place among them, and PyTorch's handle."""
+
+    name: str
+    ranks: tuple[int, ...]
+    rank: int  # -1 in a process that is no member
+    handle: Any
+
+    @property
+    def size(self) -> int:
+        return len(self.ranks)
+
+    def place_of(self, world_rank: int) -> int:
+        """The place in the group of a rank of the world."""
+        if world_rank not in self.ranks:
+            raise ArgumentValueError(
+                f"The rank {world_rank} is not in group '{self.name}', whose ranks are {list(self.ranks)}."
+            )
+        return self.ranks.index(world_rank)
+
+
+_groups: dict[str, Group] = {}
+
+
+def enter(group: Group) -> None:
+    """Make a group known; the world goes by all of its names."""
+    _groups[WORLD if group.name in WORLD_NAMES else group.name] = group
+
+
+def forget(name: str | None = None) -> None:
+    """Forget one group, or all of them."""
+    if name is None:
+        _groups.clear()
+    else:
+        _groups.pop(name, None)
+
+
+def known() -> list[str]:
+    """The names of the groups that there are."""
+    return list(_groups)
+
+
+def world() -> Group | None:
+    """All processes; None before they were brought together."""
+    return _groups.get(WORLD)
+
+
+def find(name: Any = WORLD, owner: str = "") -> Group:
+    """A group by its name."""
+    if not isinstance(name, str):
+        who = f"For '{owner}', the" if owner else "The"
+        raise ArgumentTypeError(
+            f"{who} argument 'group' must be type of string, but got 'group' type : {type(name)}."
+        )
+    if world() is None:
+        who = f"For '{owner}': " if owner else ""
+        raise OperationError(
+            f"{who}Distributed Communication has not been inited.You can't invoke this interface yet. "
+            "Please call `init()` method first: from millrace.communication import init; init()"
+        )
+    found = _groups.get(WORLD if name in WORLD_NAMES else name)
+    if found is None:
+        raise ArgumentValueError(
+            f"There is no group '{name}'; the groups are {known()}. Every process has to call "
+            f"create_group('{name}', [ranks]) first."
+        )
+    return found
+
+
+def members_only(name: Any, owner: str) -> Group:
+    """A group that this process has a part in."""
+    group = find(name, owner)
+    if group.rank < 0:
+        here = world()
+        raise OperationError(
+            f"For '{owner}', rank {here.rank if here else 0} is not in group '{group.name}', whose ranks are "
+            f"{list(group.ranks)}. Only its members may call it."
+        )
+    return group

@@ -1,0 +1,485 @@
+"""``millrace.mint.distributed``: collective functions with PyTorch's names, which write their result into tensors that
+are given. Groups are names, as MindSpore has them; ranks are those of the world."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.ops.collective import functional as collective
+from millrace._src.runtime.tensor.backend.context import get_context
+from millrace._src.runtime.tensor.device_placement import on_device
+
+from . import collectives as functions
+from . import process_groups as communication
+from .addresses import is_loopback
+from .cluster_environment import Place, read_place
+from .comm_handle import CommHandle, call, group_of, place_in, raw, raws
+
+__all__ = [
+    "P2POp",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_into_tensor_uneven",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "destroy_process_group",
+    "gather",
+    "get_backend",
+    "get_global_rank",
+    "get_group_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_initialized",
+    "isend",
+    "new_group",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "reduce_scatter_tensor_uneven",
+    "scatter",
+    "send",
+]
+
+Handle = CommHandle | None
+_numbers = itertools.count(1)
+
+
+# groups -----------------------------------------------------------------------------------------------
+
+
+def init_process_group(
+    backend: str = "hccl",
+    init_method: str | None = None,
+    timeout: datetime.timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Bring the processes together, as `communication.init` does; `init_method` may be ``tcp://host:port`` with
+    `world_size` and `rank`.
+
+    >>> init_process_group()
+    >>> get_rank(), get_world_size(), is_initialized()
+    (0, 1, True)
+    >>> destroy_process_group()
+    """
+    if store is not None or pg_options is not None:
+        raise ArgumentValueError("For 'init_process_group', 'store' and 'pg_options' must be None.")
+    if communication.GlobalComm.INITED:
+        return
+    place = read_place()
+    if init_method is not None:
+        if not init_method.startswith("tcp://") or ":" not in init_method[6:]:
+            raise ArgumentValueError(
+                f"For 'init_process_group', 'init_method' must be 'tcp://host:port', but got {init_method!r}."
+            )
+        if world_size < 1 or not 0 <= rank < world_size:
+            raise ArgumentValueError(
+                f"For 'init_process_group', 'init_method' needs a 'world_size' above 0 and a 'rank' below it, but got "
+                f"{world_size} and {rank}."
+            )
+        host, _, port = init_method[6:].rpartition(":")
+        place = Place(
+            "init_process_group",
+            rank,
+            world_size,
+            rank,
+            world_size,
+            host,
+            int(port),
+            one_machine=is_loopback(host),
+        )
+    gpu = get_context("device_target") == "GPU" and backend != "gloo"
+    communication._join(place, "nccl" if gpu else "gloo", timeout)
+
+
+def destroy_process_group(group: str | None = None) -> None:
+    """End a group, or, without one, part from all others."""
+    if group is None or group in groups.WORLD_NAMES:
+        communication.release()
+    else:
+        communication.destroy_group(group)
+
+
+def new_group(
+    ranks: Any = None,
+    timeout: datetime.timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+) -> str:
+    """Make a group of ranks; every process calls it. Gives its name."""
+    world = groups.find(WORLD, "new_group")
+    name = group_desc or f"group_{next(_numbers)}"
+    communication.create_group(name, list(world.ranks if ranks is None else ranks))
+    return name
+
+
+def is_available() -> bool:
+    """Whether processes can work together here.
+
+    >>> is_available()
+    True
+    """
+    return dist.is_available()
+
+
+def is_initialized() -> bool:
+    """Whether they were brought together."""
+    return communication.GlobalComm.INITED
+
+
+def get_backend(group: str | None = None) -> str:
+    """MindSpore's name of the library in use: "nccl" between GPUs, "mccl" (here: gloo) between CPUs."""
+    return communication.GlobalComm.BACKEND
+
+
+def get_rank(group: str | None = None) -> int:
+    """The place of this process in a group; -1 where it is no member."""
+    if not communication.GlobalComm.INITED:
+        return 0
+    return groups.find(WORLD if group is None else group, "get_rank").rank
+
+
+def get_world_size(group: str | None = None) -> int:
+    """How many processes a group has; -1 where this one is no member."""
+    if not communication.GlobalComm.INITED:
+        return 1
+    found = groups.find(WORLD if group is None else group, "get_world_size")
+    return found.size if found.rank >= 0 else -1
+
+
+def get_global_rank(group: str | None, group_rank: int) -> int:
+    """The rank in the world of a place in a group."""
+    return communication.get_world_rank_from_group_rank(WORLD if group is None else group, group_rank)
+
+
+def get_group_rank(group: str | None, global_rank: int) -> int:
+    """The place in a group of a rank of the world."""
+    return communication.get_group_rank_from_world_rank(global_rank, WORLD if group is None else group)
+
+
+def get_process_group_ranks(group: str | None = None) -> list[int]:
+    """The ranks of a group."""
+    return communication.get_process_group_ranks(WORLD if group is None else group)
+
+
+# tensors ----------------------------------------------------------------------------------------------
+
+
+def _into(
+    target: torch.Tensor,
+    made: torch.Tensor | None,
+    handle: Handle,
+    owner: str,
+) -> Handle:
+    """Write a result where the caller wants it, now or when it has arrived."""
+    assert made is not None
+    if made.numel() != target.numel() or made.dtype != target.dtype:
+        raise ArgumentValueError(
+            f"For '{owner}', the result is {tuple(made.shape)} of {made.dtype}, but the tensor for it is "
+            f"{tuple(target.shape)} of {target.dtype}."
+        )
+
+    def write() -> None:
+        with torch.no_grad():
+            target.copy_(made.detach().reshape(target.shape))
+
+    if handle is None or handle._pending is None:
+        write()
+        return handle
+    return CommHandle(handle._pending, write)
+
+
+def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> Handle:
+    """The sum over the processes, in place.
+
+    >>> init_process_group()
+    >>> x = Tensor([1.0, 2.0])
+    >>> all_reduce(x)
+    >>> x.asnumpy().tolist()
+    [1.0, 2.0]
+    >>> destroy_process_group()
+    """
+    x, name = raw(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
+    data = x.detach()
+    made = call("all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op)
+    return _into(x, *made, "all_reduce")
+
+
+def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> Handle:
+    """The tensor of rank `src`, in place in all processes."""
+    among, x = group_of(group, "broadcast"), raw(tensor, "tensor", "broadcast")
+    root, data = place_in(among, src, "src", "broadcast"), x.detach()
+    args = (data, root, among.name)
+    return _into(x, *call("broadcast", lambda: collective.broadcast(*args), args, async_op), "broadcast")
+
+
+def reduce(
+    tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The sum over the processes, in place at rank `dst`."""
+    among, x = group_of(group, "reduce"), raw(tensor, "tensor", "reduce")
+    args = (x.detach(), place_in(among, dst, "dst", "reduce"), op, among.name)
+    return _into(x, *call("reduce", lambda: collective.reduce(*args), args, async_op), "reduce")
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The tensors of all processes along the first axis, written into `output_tensor`."""
+    return _gathered(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
+
+
+def all_gather_into_tensor_uneven(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    group: str | None = None,
+    async_op: bool = False,
+) -> Handle:
+    """The tensors of all processes along the first axis, as many rows of each as `output_split_sizes` says."""
+    sizes = list(output_split_sizes or ())
+    return _gathered(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
+
+
+def _gathered(output: Any, given: Any, sizes: Any, group: Any, async_op: bool, owner: str) -> Handle:
+    among = group_of(group, owner)
+    target, x = raw(output, "output", owner), raw(given, "input", owner).detach()
+    made = call(
+        "all_gather",
+        lambda: collective.all_gather(x, among.name, sizes),
+        (x, list(sizes), among.name),
+        async_op,
+    )
+    return _into(target, *made, owner)
+
+
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The tensor of each process, written into the tensors of a list."""
+    among = group_of(group, "all_gather")
+    targets, x = raws(tensor_list, "tensor_list", "all_gather"), raw(tensor, "tensor", "all_gather").detach()
+    _as_many(targets, among.size, "tensor_list", "all_gather")
+    flat = x.reshape(1, -1)
+    made, handle = call(
+        "all_gather",
+        lambda: collective.all_gather(flat, among.name),
+        (flat, [], among.name),
+        async_op,
+    )
+    return _spread(targets, made, handle, "all_gather")
+
+
+def _spread(targets: list[torch.Tensor], made: torch.Tensor | None, handle: Handle, owner: str) -> Handle:
+    """Rows of a result into tensors of a list."""
+    assert made is not None
+    wrong = [t for t in targets if t.numel() != made.shape[1] or t.dtype != made.dtype]
+    if wrong:
+        raise ArgumentValueError(
+            f"For '{owner}', the tensors of the list must have {made.shape[1]} elements of {made.dtype}, but one is "
+            f"{tuple(wrong[0].shape)} of {wrong[0].dtype}."
+        )
+
+    def write() -> None:
+        with torch.no_grad():
+            for target, part in zip(targets, made, strict=True):
+                target.copy_(part.reshape(target.shape))
+
+    if handle is None or handle._pending is None:
+        write()
+        return handle
+    return CommHandle(handle._pending, write)
+
+
+def _as_many(values: list[Any], size: int, name: str, owner: str) -> None:
+    if len(values) != size:
+        raise ArgumentValueError(
+            f"For '{owner}', '{name}' must have a tensor for each of {size} processes, but it has {len(values)}."
+        )
+
+
+def gather(
+    tensor: Tensor, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The tensor of each process, written into the tensors of a list at rank `dst`."""
+    among, x = group_of(group, "gather"), raw(tensor, "tensor", "gather").detach()
+    root, flat = place_in(among, dst, "dst", "gather"), x.reshape(1, -1)
+    args = (flat, root, among.name)
+    made, handle = call("gather", lambda: collective.gather(*args), args, async_op)
+    if among.rank != root:
+        return handle
+    targets = raws(gather_list, "gather_list", "gather")
+    _as_many(targets, among.size, "gather_list", "gather")
+    return _spread(targets, made, handle, "gather")
+
+
+def scatter(
+    tensor: Tensor, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
+) -> Handle:
+    """Each process's tensor of a list at rank `src`, written into `tensor`."""
+    among, target = group_of(group, "scatter"), raw(tensor, "tensor", "scatter")
+    root = place_in(among, src, "src", "scatter")
+    if among.rank == root:
+        parts = raws(scatter_list, "scatter_list", "scatter")
+        _as_many(parts, among.size, "scatter_list", "scatter")
+        rows = torch.stack([part.detach().reshape(-1) for part in parts])
+    else:
+        rows = target.new_empty((among.size, target.numel()))
+    args = (rows, root, among.name)
+    return _into(target, *call("scatter", lambda: collective.scatter(*args), args, async_op), "scatter")
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The sum over the processes, of which each keeps its equal part of the first axis, written into `output`."""
+    return _scattered(output, raw(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
+                      "reduce_scatter_tensor")  # fmt: skip
+
+
+def reduce_scatter_tensor_uneven(
+    output: Tensor,
+    input: Tensor,
+    input_split_sizes: Any = None,
+    op: str = "sum",
+    group: str | None = None,
+    async_op: bool = False,
+) -> Handle:
+    """The sum over the processes, of which each keeps as many rows as `input_split_sizes` says."""
+    owner, sizes = "reduce_scatter_tensor_uneven", list(input_split_sizes or ())
+    return _scattered(output, raw(input, "input", owner), sizes, op, group, async_op, owner)
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Any, op: str = "sum", group: str | None = None, async_op: bool = False
+) -> Handle:
+    """The sums over the processes of the tensors of a list, of which each keeps its own, written into `output`."""
+    parts = raws(input_list, "input_list", "reduce_scatter")
+    rows = torch.stack([part.reshape(-1) for part in parts])
+    return _scattered(output, rows, (), op, group, async_op, "reduce_scatter")
+
+
+def _scattered(
+    output: Any, x: torch.Tensor, sizes: Any, op: str, group: Any, async_op: bool, owner: str
+) -> Handle:
+    among, target, data = group_of(group, owner), raw(output, "output", owner), x.detach()
+    made = call(
+        "reduce_scatter",
+        lambda: collective.reduce_scatter(data, op, among.name, sizes),
+        (data, list(sizes), op, among.name),
+        async_op,
+    )
+    return _into(target, *made, owner)
+
+
+def all_to_all(
+    output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
+) -> Handle:
+    """A tensor to each process, and one from each, written into the tensors of a list."""
+    among = group_of(group, "all_to_all")
+    targets = raws(output_tensor_list, "output_tensor_list", "all_to_all")
+    sent = [each.detach() for each in raws(input_tensor_list, "input_tensor_list", "all_to_all")]
+    shapes = [tuple(target.shape) for target in targets]
+    made, handle = functions.lists_swapped(sent, shapes, among, async_op)
+
+    def write() -> None:
+        with torch.no_grad():
+            for target, part in zip(targets, made, strict=True):
+                target.copy_(part)
+
+    if handle is None or handle._pending is None:
+        write()
+        return handle
+    return CommHandle(handle._pending, write)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: str | None = None,
+    async_op: bool = False,
+) -> Handle:
+    """Rows of a tensor to each process, and rows from each, written into `output`."""
+    among, target = group_of(group, "all_to_all_single"), raw(output, "output", "all_to_all_single")
+    x = raw(input, "input", "all_to_all_single").detach()
+    made = functions.rows_swapped(
+        x, tuple(target.shape), output_split_sizes, input_split_sizes, among, async_op, "all_to_all_single"
+    )
+    return _into(target, *made, "all_to_all_single")
+
+
+def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> Handle:
+    """Wait until every process of the group is here."""
+    name = group_of(group, "barrier").name
+    return call("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
+
+
+def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
+    """Send a tensor to rank `dst`."""
+    functions.send(tensor, dst, WORLD if group is None else group, tag)
+
+
+def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
+    """Receive from rank `src` into `tensor`; gives 0."""
+    made = functions.recv(tensor, src, WORLD if group is None else group, tag)
+    _into(raw(tensor, "tensor", "recv"), made._torch, None, "recv")
+    return 0
+
+
+def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
+    """Begin to send; the handle waits until it is done."""
+    return functions.isend(tensor, dst, WORLD if group is None else group, tag)
+
+
+def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
+    """Begin to receive; after ``handle.wait()`` the tensor has what came."""
+    target = raw(tensor, "tensor", "irecv")
+    made, handle = functions.irecv(tensor, src, WORLD if group is None else group, tag)
+    done = _into(target, made._torch, handle, "irecv")
+    assert done is not None
+    return done
+
+
+class P2POp(functions.P2POp):
+    """One send or receive of `batch_isend_irecv`: ``P2POp(isend, tensor, peer)``."""
+
+    def __init__(self, op: Any, tensor: Any, peer: int, group: str | None = None, tag: int = 0) -> None:
+        if not isinstance(tensor, Tensor):
+            raise ArgumentTypeError(
+                f"For 'P2POp', the argument 'tensor' must be Tensor, but got {type(tensor).__name__}."
+            )
+        super().__init__(op, tensor, peer, group, tag)
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
+    """Several sends and receives at once; what is received is written into the tensors. Gives a handle for each."""
+    made = functions.several(p2p_op_list, lambda each: torch.empty_like(on_device(each.tensor)))
+    for each, data in zip(p2p_op_list, made, strict=True):
+        if each.op == "irecv":
+            _into(each.tensor._torch, data, None, "batch_isend_irecv")
+    return [CommHandle() for _ in made]

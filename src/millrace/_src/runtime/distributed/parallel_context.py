@@ -1,0 +1,314 @@
+"""The settings of parallel training, of offloading and of parameter servers: checked, kept, and answered when asked.
+
+Those who train on several devices read them here. A setting that changes nothing on this hardware says so once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.log import get_logger
+
+__all__ = [
+    "ParallelMode",
+    "get_auto_parallel_context",
+    "get_offload_context",
+    "get_ps_context",
+    "joined",
+    "parted",
+    "reduces_gradients",
+    "reset_auto_parallel_context",
+    "reset_ps_context",
+    "set_auto_parallel_context",
+    "set_offload_context",
+    "set_ps_context",
+]
+
+logger = get_logger(__name__)
+
+
+class ParallelMode:
+    """How the work of a training is split.
+
+    >>> ParallelMode.DATA_PARALLEL in ParallelMode.MODE_LIST
+    True
+    """
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST: ClassVar[list[str]] = [
+        STAND_ALONE,
+        DATA_PARALLEL,
+        HYBRID_PARALLEL,
+        SEMI_AUTO_PARALLEL,
+        AUTO_PARALLEL,
+    ]
+
+
+_SEARCH = ("recursive_programming", "dynamic_programming", "sharding_propagation")
+_AUTO = {"mode": "auto", "config": None}
+_FUSION = {"openstate": True, "allreduce": _AUTO, "allgather": _AUTO, "reducescatter": _AUTO}
+
+# Setting -> its value at the start.
+_PARALLEL: dict[str, Any] = {
+    "device_num": 1,
+    "global_rank": 0,
+    "gradients_mean": False,
+    "gradient_fp32_sync": True,
+    "parallel_mode": "stand_alone",
+    "search_mode": "recursive_programming",
+    "auto_parallel_search_mode": "recursive_programming",
+    "parameter_broadcast": False,
+    "strategy_ckpt_load_file": "",
+    "strategy_ckpt_save_file": "",
+    "strategy_ckpt_config": {},
+    "full_batch": False,
+    "full_batch_is_set": False,
+    "dataset_strategy": "data_parallel",
+    "enable_parallel_optimizer": False,
+    "parallel_optimizer_config": {},
+    "force_fp32_communication": False,
+    "enable_alltoall": False,
+    "all_reduce_fusion_config": [],
+    "pipeline_stages": 1,
+    "pipeline_result_broadcast": False,
+    "pipeline_interleave": False,
+    "pipeline_scheduler": "1f1b",
+    "pipeline_config": {},
+    "auto_pipeline": False,
+    "comm_fusion": _FUSION,
+    "optimizer_weight_shard_size": -1,
+    "optimizer_weight_shard_aggregated_save": False,
+    "loss_repeated_mean": True,
+    "grad_accumulation_step": 1,
+    "sharding_propagation": False,
+    "group_ckpt_save_file": "",
+    "auto_parallel_new_interface": False,
+}
+# Those that data-parallel training reads; the others belong to ways of splitting that are not here.
+_ACTS = {
+    "device_num",
+    "enable_parallel_optimizer",
+    "global_rank",
+    "gradients_mean",
+    "parallel_mode",
+    "parameter_broadcast",
+}
+
+_PS: dict[str, Any] = {
+    "enable_ps": False,
+    "enable_ssl": False,
+    "config_file_path": "",
+    "server_num": 0,
+    "worker_num": 0,
+    "scheduler_host": "",
+    "scheduler_port": 0,
+    "ms_role": "MS_WORKER",
+    "rank_id": 0,
+    "server_rank": 0,
+    "client_password": "",
+    "server_password": "",
+}
+_PS_SECRET = ("client_password", "server_password")
+
+_OFFLOAD: dict[str, Any] = {
+    "offload_param": "",
+    "offload_path": "./offload/",
+    "offload_cpu_size": 0,
+    "offload_disk_size": 0,
+    "enable_aio": True,
+    "aio_block_size": 1048576,
+    "aio_queue_depth": 1024,
+    "enable_pinned_mem": True,
+    "auto_offload": False,
+    "host_mem_block_size": 1073741824,
+    "cpu_ratio": 1.0,
+    "hbm_ratio": 1.0,
+}
+
+_parallel, _ps, _offload = dict(_PARALLEL), dict(_PS), dict(_OFFLOAD)
+_said: set[str] = set()
+# rank and number of processes, from `init` to `release`
+_world: list[tuple[int, int]] = []
+
+
+def joined(rank: int, size: int) -> None:
+    """`init` has brought the processes together: the context knows rank and number, where nobody has said others."""
+    _world[:] = [(rank, size)]
+
+
+def parted() -> None:
+    """`release` was called."""
+    _world.clear()
+
+
+def reduces_gradients() -> bool:
+    """Whether gradients of several processes are put together in a step."""
+    return _parallel["parallel_mode"] in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
+
+
+def set_auto_parallel_context(**kwargs: Any) -> None:
+    """Say how the work is split. ``stand_alone`` and ``data_parallel`` are here (``hybrid_parallel`` is the same, with
+    parameters that are `layerwise_parallel` left alone); the modes that cut operations over devices are refused.
+
+    Data-parallel training reads `gradients_mean`, `parameter_broadcast`, `enable_parallel_optimizer`, `device_num` and
+    `global_rank`; what other ways would need is kept.
+
+    >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
+    >>> get_auto_parallel_context("parallel_mode")
+    'data_parallel'
+    >>> reset_auto_parallel_context()
+    """
+    for name, value in kwargs.items():
+        if name not in _PARALLEL:
+            raise ArgumentValueError(f"Set context keyword {name} is not recognized!")
+        _check(name, value)
+    for name, value in kwargs.items():
+        _parallel[name] = value
+        if name in ("search_mode", "auto_parallel_search_mode"):
+            _parallel["search_mode"] = _parallel["auto_parallel_search_mode"] = value
+        if name == "full_batch":
+            _parallel["full_batch_is_set"] = True
+        if name not in _ACTS and value != _PARALLEL[name]:
+            _note("set_auto_parallel_context", name)
+
+
+def _check(name: str, value: Any) -> None:
+    default = _PARALLEL[name]
+    if isinstance(default, bool) and not isinstance(value, bool):
+        raise ArgumentTypeError(f"The parameter '{name}' must be <class 'bool'>, but got {type(value)}")
+    whole = isinstance(default, int) and not isinstance(default, bool)
+    if whole and (not isinstance(value, int) or isinstance(value, bool)):
+        raise ArgumentTypeError(f"The parameter '{name}' must be <class 'int'>, but got {type(value)}")
+    if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
+        raise ArgumentValueError(
+            "The context configuration parameter 'parallel_mode' only support 'stand_alone', 'data_parallel', "
+            f"'hybrid_parallel', 'semi_auto_parallel' and 'auto_parallel', but got the value : {value}."
+        )
+    if name == "parallel_mode" and value in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL):
+        raise OperationError(
+            f"parallel_mode='{value}' cuts every operation over the devices by a strategy, which needs a compiler that "
+            "sees the whole graph; Millrace has none. Use ParallelMode.DATA_PARALLEL, with "
+            "enable_parallel_optimizer=True where the optimizer's state is large, and "
+            "millrace.parallel.ShardedEmbedding where a table is."
+        )
+    if name in ("search_mode", "auto_parallel_search_mode") and value not in _SEARCH:
+        raise ArgumentValueError(
+            "The context configuration parameter 'auto_parallel_search_mode' only support 'recursive_programming', "
+            f"'dynamic_programming' and 'sharding_propagation', but got the value: {value}."
+        )
+    if name in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:
+        raise ArgumentValueError(
+            f"The context configuration parameter '{name}' must be a positive integer, but got the value of "
+            f"{name} : {value}."
+        )
+    if name == "global_rank" and not 0 <= value <= 4095:
+        raise ArgumentValueError(
+            "The context configuration parameter 'global_rank' must be in [0, 4095], but got the value of "
+            f"global_rank : {value}."
+        )
+
+
+def get_auto_parallel_context(attr_key: str) -> Any:
+    """A setting of :func:`set_auto_parallel_context`.
+
+    >>> get_auto_parallel_context("device_num")
+    1
+    """
+    if attr_key not in _PARALLEL:
+        raise ArgumentValueError(f"Get context keyword {attr_key} is not recognized!")
+    if _world and attr_key in ("global_rank", "device_num") and _parallel[attr_key] == _PARALLEL[attr_key]:
+        return _world[0][attr_key == "device_num"]
+    return _parallel[attr_key]
+
+
+def reset_auto_parallel_context() -> None:
+    """Every setting of :func:`set_auto_parallel_context` as at the start.
+
+    >>> reset_auto_parallel_context()
+    """
+    _parallel.clear()
+    _parallel.update(_PARALLEL)
+
+
+def set_ps_context(**kwargs: Any) -> None:
+    """Settings of training with parameter servers. They have to come before `communication.init`: roles are dealt out
+    there. Here no process is a server; what servers are for, tables that are larger than one device, is
+    `millrace.parallel.ShardedEmbedding`.
+
+    >>> set_ps_context(enable_ps=False)
+    """
+    if kwargs.get("enable_ps") and _world:
+        raise OperationError(
+            "set_ps_context(enable_ps=True) must be called before init(): who is a server and who a worker is decided "
+            "when the processes meet, and they have met already. Move it above communication.init(), or call "
+            "communication.release() first."
+        )
+    for name in kwargs:
+        if name not in _PS:
+            raise ArgumentValueError(f"Set PS context keyword {name} is not recognized!")
+        if name in ("enable_ps", "enable_ssl") and not isinstance(kwargs[name], bool):
+            raise ArgumentTypeError(
+                f"The parameter '{name}' must be <class 'bool'>, but got {type(kwargs[name])}"
+            )
+    _ps.update(kwargs)
+    if kwargs.get("enable_ps"):
+        _note("set_ps_context", "enable_ps")
+
+
+def get_ps_context(attr_key: str) -> Any:
+    """A setting of :func:`set_ps_context`.
+
+    >>> get_ps_context("enable_ps")
+    False
+    """
+    if attr_key not in _PS or attr_key in _PS_SECRET:
+        raise ArgumentValueError(f"Get PS context keyword {attr_key} is not recognized!")
+    return _ps[attr_key]
+
+
+def reset_ps_context() -> None:
+    """Every setting of :func:`set_ps_context` as at the start.
+
+    >>> reset_ps_context()
+    """
+    _ps.update(_PS)
+
+
+def set_offload_context(offload_config: dict[str, Any]) -> None:
+    """Where parameters wait that the device has no room for. It is kept, and changes nothing.
+
+    >>> set_offload_context({"offload_param": "cpu"})
+    >>> get_offload_context()["offload_param"]
+    'cpu'
+    """
+    if not isinstance(offload_config, dict):
+        raise ArgumentTypeError(
+            f"The parameter 'offload_config' must be <class 'dict'>, but got {type(offload_config)}"
+        )
+    unknown = [name for name in offload_config if name not in _OFFLOAD]
+    if unknown:
+        raise ArgumentValueError(
+            f"For 'set_offload_context', {unknown[0]!r} is not recognized; the settings are {list(_OFFLOAD)}"
+        )
+    _offload.update(offload_config)
+    _note("set_offload_context", "offload_config")
+
+
+def get_offload_context() -> dict[str, Any]:
+    """The settings of :func:`set_offload_context`.
+
+    >>> get_offload_context()["cpu_ratio"]
+    1.0
+    """
+    return dict(_offload)
+
+
+def _note(call: str, name: str) -> None:
+    if name not in _said:
+        _said.add(name)
+        logger.info("%s(%s=...) is kept and changes nothing here", call, name)

@@ -1,0 +1,362 @@
+"""Bringing processes together: ``init``, ranks and groups, on torch.distributed (gloo on the CPU, NCCL on GPUs)."""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import gc
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+import torch.distributed as dist
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.log import get_logger
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.distributed import parallel_context
+from millrace._src.runtime.distributed.group_registry import WORLD, Group
+from millrace._src.runtime.tensor.backend.context import get_context, get_device, set_context
+
+from .addresses import connect_store, is_public, loopback_interface, open_store, resolve
+from .cluster_environment import Place, read_place
+from .rendezvous_file import open_meeting
+from .termination import watch_for_end
+
+__all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
+    "GlobalComm",
+    "create_group",
+    "destroy_group",
+    "get_comm_name",
+    "get_group_rank_from_world_rank",
+    "get_group_size",
+    "get_local_rank",
+    "get_local_rank_size",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_rank_from_group_rank",
+    "init",
+    "is_initialized",
+    "release",
+]
+
+logger = get_logger(__name__)
+
+HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = groups.WORLD_NAMES
+
+# MindSpore's names of libraries -> the device they are for
+_BACKENDS = {"hccl": "Ascend", "nccl": "GPU", "mccl": "CPU"}
+
+
+class GlobalComm:
+    """What holds for all processes: the library in use, and the name of the group of all of them.
+
+    >>> GlobalComm.INITED
+    False
+    """
+
+    BACKEND: ClassVar[str] = "hccl"
+    WORLD_COMM_GROUP: ClassVar[str] = WORLD
+    INITED: ClassVar[bool] = False
+    CHECK_ENVS: ClassVar[bool] = True
+
+
+# the place of this process on its machine, and where it met the others, from `init` on
+_here: list[tuple[Place, Any]] = []
+# variables that keep the connections on loopback, set by `_join` and unset by `release`
+_loopback_variables: list[str] = []
+# how often this process has met others at a file: each time has its own
+_meetings = itertools.count(1)
+
+
+def is_initialized() -> bool:
+    """Whether `init` has brought the processes together."""
+    return GlobalComm.INITED
+
+
+def init(backend_name: str | None = None) -> None:
+    """Bring the processes of a training together. Each calls it once, before the first collective operation.
+
+    Who is who is read from the environment: `millrace run`, `torchrun`, `mpirun` and MindSpore's `msrun` are known. A
+    process that was started by none of them is alone, rank 0 of 1.
+
+    >>> init()
+    >>> get_rank(), get_group_size()
+    (0, 1)
+    >>> release()
+    """
+    device = str(get_context("device_target"))
+    if backend_name is not None and not isinstance(backend_name, str):
+        raise ArgumentTypeError(
+            f"For 'init', the argument 'backend_name' must be a string, but got the type : {type(backend_name)}"
+        )
+    if backend_name is not None and backend_name not in (*_BACKENDS, "gloo"):
+        raise OperationError(
+            "For 'init', the argument 'backend_name' must be one of 'hccl', 'nccl' and 'mccl', but got 'backend_name' "
+            f": {backend_name}"
+        )
+    fitting = {"CPU": "mccl", "GPU": "nccl"}.get(device, "mccl")
+    if backend_name is not None and backend_name not in (fitting, "gloo"):
+        raise OperationError(
+            f"For 'init', the argument 'backend_name' should be '{fitting}' to init '{device}', but got "
+            f"'{backend_name}'."
+        )
+    if GlobalComm.INITED:
+        return
+    place = read_place()
+    library = "nccl" if fitting == "nccl" and backend_name != "gloo" else "gloo"
+    _join(place, library, None)
+
+
+def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> None:
+    if library == "nccl" and not dist.is_nccl_available():
+        raise OperationError(
+            "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
+            "use gloo with init('gloo'). `millrace doctor` says what is missing."
+        )
+    if library == "nccl":
+        if "DEVICE_ID" not in os.environ:
+            set_context(device_id=place.local_rank)
+        torch.cuda.set_device(get_device())
+    waiting = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
+    if place.role == "scheduler":
+        _schedule(place, waiting)
+    if place.one_machine and place.size > 1:
+        _stay_on_loopback()
+    try:
+        rank, store = _meet(place, waiting)
+        # what stays on the host of a GPU machine, such as objects, goes over gloo
+        both = "cpu:gloo,cuda:nccl" if library == "nccl" else library
+        dist.init_process_group(both, store=store, rank=rank, world_size=place.size, timeout=waiting)
+    except OperationError:
+        _leave_loopback()
+        raise
+    except (RuntimeError, ValueError) as error:
+        _leave_loopback()
+        raise OperationError(
+            f"For 'init', rank {place.rank} of {place.size} (started by {place.launcher}) did not meet the others at "
+            f"{place.file or f'{place.host}:{place.port}'}: {str(error).splitlines()[0]}. Are all of them running, and "
+            "may they reach that address?"
+        ) from error
+    _here[:] = [(place, store)]
+    watch_for_end(lambda: _here[0][1] if _here else None, rank, place.size)
+    groups.enter(Group(WORLD, tuple(range(place.size)), rank, dist.group.WORLD))
+    GlobalComm.INITED = True
+    GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"
+    GlobalComm.WORLD_COMM_GROUP = f"{GlobalComm.BACKEND}_world_group"
+    parallel_context.joined(rank, place.size)
+    logger.info("rank %d of %d is here, over %s", rank, place.size, library)
+
+
+def _meet(place: Place, waiting: datetime.timedelta) -> tuple[int, Any]:
+    """The rank of this process, and the store over which the ranks find each other."""
+    if place.size == 1:
+        return 0, dist.HashStore()
+    if place.file:
+        path = f"{place.file}.{next(_meetings)}"
+        return place.rank, open_meeting(path, place.rank, place.size, waiting)
+    if place.rank == 0 and not place.hosted:
+        address = _open(place, waiting)
+    else:
+        address = connect_store(place.host, place.port, waiting)
+    # a launcher that starts its processes anew leaves what the former ones said at the meeting place
+    store = dist.PrefixStore(f"/millrace/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", address)
+    rank = place.rank if place.rank >= 0 else store.add("ranks", 1) - 1
+    return rank, store
+
+
+def _open(place: Place, waiting: datetime.timedelta) -> Any:
+    """The store that the others connect to. The environment names its address: that is the user's choice."""
+    public = [address for address in resolve(place.host) if is_public(address)]
+    if public:
+        logger.warning(
+            "the processes meet at %s, port %d, which is a public address: whoever reaches it can change the run. "
+            "Name an address of a private network in MASTER_ADDR.",
+            public[0],
+            place.port,
+        )
+    return open_store(place.host, place.port, waiting, any_address=True)
+
+
+def _stay_on_loopback() -> None:
+    """Let gloo and NCCL listen on loopback alone, unless the user named an interface."""
+    interface = loopback_interface()
+    for name, value in (("GLOO_SOCKET_IFNAME", interface), ("NCCL_SOCKET_IFNAME", f"={interface}")):
+        if interface and name not in os.environ:
+            os.environ[name] = value
+            _loopback_variables.append(name)
+
+
+def _leave_loopback() -> None:
+    while _loopback_variables:
+        os.environ.pop(_loopback_variables.pop(), None)
+
+
+def _schedule(place: Place, waiting: datetime.timedelta) -> None:
+    """What MindSpore's scheduler does: be the meeting place until every worker has left."""
+    store = _open(place, waiting)
+    for number in range(place.size):
+        store.wait([f"/millrace/0/left/{number}"], datetime.timedelta(days=365))
+    sys.exit(0)
+
+
+def release() -> None:
+    """Part from the others: groups end, and `init` may be called again.
+
+    >>> release()
+    """
+    if not GlobalComm.INITED:
+        return
+    world = groups.world()
+    GlobalComm.INITED = False
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = "hccl", WORLD
+    groups.forget()
+    parallel_context.parted()
+    place, store = _here.pop()
+    if place.launcher == "msrun" and world is not None:
+        store.set(f"left/{world.rank}", "1")
+    dist.destroy_process_group()
+    _leave_loopback()
+    if place.file:
+        # the store removes its file when it is collected: the frames of an error may hold it in a cycle
+        del store
+        gc.collect()
+
+
+atexit.register(release)
+
+
+def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> None:
+    """Make a group of some ranks, under a name. Every process of the world calls it, members or not.
+
+    >>> init()
+    >>> create_group("pair", [0])
+    >>> get_group_size("pair"), get_world_rank_from_group_rank("pair", 0)
+    (1, 0)
+    >>> destroy_group("pair")
+    >>> release()
+    """
+    _text("create_group", group)
+    if not isinstance(rank_ids, (list, range)):
+        raise ArgumentTypeError(
+            f"For 'create_group', the argument 'rank_ids' must be type of list, but got 'rank_ids' type : "
+            f"{type(rank_ids)}."
+        )
+    world = groups.find(WORLD, "create_group")
+    ranks = tuple(rank_ids)
+    if not ranks:
+        raise ArgumentValueError(
+            "For 'create_group', the argument 'rank_ids' size should be greater than 1, but got 0."
+        )
+    if len(set(ranks)) != len(ranks):
+        raise ArgumentValueError(f"List rank_ids in Group {group} has duplicate data! {list(ranks)}")
+    wrong = [rank for rank in ranks if not isinstance(rank, int) or not 0 <= rank < world.size]
+    if wrong:
+        raise ArgumentValueError(
+            f"For 'create_group', ranks are in [0, {world.size}), but 'rank_ids' has {wrong[0]!r}."
+        )
+    if group in groups.WORLD_NAMES or group in groups.known():
+        raise ArgumentValueError(
+            f"For 'create_group', there is a group '{group}' already: choose another name, or destroy_group it first."
+        )
+    made = dist.new_group(list(ranks))
+    place = ranks.index(world.rank) if world.rank in ranks else -1
+    groups.enter(Group(group, ranks, place, made if place >= 0 else None))
+
+
+def destroy_group(group: str) -> None:
+    """End a group that `create_group` made."""
+    _text("destroy_group", group)
+    if group in groups.WORLD_NAMES:
+        groups.find(WORLD, "destroy_group")
+        raise ArgumentValueError("The world group does not support to be destroyed: call release().")
+    found = groups.find(group, "destroy_group")
+    groups.forget(group)
+    if found.handle is not None:
+        dist.destroy_process_group(found.handle)
+
+
+def get_rank(group: str = WORLD) -> int:
+    """The place of this process in a group; 0 before `init`.
+
+    >>> get_rank()
+    0
+    """
+    _text("get_rank", group)
+    if not GlobalComm.INITED:
+        return 0
+    return groups.members_only(group, "get_rank").rank
+
+
+def get_group_size(group: str = WORLD) -> int:
+    """How many processes a group has; 1 before `init`.
+
+    >>> get_group_size()
+    1
+    """
+    _text("get_group_size", group)
+    return groups.find(group, "get_group_size").size if GlobalComm.INITED else 1
+
+
+def get_local_rank(group: str = WORLD) -> int:
+    """The number of this process on its machine; 0 before `init`."""
+    _text("get_local_rank", group)
+    return _here[0][0].local_rank if GlobalComm.INITED else 0
+
+
+def get_local_rank_size(group: str = WORLD) -> int:
+    """How many processes are on this machine; 1 before `init`."""
+    _text("get_local_rank_size", group)
+    return _here[0][0].local_size if GlobalComm.INITED else 1
+
+
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
+    """The rank in the world of a place in a group."""
+    _text("get_world_rank_from_group_rank", group)
+    _whole("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
+    found = groups.find(group, "get_world_rank_from_group_rank")
+    if not 0 <= group_rank_id < found.size:
+        raise ArgumentValueError(
+            f"For 'get_world_rank_from_group_rank', 'group_rank_id' must be in [0, {found.size}), but got "
+            f"{group_rank_id}."
+        )
+    return found.ranks[group_rank_id]
+
+
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
+    """The place in a group of a rank of the world."""
+    _text("get_group_rank_from_world_rank", group)
+    _whole("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
+    return groups.find(group, "get_group_rank_from_world_rank").place_of(world_rank_id)
+
+
+def get_process_group_ranks(group: str = WORLD) -> list[int]:
+    """The ranks of the world that a group has, in its order."""
+    _text("get_process_group_ranks", group)
+    return list(groups.find(group, "get_process_group_ranks").ranks)
+
+
+def get_comm_name(group: str = WORLD) -> str:
+    """The name that the library has for a group."""
+    _text("get_comm_name", group)
+    return str(getattr(groups.members_only(group, "get_comm_name").handle, "group_name", group))
+
+
+def _text(owner: str, group: Any) -> None:
+    if not isinstance(group, str):
+        raise ArgumentTypeError(
+            f"For '{owner}', the argument 'group' must be type of string, but got 'group' type : {type(group)}."
+        )
+
+
+def _whole(owner: str, name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"For '{owner}', the argument '{name}' must be type of int, but got '{name}' type : {type(value)}."
+        )

@@ -1,0 +1,175 @@
+"""Bijector: what every transform of random numbers can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributions import parameters as given
+from millrace._src.runtime.distributions.distribution import Distribution
+from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.ops.array.cast import cast
+
+__all__ = ["Bijector"]
+
+ASKED = ("forward", "forward_log_jacobian", "inverse", "inverse_log_jacobian")
+
+
+class Bijector(Cell):
+    """The base of all bijectors; those of users begin here.
+
+    A subclass writes ``_forward``, ``_inverse``, ``_forward_log_jacobian`` and ``_inverse_log_jacobian``. Called with
+    the name of a method it is that method, called with a distribution it gives a TransformedDistribution.
+
+    >>> class Double(Bijector):
+    ...     def __init__(self):
+    ...         super().__init__(is_constant_jacobian=True, name="Double", param={})
+    ...
+    ...     def _forward(self, x):
+    ...         return x * 2
+    >>> Double()("forward", Tensor([1.5]))
+    Tensor(shape=[1], dtype=Float32, value= [ 3.00000000e+00])
+    """
+
+    def __init__(
+        self,
+        is_constant_jacobian: bool = False,
+        is_injective: bool = True,
+        name: str | None = None,
+        dtype: DType | None = None,
+        param: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self._name: str = check_kind(name, "name", owner, str)
+        self._is_constant_jacobian: bool = check_kind(
+            is_constant_jacobian, "is_constant_jacobian", owner, bool
+        )
+        self._is_injective: bool = check_kind(is_injective, "is_injective", owner, bool)
+        if dtype is not None:
+            given.check_dtype(dtype, "dtype", owner, given.FLOATS)
+        self._dtype = dtype
+        self._parameters = given.kept(param or {})
+        self.default_parameters: list[Any] = []
+        self.parameter_names: list[str] = []
+        self.common_dtype: DType | None = None
+        values = self._parameters.get("param_dict")
+        self._batch_shape = None if values is None else given.batch_shape(values)
+        self._is_scalar_batch = values is not None and given.is_scalar_batch(values)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type that values must have, or None for any floating one."""
+        return self._dtype
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that it was made with."""
+        return self._parameters
+
+    @property
+    def is_constant_jacobian(self) -> bool:
+        """Whether it stretches alike everywhere."""
+        return self._is_constant_jacobian
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no two values become one."""
+        return self._is_injective
+
+    @property
+    def batch_shape(self) -> tuple[int, ...] | None:
+        """The shape that its parameters have together."""
+        return self._batch_shape
+
+    @property
+    def is_scalar_batch(self) -> bool:
+        """Whether all parameters are plain numbers."""
+        return self._is_scalar_batch
+
+    def _add_parameter(self, value: Any, name: str) -> Tensor:
+        if isinstance(value, bool) or value is None:
+            raise ArgumentTypeError(f"{name} cannot be type {type(value)}")
+        made = value if isinstance(value, Tensor) else Tensor(value)
+        if self.dtype is not None and made.dtype != self.dtype:
+            raise ArgumentTypeError(
+                f"{name} should have the same dtype as the bijector's dtype, {self.dtype}."
+            )
+        if self.common_dtype not in (None, made.dtype):
+            raise ArgumentTypeError(
+                f"{name} should have the same dtype as other arguments, {self.common_dtype}, but got {made.dtype}."
+            )
+        given.check_dtype(made.dtype, f"dtype of {name}", type(self).__name__, given.FLOATS)
+        self.common_dtype = made.dtype
+        self.default_parameters.append(value)
+        self.parameter_names.append(name)
+        return made
+
+    def _check_value(self, value: Any, name: str) -> Tensor:
+        return given.check_tensor(value, name)
+
+    def _check_value_dtype(self, value: Any) -> Tensor:
+        """A floating tensor, of the bijector's type if it has one."""
+        given.check_tensor(value, "input value of bijector")
+        allowed = given.FLOATS if self.dtype is None else (self.dtype,)
+        if value.dtype not in allowed:
+            wanted = "Float" if self.dtype is None else self.dtype
+            raise ArgumentTypeError(
+                f"For input value of bijector, the type must be or be subclass of {wanted}, but got {value.dtype}. "
+                "Write value.astype(...)."
+            )
+        return value
+
+    def cast_param_by_value(self, value: Tensor, para: Tensor) -> Tensor:
+        """A parameter in the type of a value."""
+        return cast(para, value.dtype)
+
+    def shape_mapping(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of what is made of values of a shape."""
+        return tuple(np.broadcast_shapes(tuple(shape), self.batch_shape or ()))
+
+    def _ask(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(self, f"_{method}", None)
+        if own is None:
+            raise NotImplementedError(f"{method} is not implemented for {self.name} bijector.")
+        return own(*args, **kwargs)
+
+    def forward(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """What is made of a value."""
+        return self._ask("forward", value, *args, **kwargs)
+
+    def inverse(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """What a value was made of."""
+        return self._ask("inverse", value, *args, **kwargs)
+
+    def forward_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The log of how far the way there stretches."""
+        return self._ask("forward_log_jacobian", value, *args, **kwargs)
+
+    def inverse_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The log of how far the way back stretches."""
+        return self._ask("inverse_log_jacobian", value, *args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Distribution):
+            from millrace._src.runtime.distributions.transformed_distribution import TransformedDistribution
+
+            return TransformedDistribution(self, args[0])
+        return super().__call__(*args, **kwargs)
+
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if name not in ASKED:
+            raise NotImplementedError(
+                f"{name} is not implemented for {self.name} bijector: ask one of {ASKED}."
+            )
+        return getattr(self, name)(*args, **kwargs)

@@ -1,0 +1,315 @@
+"""Distribution: what every distribution can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributions import parameters as given
+from millrace._src.runtime.nn.argument_types import check_int, check_kind
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.ops.array.broadcast import broadcast_to
+from millrace._src.runtime.ops.array.cast import cast
+from millrace._src.runtime.ops.math.elementwise_unary import exp, log, sqrt, square
+from millrace._src.runtime.ops.random.uniform_normal import uniform
+
+__all__ = ["Distribution", "Family", "held"]
+
+ASKED = (
+    "cdf", "cross_entropy", "entropy", "get_dist_args", "get_dist_type", "kl_loss", "log_cdf", "log_prob",
+    "log_survival", "mean", "mode", "prob", "sample", "sd", "survival_function", "var",
+)  # fmt: skip
+
+
+class Distribution(Cell):
+    """The base of all distributions; those of users begin here.
+
+    A subclass passes ``param`` with an entry ``param_dict``, its parameters by name, calls ``_add_parameter`` for each,
+    and writes what it knows: ``_log_prob`` or ``_prob``, ``_cdf``, ``_mean``, ``_sd`` or ``_var``, ``_sample`` ... The
+    rest follows: ``prob`` from ``_log_prob``, ``var`` from ``_sd``, ``survival_function`` from ``_cdf``. Calling the
+    distribution with the name of a method is the same as the method: ``dist("prob", x)``.
+
+    >>> class Half(Distribution):  # the density 2x between 0 and a
+    ...     def __init__(self, a, seed=None, dtype=Tensor(1.0).dtype, name="Half"):
+    ...         super().__init__(seed, dtype, name, {"param_dict": {"a": a}})
+    ...         self.a = self._add_parameter(a, "a")
+    ...
+    ...     def _prob(self, value, a=None):
+    ...         a = self._check_param_type(a)
+    ...         return 2 * self._check_value(value, "value") / a**2
+    >>> Half(2.0).log_prob(Tensor([2.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 0.00000000e+00])
+    """
+
+    def __init__(self, seed: int | None, dtype: DType, name: str, param: dict[str, Any]) -> None:
+        super().__init__()
+        check_kind(name, "name", type(self).__name__, str)
+        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+            raise ArgumentTypeError(f"For '{name}', the 'seed' must be int, but got '{type(seed).__name__}'")
+        self._name = name
+        self._seed = 0 if seed is None else check_int(seed, "seed", name, 0)
+        self._dtype = dtype
+        self._parameters = given.kept(param)
+        self._reset_parameters()
+        if "distribution" not in self._parameters:
+            values = self._parameters.get("param_dict", {})
+            self.parameter_type = given.parameter_type(values, dtype)
+            self._batch_shape = given.batch_shape(values)
+            self._is_scalar_batch = given.is_scalar_batch(values)
+            self._broadcast_shape = self._batch_shape
+
+    # --- what it is ------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Its name, as given."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its samples."""
+        return self._dtype
+
+    @property
+    def seed(self) -> int:
+        """The seed of its samples; 0 where none was given."""
+        return self._seed
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that it was made with."""
+        return self._parameters
+
+    @property
+    def is_scalar_batch(self) -> bool:
+        """Whether all parameters are plain numbers."""
+        return self._is_scalar_batch
+
+    @property
+    def batch_shape(self) -> tuple[int, ...] | None:
+        """The shape that its parameters have together, None where one is given in calls only."""
+        return self._batch_shape
+
+    @property
+    def broadcast_shape(self) -> tuple[int, ...] | None:
+        """The shape of one sample."""
+        return self._broadcast_shape
+
+    # --- for subclasses --------------------------------------------------------------------------------------
+
+    def _reset_parameters(self) -> None:
+        self.default_parameters: list[Tensor | None] = []
+        self.parameter_names: list[str] = []
+
+    def _add_parameter(self, value: Any, name: str) -> Tensor | None:
+        """A parameter as a tensor, kept as what holds where a call gives none."""
+        made = None if value is None else given.as_tensor(value, self.parameter_type)
+        self.default_parameters.append(made)
+        self.parameter_names.append(name)
+        return made
+
+    def _check_param_type(self, *args: Any) -> Any:
+        """The parameters of a call, in one shape and type; what is not given is what the distribution was made with."""
+        found = []
+        for arg, name, default in zip(args, self.parameter_names, self.default_parameters, strict=False):
+            if arg is None and default is None:
+                raise ArgumentTypeError(
+                    f"the type {name} must be subclass of Tensor. It can not be None since it is not specified during "
+                    f"initialization: give '{name}' in this call or to {type(self).__name__}(...)."
+                )
+            value = default if arg is None else given.check_tensor(arg, name)
+            found.append(cast(value, self.parameter_type))
+        if len(found) == 1:
+            return found[0]
+        shapes = [value.shape for value in found]
+        if all(shape == shapes[0] for shape in shapes):
+            return tuple(found)
+        try:
+            whole = tuple(np.broadcast_shapes(*shapes))
+        except ValueError as error:
+            said = ", ".join(
+                f"{name}: {shape}" for name, shape in zip(self.parameter_names, shapes, strict=False)
+            )
+            raise ArgumentValueError(
+                f"For '{type(self).__name__}', the shapes of parameters need to broadcast, but got {said}."
+            ) from error
+        return tuple(broadcast_to(value, whole) for value in found)
+
+    def _check_value(self, value: Any, name: str) -> Any:
+        """A value must be a tensor."""
+        return given.check_tensor(value, name)
+
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{method} is not implemented for {self.name} distribution.")
+
+    def _ask(
+        self, method: str, ways: Mapping[str, Callable[[Any], Any] | None], *args: Any, **kwargs: Any
+    ) -> Any:
+        """What the first of these methods that the class has says, and what is made of that."""
+        for own, after in ways.items():
+            found = getattr(self, own, None)
+            if found is not None:
+                answer = found(*args, **kwargs)
+                return answer if after is None else after(answer)
+        raise self._lacks(method)
+
+    # --- what it can be asked --------------------------------------------------------------------------------
+
+    def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The density, or probability, at a value."""
+        return self._ask("prob", {"_prob": None, "_log_prob": exp}, value, *args, **kwargs)
+
+    def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The log of the density, or probability, at a value."""
+        return self._ask("log_prob", {"_log_prob": None, "_prob": log}, value, *args, **kwargs)
+
+    def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of at most a value."""
+        ways = {
+            "_cdf": None,
+            "_log_cdf": exp,
+            "_survival_function": _rest,
+            "_log_survival": lambda x: _rest(exp(x)),
+        }
+        return self._ask("cdf", ways, value, *args, **kwargs)
+
+    def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The log of the probability of at most a value."""
+        if hasattr(self, "_log_cdf"):
+            return self._log_cdf(value, *args, **kwargs)
+        return log(self.cdf(value, *args, **kwargs))
+
+    def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of more than a value."""
+        ways = {"_survival_function": None, "_log_survival": exp, "cdf": _rest}
+        return self._ask("survival_function", ways, value, *args, **kwargs)
+
+    def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The log of the probability of more than a value."""
+        if hasattr(self, "_log_survival"):
+            return self._log_survival(value, *args, **kwargs)
+        return log(self.survival_function(value, *args, **kwargs))
+
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """The mean."""
+        return self._ask("mean", {"_mean": None}, *args, **kwargs)
+
+    def mode(self, *args: Any, **kwargs: Any) -> Any:
+        """The value that is most likely."""
+        return self._ask("mode", {"_mode": None}, *args, **kwargs)
+
+    def sd(self, *args: Any, **kwargs: Any) -> Any:
+        """The standard deviation."""
+        return self._ask("sd", {"_sd": None, "_var": sqrt}, *args, **kwargs)
+
+    def var(self, *args: Any, **kwargs: Any) -> Any:
+        """The variance."""
+        return self._ask("var", {"_var": None, "_sd": square}, *args, **kwargs)
+
+    def entropy(self, *args: Any, **kwargs: Any) -> Any:
+        """The entropy."""
+        return self._ask("entropy", {"_entropy": None}, *args, **kwargs)
+
+    def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
+        """The cross entropy with another distribution of the kind ``dist``."""
+        return self._ask("cross_entropy", {"_cross_entropy": None}, dist, *args, **kwargs)
+
+    def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
+        """The Kullback-Leibler divergence from another distribution of the kind ``dist``."""
+        return self._ask("kl_loss", {"_kl_loss": None}, dist, *args, **kwargs)
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """Samples; ``shape`` says how many."""
+        return self._ask("sample", {"_sample": None}, *args, **kwargs)
+
+    def get_dist_args(self, *args: Any, **kwargs: Any) -> Any:
+        """The parameters, those of this call before those it was made with."""
+        return self._ask("get_dist_args", {"_get_dist_args": None}, *args, **kwargs)
+
+    def get_dist_type(self) -> str:
+        """What ``kl_loss`` calls its kind."""
+        found: str = self._ask("get_dist_type", {"_get_dist_type": None})
+        return found
+
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if name not in ASKED:
+            raise self._lacks(name)
+        return getattr(self, name)(*args, **kwargs)
+
+
+def _rest(x: Any) -> Any:
+    return 1.0 - x
+
+
+def held(name: str) -> Any:
+    """A property: a parameter that the distribution was made with."""
+    return property(lambda self: getattr(self, f"_{name}"), doc=f"The parameter '{name}', or None.")
+
+
+class Family(Distribution):
+    """A distribution that has a name, and parameters that calls may override."""
+
+    said: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012
+    kinds: tuple[DType, ...] = given.FLOATS
+
+    def _begin(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
+        """What every ``__init__`` does."""
+        given.check_dtype(dtype, "dtype", type(self).__name__, self.kinds)
+        param = {**values, "seed": seed, "dtype": dtype, "name": name, "param_dict": values}
+        Distribution.__init__(self, seed, dtype, name, param)
+        self._take(values)
+
+    def _take(self, values: dict[str, Any]) -> None:
+        for key, value in values.items():
+            setattr(self, f"_{key}", self._add_parameter(value, key))
+
+    def extend_repr(self) -> str:
+        if not self.said:
+            return ""
+        if not self.is_scalar_batch:
+            return f"batch_shape = {self._broadcast_shape}"
+        return ", ".join(f"{words} = {getattr(self, '_' + key)}" for key, words in self.said.items())
+
+    def _get_dist_type(self) -> str:
+        return type(self).__name__
+
+    def _get_dist_args(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        values = [*args, *(kwargs.get(name) for name in self.parameter_names[len(args) :])]
+        return tuple(
+            default if value is None else given.check_tensor(value, name)
+            for value, name, default in zip(
+                values, self.parameter_names, self.default_parameters, strict=True
+            )
+        )
+
+    def _value(self, value: Any, dtype: DType | None = None) -> Any:
+        return cast(self._check_value(value, "value"), dtype or self.dtype)
+
+    def _other(self, dist: Any, **others: Any) -> Any:
+        """The parameters of the other distribution, which must be of the same kind."""
+        wanted = type(self).__name__
+        if dist is None:
+            raise ArgumentValueError("Input dist must be a constant which is not None.")
+        if dist != wanted:
+            raise ArgumentValueError(f"Expected dist input is {wanted}, but got {dist}.")
+        made = [cast(given.check_tensor(value, name), self.parameter_type) for name, value in others.items()]
+        return made[0] if len(made) == 1 else made
+
+    def _shape(self, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
+        """The whole shape of samples."""
+        if not isinstance(shape, tuple):
+            raise ArgumentTypeError(
+                f"For shape, input type must be a tuple, but got {type(shape).__name__}. Write ({shape!r},) for "
+                "a number of samples."
+            )
+        return (*shape, *parameters[0].shape)
+
+    def _uniform(self, shape: tuple[int, ...]) -> Any:
+        """Numbers above 0 and below 1."""
+        tiny = 2.0**-25  # half of the smallest step that is drawn
+        return uniform(shape, Tensor(0.0), Tensor(1.0), self.seed).clip(tiny, None)

@@ -1,0 +1,238 @@
+"""The bijectors there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributions.parameters import check_above
+from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.ops.array.cast import cast
+from millrace._src.runtime.ops.array.where import where
+from millrace._src.runtime.ops.math.elementwise_unary import abs as abs_op
+from millrace._src.runtime.ops.math.elementwise_unary import exp, expm1, log, log1p
+from millrace._src.runtime.ops.nn.nonlinear import logsigmoid
+
+from .bijector import Bijector
+
+__all__ = ["Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Softplus"]
+
+
+class _Plain(Bijector):
+    """A bijector with parameters, which are attributes of it too."""
+
+    def _begin(self, values: dict[str, Any], name: str, constant: bool = False) -> None:
+        Bijector.__init__(self, constant, True, name, None, {**values, "name": name, "param_dict": values})
+        for key, value in values.items():
+            setattr(self, f"_{key}", self._add_parameter(value, key))
+
+    def _with(self, value: Any) -> tuple[Any, ...]:
+        """A value, and the parameters in its type."""
+        value = self._check_value_dtype(value)
+        return value, *(cast(getattr(self, f"_{name}"), value.dtype) for name in self.parameter_names)
+
+    def extend_repr(self) -> str:
+        if not self.is_scalar_batch:
+            return f"batch_shape = {self.batch_shape}"
+        return ", ".join(f"{name} = {getattr(self, '_' + name)}" for name in self.parameter_names)
+
+
+class PowerTransform(_Plain):
+    """``(1 + x * power) ** (1 / power)``, and the exponential where ``power`` is 0.
+
+    >>> PowerTransform(2.0).forward(Tensor([4.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 3.00000000e+00])
+    """
+
+    def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
+        self._begin({"power": power}, name)
+        check_above(self._power, "Power", or_zero=True)
+
+    @property
+    def power(self) -> Tensor:
+        """The power."""
+        return self._power
+
+    @staticmethod
+    def _safe(power: Any) -> tuple[Any, Any]:
+        """Where the power is 0, and a power that can be divided by."""
+        zero = power == 0.0
+        return zero, where(zero, 1.0, power)
+
+    def _forward(self, x: Any) -> Any:
+        x, power = self._with(x)
+        zero, power = self._safe(power)
+        return where(zero, exp(x), exp(log1p(x * power) / power))
+
+    def _inverse(self, y: Any) -> Any:
+        y, power = self._with(y)
+        zero, power = self._safe(power)
+        return where(zero, log(y), expm1(log(y) * power) / power)
+
+    def _forward_log_jacobian(self, x: Any) -> Any:
+        x, power = self._with(x)
+        zero, power = self._safe(power)
+        return where(zero, x, (1.0 / power - 1.0) * log1p(x * power))
+
+    def _inverse_log_jacobian(self, y: Any) -> Any:
+        y, power = self._with(y)
+        return (power - 1.0) * log(y)
+
+
+class Exp(PowerTransform):
+    """The exponential.
+
+    >>> Exp().inverse(Tensor([1.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 0.00000000e+00])
+    """
+
+    def __init__(self, name: str = "Exp") -> None:
+        super().__init__(0.0, name)
+
+    def extend_repr(self) -> str:
+        return "exp"
+
+
+class ScalarAffine(_Plain):
+    """``scale * x + shift``.
+
+    >>> ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 7.00000000e+00])
+    """
+
+    def __init__(self, scale: Any = 1.0, shift: Any = 0.0, name: str = "ScalarAffine") -> None:
+        self._begin({"scale": scale, "shift": shift}, name, constant=True)
+
+    @property
+    def scale(self) -> Tensor:
+        """How far it stretches."""
+        return self._scale
+
+    @property
+    def shift(self) -> Tensor:
+        """How far it moves."""
+        return self._shift
+
+    def _forward(self, x: Any) -> Any:
+        x, scale, shift = self._with(x)
+        return scale * x + shift
+
+    def _inverse(self, y: Any) -> Any:
+        y, scale, shift = self._with(y)
+        return (y - shift) / scale
+
+    def _forward_log_jacobian(self, x: Any) -> Any:
+        return log(abs_op(self._with(x)[1]))
+
+    def _inverse_log_jacobian(self, y: Any) -> Any:
+        return -log(abs_op(self._with(y)[1]))
+
+
+class Softplus(_Plain):
+    """``log(1 + exp(sharpness * x)) / sharpness``.
+
+    >>> Softplus().forward(Tensor([0.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
+    """
+
+    def __init__(self, sharpness: Any = 1.0, name: str = "Softplus") -> None:
+        self._begin({"sharpness": sharpness}, name)
+
+    @property
+    def sharpness(self) -> Tensor:
+        """How sharp the bend is."""
+        return self._sharpness
+
+    def _forward(self, x: Any) -> Any:
+        x, sharpness = self._with(x)
+        return -logsigmoid(-sharpness * x) / sharpness
+
+    def _inverse(self, y: Any) -> Any:
+        y, sharpness = self._with(y)
+        return _back(sharpness * y) / sharpness
+
+    def _forward_log_jacobian(self, x: Any) -> Any:
+        x, sharpness = self._with(x)
+        return logsigmoid(sharpness * x)
+
+    def _inverse_log_jacobian(self, y: Any) -> Any:
+        y, sharpness = self._with(y)
+        return sharpness * y - _back(sharpness * y)
+
+
+def _back(y: Any) -> Any:
+    """What softplus makes y of."""
+    return y + log(-expm1(-y))
+
+
+class GumbelCDF(_Plain):
+    """The distribution function of the Gumbel distribution.
+
+    >>> GumbelCDF(0.0, 1.0).forward(Tensor([0.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 3.67879450e-01])
+    """
+
+    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
+        self._begin({"loc": loc, "scale": scale}, name)
+        check_above(self._scale, "scale")
+
+    @property
+    def loc(self) -> Tensor:
+        """Where it lies."""
+        return self._loc
+
+    @property
+    def scale(self) -> Tensor:
+        """How far it is spread."""
+        return self._scale
+
+    def _forward(self, x: Any) -> Any:
+        x, loc, scale = self._with(x)
+        return exp(-exp(-(x - loc) / scale))
+
+    def _inverse(self, y: Any) -> Any:
+        y, loc, scale = self._with(y)
+        return loc - scale * log(-log(y))
+
+    def _forward_log_jacobian(self, x: Any) -> Any:
+        x, loc, scale = self._with(x)
+        z = (x - loc) / scale
+        return -z - exp(-z) - log(scale)
+
+    def _inverse_log_jacobian(self, y: Any) -> Any:
+        y, _, scale = self._with(y)
+        return log(scale / (-y * log(y)))
+
+
+class Invert(Bijector):
+    """A bijector the other way round.
+
+    >>> Invert(Exp()).forward(Tensor([1.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 0.00000000e+00])
+    """
+
+    def __init__(self, bijector: Bijector, name: str = "") -> None:
+        check_kind(bijector, "bijector", "Invert", Bijector)
+        name = name or f"Invert{bijector.name}"
+        constant, injective = bijector.is_constant_jacobian, bijector.is_injective
+        super().__init__(constant, injective, name, bijector.dtype, {"bijector": bijector, "name": name})
+        self._bijector = bijector
+        self._batch_shape = bijector.batch_shape
+        self._is_scalar_batch = bijector.is_scalar_batch
+
+    @property
+    def bijector(self) -> Bijector:
+        """What is turned round."""
+        return self._bijector
+
+    def _forward(self, x: Any) -> Any:
+        return self.bijector("inverse", x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.bijector("forward", y)
+
+    def _forward_log_jacobian(self, x: Any) -> Any:
+        return self.bijector("inverse_log_jacobian", x)
+
+    def _inverse_log_jacobian(self, y: Any) -> Any:
+        return self.bijector("forward_log_jacobian", y)

@@ -1,0 +1,132 @@
+"""What distributions and bijectors ask of their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.parameter import Parameter
+
+__all__ = [
+    "FLOATS",
+    "INTS",
+    "as_tensor",
+    "batch_shape",
+    "check_above",
+    "check_below",
+    "check_dtype",
+    "check_probabilities",
+    "check_tensor",
+    "is_scalar_batch",
+    "kept",
+    "parameter_type",
+]
+
+FLOATS = (mstype.float16, mstype.float32, mstype.float64, mstype.bfloat16)
+INTS = (
+    mstype.int8, mstype.int16, mstype.int32, mstype.int64,
+    mstype.uint8, mstype.uint16, mstype.uint32, mstype.uint64,
+)  # fmt: skip
+
+
+def kept(param: dict[str, Any]) -> dict[str, Any]:
+    """The arguments worth keeping of ``dict(locals())``."""
+    return {name: value for name, value in param.items() if name != "self" and not name.startswith("_")}
+
+
+def as_tensor(value: Any, dtype: DType = mstype.float32) -> Tensor:
+    """A parameter as a tensor: a number, list, array or tensor. A Parameter stays one."""
+    if isinstance(value, Parameter):
+        return value
+    if isinstance(value, bool):
+        raise ArgumentTypeError("Input cannot be Type Bool")
+    if isinstance(value, (Tensor, np.ndarray, list, int, float)):
+        return Tensor(value, dtype=dtype)
+    raise ArgumentTypeError(f"Unable to convert input of type {type(value)} to a Tensor of type {dtype}")
+
+
+def parameter_type(values: dict[str, Any], wanted: DType | None) -> DType:
+    """The type that parameters have: what their arrays have in common, float32 where that is no type to compute in."""
+    found: DType | None = None
+    for name, value in values.items():
+        if not hasattr(value, "dtype"):
+            continue
+        dtype = Tensor(value).dtype if isinstance(value, np.ndarray) else value.dtype
+        if found is not None and dtype != found:
+            raise ArgumentTypeError(
+                f"{name} should have the same dtype as other arguments, {found}, but got {dtype}."
+            )
+        found = dtype
+    if found is None:
+        return mstype.float32 if wanted is None or wanted in INTS else wanted
+    return mstype.float32 if found in INTS or found == mstype.float64 else found
+
+
+def batch_shape(values: dict[str, Any]) -> tuple[int, ...] | None:
+    """The shape that parameters have together, or None where one is still to come."""
+    if any(value is None for value in values.values()):
+        return None
+    shapes = {name: as_tensor(value).shape for name, value in values.items()}
+    try:
+        return tuple(np.broadcast_shapes(*shapes.values()))
+    except ValueError as error:
+        said = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
+        raise ArgumentValueError(f"The shapes of parameters need to broadcast, but got {said}.") from error
+
+
+def is_scalar_batch(values: dict[str, Any]) -> bool:
+    """Whether all parameters that were given are plain numbers."""
+    return all(value is None or isinstance(value, (int, float)) for value in values.values())
+
+
+def check_dtype(dtype: Any, name: str, owner: str, allowed: tuple[DType, ...]) -> None:
+    """One of these element types."""
+    if dtype not in allowed:
+        words = ", ".join(f"mindspore.{str(each).lower()}" for each in allowed)
+        raise ArgumentTypeError(f"For '{owner}', the '{name}' should be one of [{words}], but got '{dtype}'.")
+
+
+def check_tensor(value: Any, name: str) -> Tensor:
+    """A tensor, which values and parameters in calls must be."""
+    if not isinstance(value, Tensor):
+        raise ArgumentTypeError(
+            f"For {name}, input type must be a Tensor or Parameter, but got {type(value).__name__}. "
+            f"Write Tensor({value!r})."
+            if isinstance(value, (int, float, list))
+            else f"For {name}, input type must be a Tensor or Parameter, but got {type(value).__name__}."
+        )
+    return value
+
+
+def check_above(value: Tensor | None, name: str, or_zero: bool = False) -> None:
+    """All elements above 0, or at least 0."""
+    if value is None:
+        return
+    array = value.asnumpy()
+    if not (array >= 0 if or_zero else array > 0).all():
+        wanted = "greater than or equal to zero" if or_zero else "greater than zero"
+        raise ArgumentValueError(f"{name} must be {wanted}, but got {array.min()}.")
+
+
+def check_below(low: Tensor | None, high: Tensor | None, name: str, other: str) -> None:
+    """Each element of one below that of the other."""
+    if low is None or high is None or isinstance(low, Parameter) or isinstance(high, Parameter):
+        return
+    if not (low.asnumpy() < high.asnumpy()).all():
+        raise ArgumentValueError(f"{name} must be less than {other}, but got {low} and {high}.")
+
+
+def check_probabilities(probs: Tensor | None) -> None:
+    """All elements between 0 and 1, and neither of them."""
+    if probs is None:
+        return
+    array = probs.asnumpy()
+    if not (array > 0).all():
+        raise ArgumentValueError(f"Probabilities must be greater than zero, but got {array.min()}.")
+    if not (array < 1).all():
+        raise ArgumentValueError(f"Probabilities must be less than one, but got {array.max()}.")

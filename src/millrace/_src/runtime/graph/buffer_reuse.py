@@ -1,0 +1,96 @@
+"""Results written over an operand that nobody needs again: less memory to fetch, to fill and to give back.
+
+The kernel is the same and reads each element before it writes it, so that the bits are too. An operand may be written
+over when it is the whole of a storage that an earlier call of the recording made, when this call is the last that sees
+anything of that storage, and when the result has the same shape, type and strides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .capture import Recorded, Slot
+from .passes import Calls, renamed_call, slots_in
+
+__all__ = ["write_over"]
+
+_aten = torch.ops.aten
+# Calls with a form that writes to its first operand.
+_IN_PLACE = {
+    getattr(_aten, name).default: getattr(_aten, f"{name}_").default
+    for name in ("relu", "neg", "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "reciprocal", "abs", "hardswish", "silu")
+} | {
+    getattr(_aten, name).Tensor: getattr(_aten, f"{name}_").Tensor for name in ("add", "sub", "mul", "div")
+}  # fmt: skip
+# Calls with a form that takes the place for the result; all go element by element.
+_INTO = {
+    getattr(_aten, name).default: (getattr(_aten, name).grad_input, "grad_input")
+    for name in (
+        "threshold_backward", "sigmoid_backward", "tanh_backward", "gelu_backward", "silu_backward",
+        "leaky_relu_backward",
+    )
+}  # fmt: skip
+
+
+def write_over(
+    calls: Calls, kept: set[Slot], kinds: dict[Slot, Any], shares: dict[Slot, Slot]
+) -> tuple[Calls, dict[Slot, Slot]]:
+    """Give a dying operand's memory to the result where that changes nothing.
+
+    `kinds` says shape, type, strides and device of results, `shares` in whose storage those are that have none of
+    their own.
+    """
+    parents = dict(shares)
+    last: dict[Slot, int] = {}
+    for number, call in enumerate(calls):
+        for slot in (*slots_in((call.args, call.kwargs)), *call.results):
+            if slot is not None:
+                last[_root(slot, parents)] = number
+    for slot in kept:
+        last[_root(slot, parents)] = len(calls)
+    names: dict[Slot, Slot] = {}
+    left: list[Recorded] = []
+    for number, call in enumerate(calls):
+        call = renamed_call(call, names)
+        operand = _operand(call, kinds, parents)
+        if operand is None or last[operand] != number:
+            left.append(call)
+            continue
+        result = call.results[0]
+        assert result is not None
+        # what shares the result's storage shares the operand's from here on
+        last[operand] = last[result]
+        names[result] = parents[result] = operand
+        left.append(_written(call, operand))
+    return tuple(left), names
+
+
+def _root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
+    """The slot in whose storage this one is."""
+    while slot in parents:
+        slot = parents[slot]
+    return slot
+
+
+def _operand(call: Recorded, kinds: dict[Slot, Any], parents: dict[Slot, Slot]) -> Slot | None:
+    """The operand that the result could be written over, if nobody needs it after."""
+    if call.form != "one" or (call.func not in _IN_PLACE and call.func not in _INTO):
+        return None
+    operand, result = call.args[0], call.results[0]
+    if not isinstance(operand, Slot) or operand.kind != "temp" or result is None or result in parents:
+        return None
+    if operand in parents or kinds.get(operand) is None or kinds.get(operand) != kinds.get(result):
+        return None
+    others = [slot for slot in slots_in((call.args[1:], call.kwargs)) if slot != operand]
+    if any(_root(slot, parents) == operand for slot in others):
+        return None  # another view of the same memory: it would be read after it was written
+    return operand
+
+
+def _written(call: Recorded, operand: Slot) -> Recorded:
+    if call.func in _IN_PLACE:
+        return call._replace(func=_IN_PLACE[call.func], results=(operand,))
+    func, place = _INTO[call.func]
+    return call._replace(func=func, kwargs={**call.kwargs, place: operand}, results=(operand,))

@@ -1,0 +1,227 @@
+"""Writing a step down: every call that reaches PyTorch's kernels, forward, backward and optimizer alike.
+
+The step really runs while it is recorded. A tensor in a recorded call is named by where it came from: an argument of
+the step, a result of an earlier call, or something that lives outside (a Parameter, a constant), which is kept by
+reference so that later writes to it are seen.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from millrace._src.runtime.tensor import storage
+from millrace._src.runtime.tensor.backend.torch_private import (
+    PRIVATE_OPERATORS,
+    DispatchMode,
+    describe_operator,
+)
+from millrace._src.runtime.tensor.source_location import user_line
+
+__all__ = ["Leaving", "Recorded", "Recorder", "Slot"]
+
+# Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
+_LEAVES = frozenset({"aten::is_nonzero", "aten::item", "aten::equal"}) | PRIVATE_OPERATORS["values"]
+# Results whose shape depends on values: what Python does with such a shape is not in the recording.
+_SHAPED_BY_VALUES = PRIVATE_OPERATORS["shapes"] | {
+    "aten::nonzero", "aten::masked_select", "aten::unique_dim", "aten::unique_consecutive",
+}  # fmt: skip
+# Operators with a number, of which PyTorch makes a tensor in every call: that takes longer than the rest of it.
+_WITH_NUMBERS = {
+    f"aten::{name}": getattr(torch.ops.aten, name).Tensor
+    for name in ("add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_")
+}
+_HELD_TYPES = (torch.float32, torch.float64)
+# Below autograd these give the tensor itself.
+_SAME = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
+
+
+class Slot(NamedTuple):
+    """Where a tensor comes from: an argument ("in"), an earlier call ("temp"), or outside ("out")."""
+
+    kind: str
+    number: int
+
+
+class Recorded(NamedTuple):
+    """One call: the operator, its arguments with slots for tensors, the slots of its results, and the user's line."""
+
+    func: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: tuple[Slot | None, ...]
+    # how the results come: "one", "many" (a tuple or list of them), "nest" (a tuple with lists in it), or "none"
+    form: str
+    where: str
+    # of a nest: how many results each list has, -1 for one that stands alone
+    lengths: tuple[int, ...] = ()
+
+
+class Leaving(NamedTuple):
+    """Why a step cannot be replayed: what left for Python, and the user's line."""
+
+    what: str
+    where: str
+
+
+class Recorder(DispatchMode):
+    """Runs and writes down what happens inside its ``with`` block."""
+
+    def __init__(self, inputs: list[torch.Tensor]) -> None:
+        super().__init__()
+        self.calls: list[Recorded] = []
+        self.outside: list[torch.Tensor] = []
+        self.temps = 0
+        self.leaving: Leaving | None = None
+        self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
+        self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
+        # of results: shape, type, strides and device; and in whose storage those are that have none of their own
+        self.kinds: dict[Slot, Any] = {}
+        self.shares: dict[Slot, Slot] = {}
+        for number, tensor in enumerate(inputs):
+            self._name(tensor, Slot("in", number))
+
+    def __enter__(self) -> Recorder:
+        storage.leaving.append(self.left)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        storage.leaving.remove(self.left)
+
+    def left(self, what: str) -> None:
+        """A value has gone where the recording cannot follow; the step itself goes on."""
+        if self.leaving is None:
+            self.leaving = Leaving(what, user_line())
+
+    def is_outside(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
+        known = self._slots.get(id(tensor))
+        return known is None or known[0]() is not tensor or known[1].kind == "out"
+
+    # slots ------------------------------------------------------------------------------------------
+
+    def _name(self, tensor: torch.Tensor, slot: Slot) -> None:
+        self._slots[id(tensor)] = weakref.ref(tensor), slot
+
+    def slot_of(self, tensor: torch.Tensor) -> Slot:
+        known = self._slots.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        slot = Slot("out", len(self.outside))
+        self.outside.append(tensor)  # alive from here on: its number stays its own
+        self._name(tensor, slot)
+        return slot
+
+    def _template(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.slot_of(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._template(part) for part in value)
+        if isinstance(value, dict):
+            return {key: self._template(part) for key, part in value.items()}
+        return value
+
+    # calls ------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        made = func(*args, **kwargs)
+        if self.leaving is None:
+            self._write(func, args, kwargs, made)
+        return made
+
+    def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+        name = describe_operator(func).name
+        if name in _LEAVES:
+            self.left("the value of a tensor")
+            return
+        if name in _SHAPED_BY_VALUES:
+            self.left(f"a shape that depends on values ({name.partition('::')[2]})")
+            return
+        if name in _SAME and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
+            self._name(made, self.slot_of(args[0]))
+            return
+        if name in _WITH_NUMBERS and not kwargs and len(args) == 2:
+            func, args = self._with_tensor(func, *args)
+        given = self._template(args), self._template(kwargs)
+        known = self.temps
+        results, form = self._results(made)
+        if self.temps > known:
+            self._describe(made, (args, kwargs), known)
+        if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
+            return  # a fact about types, say: the same in every replay
+        if form == "other":
+            self.left(f"a result that is no tensor ({name})")
+            return
+        lengths = tuple(len(m) if isinstance(m, list) else -1 for m in made) if form == "nest" else ()
+        self.calls.append(Recorded(func, *given, results, form, user_line(), lengths))
+
+    def _with_tensor(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
+        """The same call with its number as a tensor that is made once.
+
+        The bits stay: in the type of the other operand, to which PyTorch rounds it too, it cannot change the result's.
+        """
+        number = type(right) is float or (type(right) is int and abs(right) < 2**53)
+        if not number or left.dtype not in _HELD_TYPES or left.device.type != "cpu":
+            return func, (left, right)
+        key = (left.dtype, repr(float(right)))
+        if key not in self._numbers:
+            self._numbers[key] = torch.tensor(right, dtype=left.dtype)
+        return _WITH_NUMBERS[describe_operator(func).name], (left, self._numbers[key])
+
+    def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
+        if made is None:
+            return (), "none"
+        if isinstance(made, torch.Tensor):
+            return (self._result(made),), "one"
+        if isinstance(made, (tuple, list)) and all(isinstance(m, torch.Tensor) or m is None for m in made):
+            return tuple(None if m is None else self._result(m) for m in made), "many"
+        if isinstance(made, tuple) and all(isinstance(m, (torch.Tensor, list)) or m is None for m in made):
+            flat = [part for m in made for part in (m if isinstance(m, list) else [m])]
+            if all(isinstance(part, torch.Tensor) or part is None for part in flat):
+                return tuple(None if part is None else self._result(part) for part in flat), "nest"
+        return (), "other"
+
+    def _describe(self, made: Any, given: Any, known: int) -> None:
+        """Note what new results are, and which argument's storage they are in, if it is one's."""
+        storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(given)}
+        for tensor in _tensors(made):
+            slot = self.slot_of(tensor)
+            if slot.kind == "temp" and slot.number >= known:
+                self.kinds[slot] = tensor.shape, tensor.dtype, tensor.stride(), tensor.device
+                holder = storages.setdefault(_storage(tensor), slot)
+                if holder != slot:
+                    self.shares[slot] = holder
+
+    def _result(self, tensor: torch.Tensor) -> Slot:
+        known = self._slots.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]  # written in place
+        slot = Slot("temp", self.temps)
+        self.temps += 1
+        self._name(tensor, slot)
+        return slot
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors inside arguments or results."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _tensors(part)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """Where its memory begins; 0 for all that have none, such as empty and sparse tensors."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0

@@ -1,0 +1,50 @@
+"""A recorded step on a GPU: captured once as a CUDA Graph, launched as one from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from millrace._src.runtime.tensor.rollback import undone
+
+from .program import Program
+
+__all__ = ["captured"]
+
+Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
+
+
+def captured(program: Program, like: list[torch.Tensor]) -> Run:
+    """The program as a CUDA Graph, or as it is where its tensors are not all on one device."""
+    everything = [*like, *program.outside]
+    places = {tensor.device for tensor in everything if tensor.dim() or tensor.is_cuda}
+    if len(places) != 1 or next(iter(places)).type != "cuda":
+        return program
+    held = [tensor.clone() for tensor in like]
+    graph = torch.cuda.CUDAGraph()
+    try:
+        torch.cuda.synchronize()
+        # what the recorded step has let go of stays with its stream, and the side stream would take as much again
+        torch.cuda.empty_cache()
+        with undone(program.outside):
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                program(held)  # libraries set themselves up
+            torch.cuda.current_stream().wait_stream(side)
+            # only this thread must keep from what a capture forbids: a sink's allocates and waits meanwhile
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                made = program(held)
+    except RuntimeError as error:
+        program.uncaptured = str(error).partition("\n")[0]
+        return program
+
+    def run(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        for place, tensor in zip(held, tensors, strict=True):
+            place.copy_(tensor)
+        graph.replay()
+        # the next launch writes to the same memory: what the user keeps is a copy
+        return [tensor.clone() for tensor in made]
+
+    return run

@@ -1,0 +1,97 @@
+"""``enable_dynamic``: what a function says of arguments whose shapes change, and memory that recordings hold."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.backend.memory import empty_cache
+
+from .replay import all_graphs
+
+__all__ = ["enable_dynamic", "ms_memory_recycle"]
+
+_SAYS = "When using decorator enable_dynamic, "
+
+
+def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say which lengths of a function's arguments change, as ``Tensor(shape=[None, 3], ...)``; calls are checked.
+
+    A function that is recorded keeps a recording for each shape, so it needs nothing more.
+
+    >>> from millrace import float32, jit
+    >>> @enable_dynamic(x=Tensor(shape=[None], dtype=float32))
+    ... @jit
+    ... def twice(x):
+    ...     return x * 2
+    >>> twice(Tensor([1.0])).tolist(), twice(Tensor([1.0, 2.0])).tolist()
+    ([2.0], [2.0, 4.0])
+    """
+    if not kwargs:
+        raise ArgumentValueError(_SAYS + "the input cannot be empty!")
+    for name, value in kwargs.items():
+        for each in value if isinstance(value, (tuple, list)) else (value,):
+            if not isinstance(each, Tensor):
+                raise ArgumentTypeError(
+                    "The decorator enable_dynamic only supports Tensor or a tuple/list of Tensor, but the argument : "
+                    f"{name} is type of:{type(value)}."
+                )
+        if isinstance(value, Tensor) and min(value.shape, default=0) >= 0:
+            raise ArgumentTypeError(f"{_SAYS}the shape of argument '{name}' at least have one None.")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+        for name in kwargs:
+            if name not in signature.parameters:
+                raise ArgumentValueError(f"'{name}' is not in list {list(signature.parameters)}")
+
+        @functools.wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            given = signature.bind(*args, **named).arguments
+            for name, wanted in kwargs.items():
+                _check(wanted, given.get(name))
+            return function(*args, **named)
+
+        return call
+
+    return decorate
+
+
+def _check(wanted: Any, got: Any) -> None:
+    if isinstance(wanted, (tuple, list)):
+        if not isinstance(got, (tuple, list)) or len(got) != len(wanted):
+            raise ArgumentTypeError(f"{_SAYS}a tuple or list of {len(wanted)} is wanted, but got {got!r}.")
+        for part, given in zip(wanted, got, strict=True):
+            _check(part, given)
+        return
+    if not isinstance(got, Tensor):
+        raise ArgumentTypeError(f"{_SAYS}a Tensor is wanted, but got {type(got)}.")
+    if got.dtype is not wanted.dtype:
+        raise ArgumentTypeError(
+            f"{_SAYS}input tensor dtype = {got.dtype}, dynamic tensor dtype = {wanted.dtype}, "
+            "tensor dtypes are not the same."
+        )
+    same = len(got.shape) == len(wanted.shape) and all(
+        expected in (-1, length) for expected, length in zip(wanted.shape, got.shape, strict=True)
+    )
+    if not same and wanted.shape != (-2,):
+        raise ArgumentValueError(
+            f"{_SAYS}input tensor shape = {got.shape}, dynamic tensor shape = {wanted.shape}, "
+            "tensor shapes are not the same."
+        )
+
+
+def ms_memory_recycle() -> None:
+    """Let go of all recordings and of the device's cached memory, as between two nets in one process.
+
+    >>> ms_memory_recycle()
+    """
+    for graphs in all_graphs():
+        graphs.entries.clear()
+    gc.collect()
+    empty_cache()

@@ -1,0 +1,77 @@
+"""The quickest way from Python to a recorded kernel.
+
+Calling an operator by its overload costs a microsecond more than PyTorch's own functions and methods, which are
+compiled for their arguments. Those in the lists below take the operator's arguments as they are, in its order, and
+reach the same overload with the same values: tests/graph/test_quick.py looks at what each of them dispatches. All
+others go by the overload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.runtime.tensor.backend.torch_private import (
+    PRIVATE_OPERATORS,
+    describe_operator,
+    functions,
+    kernel_of,
+    methods,
+    nn_functions,
+)
+
+from .capture import Recorded, Slot
+
+__all__ = ["AS_FUNCTIONS", "AS_METHODS", "AS_NN", "SPREAD", "quickest"]
+
+# torch.NAME without the frame of Python.
+AS_FUNCTIONS = frozenset(
+    (
+        "abs", "add", "addcdiv", "addcmul", "addmm", "amax", "amin", "baddbmm", "bmm", "cat", "ceil", "clamp",
+        "clone", "convolution", "cos", "div", "embedding", "eq", "erf", "exp", "expm1", "floor", "gather", "ge",
+        "gt", "le", "lerp", "log", "log1p", "logical_and", "logical_not", "logical_or", "lt", "masked_fill",
+        "matmul", "maximum", "mean", "minimum", "mkldnn_rnn_layer", "mm", "mul", "native_batch_norm",
+        "native_layer_norm", "ne", "neg", "ones_like", "permute", "pow", "reciprocal", "relu", "rsqrt", "rsub",
+        "scatter_add", "select", "sigmoid", "sign", "sin", "sqrt", "squeeze", "stack", "sub", "sum", "t",
+        "tanh", "transpose", "tril", "triu", "unsqueeze", "where", "zeros_like",
+    )
+) | PRIVATE_OPERATORS["functions"]  # fmt: skip
+# torch.nn.functional.NAME, likewise.
+AS_NN = frozenset(
+    ["avg_pool2d", "gelu", "hardswish", "leaky_relu", "max_pool2d_with_indices", "mse_loss", "silu"]
+)
+# tensor.NAME; those that write in place are methods all.
+AS_METHODS = frozenset(["expand", "view"])
+# Methods that take a list of sizes quicker as arguments one by one.
+SPREAD = frozenset({"view"})
+# Python's own spelling of these takes other arguments than the operator.
+_BY_OVERLOAD = frozenset({"random_", "index_put_", "normal_", "uniform_", "bernoulli_", "resize_", "set_"})
+
+
+def quickest(call: Recorded) -> tuple[Callable[..., Any], bool]:
+    """What to call, and whether its list of sizes goes as arguments one by one."""
+    operator = describe_operator(call.func).name
+    space, _, name = operator.partition("::")
+    found = None
+    if space == "aten":
+        if name in AS_FUNCTIONS:
+            found = getattr(functions, name, None)
+        elif name in AS_NN:
+            found = getattr(nn_functions, name, None)
+        elif name in AS_METHODS or _in_place(call, name):
+            found = getattr(methods, name, None)
+            if found is not None and name in SPREAD:
+                if isinstance(call.args[1], list):
+                    return found, bool(call.args[1])
+                found = None  # another type for the same bits: `view.dtype`
+    return (found or kernel_of(call.func)), False
+
+
+def _in_place(call: Recorded, name: str) -> bool:
+    return (
+        name.endswith("_")
+        and not name.startswith("_")
+        and name not in _BY_OVERLOAD
+        and bool(call.args)
+        and isinstance(call.args[0], Slot)
+    )

@@ -1,0 +1,80 @@
+"""What graphs did: calls recorded, replayed, run operation by operation, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .replay import Entry, Graphs, all_graphs
+
+__all__ = ["GraphReport", "graph_report", "save_graphs"]
+
+
+class GraphReport:
+    """A line for each function or cell that ran as a graph; ``to_dict`` for programs."""
+
+    def __init__(self, graphs: list[Graphs]) -> None:
+        self.rows: list[dict[str, Any]] = [
+            {
+                "name": each.name,
+                "recordings": sum(isinstance(entry, Entry) for entry in each.entries.values()),
+                "calls": sum(len(e.program.calls) for e in each.entries.values() if isinstance(e, Entry)),
+                "recorded": each.recorded,
+                "replayed": each.replayed,
+                "fell_back": each.fell_back,
+                "seconds": each.seconds,
+                "why": [f"{reason.what} at {reason.where}" for reason in each.why()],
+                "uncaptured": [
+                    e.program.uncaptured
+                    for e in each.entries.values()
+                    if isinstance(e, Entry) and e.program.uncaptured
+                ],
+            }
+            for each in graphs
+            if each.recorded or each.fell_back
+        ]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Everything as plain values."""
+        return self.rows
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "No graph ran: set_context(mode=GRAPH_MODE), or decorate a function with @jit."
+        lines = [
+            f"{'graph':32} {'recorded':>8} {'replayed':>8} {'plainly':>8} {'calls':>6} {'to record':>10}"
+        ]
+        for row in self.rows:
+            lines.append(
+                f"{row['name'][:32]:32} {row['recorded']:8,} {row['replayed']:8,} {row['fell_back']:8,} "
+                f"{row['calls']:6,} {row['seconds'] * 1000:7.0f} ms"
+            )
+            lines += [f"  runs operation by operation: {why}" for why in row["why"]]
+            lines += [f"  no CUDA Graph: {why}" for why in row["uncaptured"]]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def graph_report() -> GraphReport:
+    """What graphs did in this process so far.
+
+    >>> isinstance(graph_report().to_dict(), list)
+    True
+    """
+    return GraphReport(all_graphs())
+
+
+def save_graphs(folder: str) -> list[Path]:
+    """Write every recording as readable Python, one file each: the calls in their order, with the user's lines."""
+    made = []
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    for number, graphs in enumerate(all_graphs()):
+        entries = [entry for entry in graphs.entries.values() if isinstance(entry, Entry)]
+        for turn, entry in enumerate(entries):
+            name = "".join(letter if letter.isalnum() else "_" for letter in graphs.name)
+            path = home / f"{number:02}_{name}_{turn}.py"
+            path.write_text(entry.program.text, encoding="utf-8")
+            made.append(path)
+    return made

@@ -1,0 +1,128 @@
+"""Cleaning a recording up. Each pass takes a tuple of calls and gives one that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from millrace._src.runtime.tensor.backend.torch_private import PRIVATE_OPERATORS, describe_operator
+
+from .capture import Recorded, Slot
+
+__all__ = ["PASSES", "Calls", "renamed_call", "slots_in"]
+
+# A view of something that lives outside is one for good: its storage is never exchanged.
+_VIEWS = frozenset(
+    f"aten::{name}"
+    for name in (
+        "t", "transpose", "permute", "view", "expand", "unsqueeze", "squeeze", "select", "slice",
+        "as_strided", "alias", "detach", "diagonal", "unfold", "reshape",
+    )
+) | PRIVATE_OPERATORS["views"]  # fmt: skip
+
+Outside = list[torch.Tensor]
+Calls = tuple[Recorded, ...]
+
+
+def slots_in(value: Any) -> Iterator[Slot]:
+    """The slots inside arguments."""
+    if isinstance(value, Slot):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from slots_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from slots_in(part)
+
+
+def _renamed(value: Any, names: dict[Slot, Slot]) -> Any:
+    if isinstance(value, Slot):
+        return names.get(value, value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_renamed(part, names) for part in value)
+    if isinstance(value, dict):
+        return {key: _renamed(part, names) for key, part in value.items()}
+    return value
+
+
+def renamed_call(call: Recorded, names: dict[Slot, Slot]) -> Recorded:
+    """The call with the slots of its arguments under other names."""
+    if not names:
+        return call
+    return call._replace(args=_renamed(call.args, names), kwargs=_renamed(call.kwargs, names))
+
+
+def fold_views(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+    """Views of what lives outside are made once, now."""
+    names: dict[Slot, Slot] = {}
+    left: list[Recorded] = []
+    for call in calls:
+        call = renamed_call(call, names)
+        slots = list(slots_in((call.args, call.kwargs)))
+        fixed = all(slot.kind == "out" for slot in slots)
+        if describe_operator(call.func).name in _VIEWS and call.form == "one" and slots and fixed:
+            args, kwargs = _filled(call.args, outside), _filled(call.kwargs, outside)
+            with torch.no_grad():
+                made = call.func(*args, **kwargs)
+            # `reshape` and the private form of `view` may copy: then it is no view of what others write to
+            if made.untyped_storage().data_ptr() == outside[slots[0].number].untyped_storage().data_ptr():
+                result = call.results[0]
+                assert result is not None
+                names[result] = Slot("out", len(outside))
+                outside.append(made)
+                continue
+        left.append(call)
+    return tuple(left), names
+
+
+def _filled(value: Any, outside: Outside) -> Any:
+    if isinstance(value, Slot):
+        return outside[value.number].detach()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_filled(part, outside) for part in value)
+    if isinstance(value, dict):
+        return {key: _filled(part, outside) for key, part in value.items()}
+    return value
+
+
+def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+    """``t(t(x))`` is x."""
+    names: dict[Slot, Slot] = {}
+    turned: dict[Slot, Slot] = {}
+    left: list[Recorded] = []
+    for call in calls:
+        call = renamed_call(call, names)
+        if describe_operator(call.func).name == "aten::t" and call.form == "one":
+            given, result = call.args[0], call.results[0]
+            assert result is not None
+            if given in turned:
+                names[result] = turned[given]
+                continue
+            turned[result] = given
+        left.append(call)
+    return tuple(left), names
+
+
+def drop_unused(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+    """Calls whose results nobody uses, unless they write somewhere, draw random numbers or talk to other processes."""
+    needed = set(kept)
+    left: list[Recorded] = []
+    for call in reversed(calls):
+        operator = describe_operator(call.func)
+        effect = (
+            operator.is_mutable
+            or torch.Tag.nondeterministic_seeded in call.func.tags
+            or call.form == "none"
+            or operator.name.startswith("millrace::")  # the other processes wait for it
+        )
+        if effect or any(slot in needed for slot in call.results):
+            needed.update(slots_in((call.args, call.kwargs)))
+            left.append(call)
+    return tuple(reversed(left)), {}
+
+
+Pass = Callable[[Calls, set[Slot], Outside], tuple[Calls, dict[Slot, Slot]]]
+PASSES: tuple[Pass, ...] = (fold_views, cancel_transposes, drop_unused)

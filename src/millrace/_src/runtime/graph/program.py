@@ -1,0 +1,163 @@
+"""A recording as a program: straight-line Python that calls PyTorch's functions one after the other.
+
+It runs below autograd: backward is part of what was recorded, and nothing has to be remembered for another one. A
+result is let go after its last use. Each line knows the user's line it came from.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from millrace._src.runtime.tensor.backend.torch_private import below_autograd, describe_operator
+from millrace._src.runtime.tensor.error_translation import explain
+
+from .buffer_reuse import write_over
+from .capture import Recorded, Recorder, Slot
+from .fast_dispatch import quickest
+from .passes import PASSES, slots_in
+
+__all__ = ["Program"]
+
+_LETTER = {"in": "i", "temp": "t", "out": "c"}
+
+
+class Program:
+    """What a recording does, to be called with its inputs; gives the recorded results."""
+
+    # on a GPU: why it is replayed call by call, and not as one CUDA Graph
+    uncaptured = ""
+
+    def __init__(self, recorder: Recorder, results: list[Slot]) -> None:
+        self.outside = recorder.outside
+        calls, kept = tuple(recorder.calls), results
+        for apply in PASSES:
+            calls, names = apply(calls, set(kept), self.outside)
+            kept = [names.get(slot, slot) for slot in kept]
+        calls, names = write_over(calls, set(kept), recorder.kinds, recorder.shares)
+        kept = [names.get(slot, slot) for slot in kept]
+        self.calls, self.results = calls, kept
+        self._run = self._compile()
+
+    def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        try:
+            with below_autograd():
+                made: list[torch.Tensor] = self._run(*inputs)
+                return made
+        except Exception as error:
+            call = self.call_of(error)
+            if call is None:
+                raise
+            better = explain(describe_operator(call.func).name.partition("::")[2], error)
+            better.add_note(f"  in a recorded step, at {call.where or 'a line unknown'}")
+            if better is error:
+                raise
+            raise better from None
+
+    def call_of(self, error: BaseException) -> Recorded | None:
+        """The recorded call that failed; it knows the user's line."""
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename == self._name and frame.lineno is not None:
+                number = self._lines.get(frame.lineno)
+                return None if number is None else self.calls[number]
+        return None
+
+    @property
+    def text(self) -> str:
+        """The program as it runs, with the user's lines."""
+        return self._text
+
+    # writing it -------------------------------------------------------------------------------------
+
+    def _compile(self) -> Callable[..., Any]:
+        scope: dict[str, Any] = {f"c{n}": _plain(tensor) for n, tensor in enumerate(self.outside)}
+        last: dict[Slot, int] = {}
+        for number, call in enumerate(self.calls):
+            for slot in (*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)):
+                last[slot] = number
+        held = set(self.results)
+        count = 1 + max(
+            (s.number for c in self.calls for s in slots_in(c.args) if s.kind == "in"), default=-1
+        )
+        count = max(count, 1 + max((s.number for s in self.results if s.kind == "in"), default=-1))
+        lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
+        self._lines: dict[int, int] = {}
+        for number, call in enumerate(self.calls):
+            scope[f"f{number}"], spread = quickest(call)
+            made = _assigned(call)
+            shown = call.where.rpartition("/")[2]
+            lines.append(f"    {made}f{number}({_arguments(call, scope, spread)})  # {call.func} {shown}")
+            self._lines[len(lines)] = number
+            used = [*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
+            gone = {s for s in used if s.kind == "temp" and last[s] == number and s not in held}
+            if gone:
+                lines.append("    del " + ", ".join(sorted(_name(slot) for slot in gone)))
+        lines.append(f"    return [{', '.join(_name(slot) for slot in self.results)}]")
+        self._text = "\n".join(lines) + "\n"
+        self._name = f"<recorded step {id(self):#x}>"
+        linecache.cache[self._name] = (len(self._text), None, self._text.splitlines(True), self._name)
+        exec(compile(self._text, self._name, "exec"), scope)
+        run: Callable[..., Any] = scope["run"]
+        return run
+
+    def close(self) -> None:
+        linecache.cache.pop(self._name, None)
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The same storage without a history: what is written to it is seen."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+def _name(slot: Slot) -> str:
+    return f"{_LETTER[slot.kind]}{slot.number}"
+
+
+def _assigned(call: Recorded) -> str:
+    mutable = describe_operator(call.func).is_mutable
+    if call.form == "none" or (call.form == "one" and mutable and _writes_itself(call)):
+        return ""
+    names = ["_" if slot is None else _name(slot) for slot in call.results]
+    if call.form == "one":
+        return f"{names[0]} = "
+    if call.form == "nest":
+        names = _nested(names, call.lengths)
+    return f"({', '.join(names)},) = " if names else ""
+
+
+def _nested(names: list[str], lengths: tuple[int, ...]) -> list[str]:
+    """Names as they stand in a tuple with lists in it."""
+    each, made = iter(names), []
+    for length in lengths:
+        made.append(next(each) if length < 0 else "[" + ", ".join(next(each) for _ in range(length)) + "]")
+    return made
+
+
+def _writes_itself(call: Recorded) -> bool:
+    """The result is the argument that was written to."""
+    return call.results[0] in set(slots_in((call.args, call.kwargs)))
+
+
+def _arguments(call: Recorded, scope: dict[str, Any], spread: bool) -> str:
+    args = (call.args[0], *call.args[1]) if spread else call.args
+    parts = [_literal(value, scope) for value in args]
+    parts += [f"{key}={_literal(value, scope)}" for key, value in call.kwargs.items()]
+    return ", ".join(parts)
+
+
+def _literal(value: Any, scope: dict[str, Any]) -> str:
+    if isinstance(value, Slot):
+        return _name(value)
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is list:
+        return "[" + ", ".join(_literal(part, scope) for part in value) + "]"
+    if type(value) is tuple:
+        return "(" + "".join(_literal(part, scope) + ", " for part in value) + ")"
+    name = f"k{len(scope)}"
+    scope[name] = value
+    return name

@@ -1,0 +1,153 @@
+"""Running a step as a graph: recorded the first time that its arguments look like this, replayed from then on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import OperationError
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+
+from .capture import Leaving, Recorder
+from .program import Program
+from .signature import flatten_arguments, flatten_results
+
+__all__ = ["Graphs", "graphs_of", "run_graph"]
+
+# Recordings that one function keeps; with more shapes than that, the others run operation by operation.
+MOST = 64
+
+
+class Entry:
+    """One recording, ready to run."""
+
+    def __init__(
+        self, program: Program, build: Callable[[list[torch.Tensor]], Any], alive: list[Any]
+    ) -> None:
+        self.program, self._build, self.alive = program, build, alive
+        self._run: Callable[[list[torch.Tensor]], list[torch.Tensor]] = program
+        self._settled = False
+
+    def __call__(self, tensors: list[torch.Tensor]) -> Any:
+        if not self._settled:
+            self._settled = True
+            if any(tensor.is_cuda for tensor in (*tensors, *self.program.outside)):
+                from .cuda_graph import captured
+
+                self._run = captured(self.program, tensors)
+        return self._build(self._run(tensors))
+
+
+@dataclasses.dataclass
+class Graphs:
+    """The recordings of one function or cell, and what became of its calls."""
+
+    name: str
+    entries: dict[Hashable, Entry | Leaving] = dataclasses.field(default_factory=dict)
+    recorded: int = 0
+    replayed: int = 0
+    fell_back: int = 0
+    seconds: float = 0.0
+    generation: int = -1
+    state: Hashable = None
+
+    def why(self) -> list[Leaving]:
+        """Why some of its calls run operation by operation."""
+        return [entry for entry in self.entries.values() if isinstance(entry, Leaving)]
+
+
+_all: weakref.WeakKeyDictionary[Any, Graphs] = weakref.WeakKeyDictionary()
+
+
+def graphs_of(owner: Any) -> Graphs:
+    """The recordings of a function or cell."""
+    found = _all.get(owner)
+    if found is None:
+        name = getattr(owner, "__qualname__", None) or type(owner).__name__
+        found = _all[owner] = Graphs(name.rpartition("<locals>.")[2])
+    return found
+
+
+def all_graphs() -> list[Graphs]:
+    return list(_all.values())
+
+
+def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function as a graph of its owner."""
+    graphs = graphs_of(owner)
+    if graphs.generation != modes.generation:
+        key = getattr(owner, "graph_key", None)
+        graphs.state, graphs.generation = (key() if key is not None else None), modes.generation
+    flat = flatten_arguments(args, kwargs)
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in flat.tensors):
+        return function(*args, **kwargs)  # part of a larger step that is being differentiated
+    signature = (flat.key, graphs.state)
+    entry = graphs.entries.get(signature)
+    if isinstance(entry, Entry):
+        graphs.replayed += 1
+        return entry(flat.tensors)
+    if isinstance(entry, Leaving):
+        graphs.fell_back += 1
+        return function(*args, **kwargs)
+    if len(graphs.entries) >= MOST:
+        if getattr(owner, "_declared", None) is None:  # set_inputs said that shapes change
+            _warn_of_many(graphs.name)
+        graphs.fell_back += 1
+        return function(*args, **kwargs)
+    return _record(graphs, signature, flat.tensors, flat.alive, functools.partial(function, *args, **kwargs))
+
+
+def _record(
+    graphs: Graphs,
+    signature: Hashable,
+    tensors: list[torch.Tensor],
+    alive: list[Any],
+    call: Callable[[], Any],
+) -> Any:
+    began = time.perf_counter()
+    recorder = Recorder(tensors)
+    modes.state.recording = True
+    try:
+        with recorder:
+            made = call()
+    finally:
+        modes.state.recording = False
+    graphs.recorded += 1
+    if recorder.leaving is None:
+        results, build = flatten_results(made)
+        program = Program(recorder, [recorder.slot_of(tensor) for tensor in results])
+        graphs.entries[signature] = Entry(program, build, alive)
+    else:
+        graphs.entries[signature] = recorder.leaving
+        _tell(graphs.name, recorder.leaving)
+    graphs.seconds += time.perf_counter() - began
+    return made
+
+
+def _tell(name: str, leaving: Leaving) -> None:
+    text = (
+        f"{name} runs operation by operation: {leaving.what} leaves for Python at {leaving.where or 'a line unknown'}, "
+        "and what Python does with it cannot be recorded. Use ops.where, ops.select or a masked sum in its place"
+    )
+    if modes.strict:
+        raise OperationError(text + "; or set_context(jit_syntax_level=1 (LAX))")
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def _warn_of_many(name: str) -> None:
+    warnings.warn(
+        f"{name} was called with more than {MOST} kinds of shapes and values; further ones run operation by operation. "
+        "Pad batches to a few sizes, and pass numbers that change as tensors",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+modes.grapher = run_graph

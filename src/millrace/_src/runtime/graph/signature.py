@@ -1,0 +1,89 @@
+"""What a recording depends on: the tree of its arguments, shapes and types of tensors, values of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.parameter import Parameter
+from millrace._src.runtime.tensor.storage import wrap
+
+__all__ = ["Flat", "flatten_arguments", "flatten_results"]
+
+_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, type, torch.dtype)
+
+
+class Flat:
+    """The tensors among some arguments, and a key of all that is not a tensor's values."""
+
+    __slots__ = ("alive", "key", "tensors")
+
+    def __init__(self) -> None:
+        self.tensors: list[torch.Tensor] = []
+        # objects that count by identity: they must not be replaced by others at the same address
+        self.alive: list[Any] = []
+        self.key: Hashable = ()
+
+
+def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flat:
+    flat = Flat()
+    seen: dict[int, int] = {}
+
+    def key_of(value: Any) -> Hashable:
+        if isinstance(value, Tensor):
+            if isinstance(value, Parameter):  # it lives outside, wherever it is met
+                flat.alive.append(value)
+                return ("parameter", id(value))
+            data = value._torch
+            number = seen.setdefault(id(data), len(flat.tensors))
+            if number < len(flat.tensors):
+                return ("again", number)
+            flat.tensors.append(data)
+            layout = None if data.is_contiguous() else data.stride()
+            return (data.shape, data.dtype, data.device, layout)
+        if isinstance(value, _BY_VALUE):
+            return (type(value), repr(value) if isinstance(value, float) else value)
+        if isinstance(value, (tuple, list)):
+            return (type(value), tuple(key_of(part) for part in value))
+        if isinstance(value, dict):
+            return (dict, tuple((key, key_of(part)) for key, part in value.items()))
+        if isinstance(value, np.generic):
+            return (type(value), value.item())
+        flat.alive.append(value)
+        return (type(value), id(value))
+
+    flat.key = (
+        tuple(key_of(value) for value in args),
+        tuple((k, key_of(v)) for k, v in sorted(kwargs.items())),
+    )
+    return flat
+
+
+def flatten_results(value: Any) -> tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]:
+    """The tensors of a result, and what puts other tensors into their places."""
+    tensors: list[torch.Tensor] = []
+
+    def plan(part: Any) -> Callable[[list[torch.Tensor]], Any]:
+        if isinstance(part, Parameter):
+            return lambda made: part
+        if isinstance(part, Tensor):
+            number = len(tensors)
+            tensors.append(part._torch)
+            return lambda made: wrap(made[number])
+        if isinstance(part, (tuple, list)):
+            inner = [plan(each) for each in part]
+            kind = type(part)
+            if hasattr(part, "_fields"):  # a named tuple
+                return lambda made: kind(*(build(made) for build in inner))
+            return lambda made: kind(build(made) for build in inner)
+        if isinstance(part, dict):
+            named = {key: plan(each) for key, each in part.items()}
+            return lambda made: {key: build(made) for key, build in named.items()}
+        return lambda made: part
+
+    return tensors, plan(value)

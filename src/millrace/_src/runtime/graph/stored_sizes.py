@@ -1,0 +1,169 @@
+"""How much memory a stored program takes, computed before it runs: on meta tensors, which have shapes and no memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from millrace._src.core import limits
+from millrace._src.core.errors import FormatError
+from millrace._src.runtime.tensor.backend.torch_private import below_autograd, storage_key
+
+from .capture import Slot
+from .shape_rules import RULES
+from .stored_arguments import DTYPES, Rows
+
+if TYPE_CHECKING:
+    from .program_serialization import StoredCall, StoredGraph
+
+__all__ = ["Measured", "SizeError", "measure"]
+
+_META = torch.device("meta")
+
+
+class SizeError(FormatError):
+    """A program that takes more memory, or more rows, than the limits allow."""
+
+
+class _Live:
+    """Bytes of the storages that values hold."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._holders: dict[int, int] = {}
+        self._storages: dict[int, int] = {}
+
+    def hold(self, tensor: torch.Tensor) -> None:
+        key = storage_key(tensor)
+        holders = self._holders.get(key, 0)
+        if not holders:
+            self._storages[key] = tensor.untyped_storage().nbytes()
+            self.bytes += self._storages[key]
+        self._holders[key] = holders + 1
+        logical = math.prod(tensor.shape) * tensor.element_size()
+        most = limits.ARCHIVE.result_bytes
+        if max(logical, self._storages[key]) > most:
+            size = max(logical, self._storages[key])
+            raise SizeError(f"a result has the shape {tuple(tensor.shape)}, {size} bytes, more than {most}")
+        if self.bytes > limits.ARCHIVE.live_bytes:
+            raise SizeError(
+                f"the results take {self.bytes} bytes at one time, more than {limits.ARCHIVE.live_bytes}"
+            )
+
+    def release(self, tensor: torch.Tensor) -> None:
+        key = storage_key(tensor)
+        self._holders[key] -= 1
+        if not self._holders[key]:
+            self.bytes -= self._storages[key]
+
+
+class Measured(NamedTuple):
+    """What a program does with one number of rows."""
+
+    # positions of inputs and constants that it writes into, or that it returns
+    copies: set[int]
+    # of each call: position, shape and type of every result that is read later
+    expected: list[list[tuple[int, torch.Size, torch.dtype]]]
+
+
+def measure(graph: StoredGraph, rows: int) -> Measured:
+    """Check every call of a program for so many rows, without running it.
+
+    FormatError where a call cannot be computed, or takes more than the limits allow.
+    """
+    values: list[Any] = [
+        torch.empty((rows, *shape[1:]) if shape[:1] == (-1,) else shape, dtype=DTYPES[dtype], device=_META)
+        for shape, dtype in graph.inputs
+    ]
+    values += [torch.empty(tensor.shape, dtype=tensor.dtype, device=_META) for tensor in graph.tensors]
+    fixed = list(values)  # keeps their storages alive, so that no other has the same key
+    owners = {storage_key(tensor): place for place, tensor in enumerate(fixed)}
+    values += [None] * (len(graph.places) - len(values))
+    live = _Live()
+    copies: set[int] = set()
+    expected = []
+    with below_autograd():
+        for number, call in enumerate(graph.calls):
+            try:
+                copies |= _owners_of(call.written, values, graph.places, owners)
+                made = _infer(call, values, graph.places, rows)
+                expected.append(_keep(call, made, values, graph.places, live))
+            except SizeError as error:
+                message = f"the archive's program, call {number} ({call.operator.name}): {error.message}"
+                raise SizeError(message) from None
+            except Exception as error:  # meta kernels raise errors of many classes
+                raise FormatError(
+                    f"the archive's program, call {number} ({call.operator.name}): its result cannot be computed from "
+                    f"the shapes of its arguments: {str(error)[:300]}"
+                ) from error
+            for place in call.unused:
+                if values[place] is not None:
+                    live.release(values[place])
+                    values[place] = None
+    if any(values[graph.places[slot]] is None for slot in graph.results):
+        raise FormatError("the archive's program returns a tensor that no program may read")
+    returned = _owners_of(graph.results, values, graph.places, owners)
+    # who changes a result must not change a constant
+    copies |= {place for place in returned if place >= len(graph.inputs)}
+    return Measured(copies, expected)
+
+
+def _owners_of(
+    slots: list[Slot], values: list[Any], places: dict[Slot, int], owners: dict[int, int]
+) -> set[int]:
+    """The positions of inputs and constants whose storage these tensors use."""
+    keys = [storage_key(values[places[slot]]) for slot in slots]
+    return {owners[key] for key in keys if key in owners}
+
+
+def _infer(call: StoredCall, values: list[Any], places: dict[Slot, int], rows: int) -> Any:
+    args = [_meta(value, values, places, rows) for value in call.args]
+    kwargs = {name: _meta(value, values, places, rows) for name, value in call.kwargs.items()}
+    if any(argument.type == "Device" for argument in call.operator.arguments):
+        kwargs["device"] = _META  # else an operator that creates a tensor would allocate it here
+    rule = RULES.get(call.operator.name)
+    if rule is not None:
+        made = rule(*args, **kwargs)
+        if made is not NotImplemented:
+            return made
+    return call.func(*args, **kwargs)
+
+
+def _keep(
+    call: StoredCall, made: Any, values: list[Any], places: dict[Slot, int], live: _Live
+) -> list[tuple[int, torch.Size, torch.dtype]]:
+    """Put the results of a call where later calls find them; what the CPU kernel must return."""
+    results = () if call.form == "none" else (made,) if call.form == "one" else tuple(made)
+    if len(results) != len(call.results):
+        raise ValueError(f"expected {len(call.results)} results, got {len(results)}")
+    expected = []
+    for slot, tensor in zip(call.results, results, strict=True):
+        if tensor is None:
+            continue
+        if not isinstance(tensor, torch.Tensor) or tensor.device != _META or tensor.layout != torch.strided:
+            raise ValueError("expected dense tensors as results")
+        if slot is None:
+            live.hold(tensor)
+            live.release(tensor)
+            continue
+        place = places[slot]
+        if place not in call.unused:
+            expected.append((place, tensor.shape, tensor.dtype))
+        if values[place] is not tensor:
+            live.hold(tensor)
+            if slot.kind == "temp" and values[place] is not None:
+                live.release(values[place])
+            values[place] = tensor
+    return expected
+
+
+def _meta(value: Any, values: list[Any], places: dict[Slot, int], rows: int) -> Any:
+    if isinstance(value, Slot):
+        return values[places[value]]
+    if isinstance(value, Rows):
+        return value.times * rows + value.more
+    if isinstance(value, list):
+        return [_meta(item, values, places, rows) for item in value]
+    return _META if isinstance(value, torch.device) else value

@@ -1,0 +1,319 @@
+"""Activation layers with arguments or weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.nn.activation import gelu, leaky_relu
+from millrace._src.runtime.ops.nn.nonlinear import (
+    celu,
+    elu,
+    glu,
+    hardshrink,
+    hardtanh,
+    prelu,
+    rrelu,
+    softshrink,
+)
+from millrace._src.runtime.ops.nn.nonlinear import threshold as threshold_op
+from millrace._src.runtime.ops.nn.normalise import lrn
+from millrace._src.runtime.ops.nn.softmax import log_softmax, log_softmax_mint, softmax, softmin
+from millrace._src.runtime.tensor.initializer import initializer
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .activation import NAMES, Plain
+from .argument_types import check_bool, check_choice, check_number, check_positive_int
+from .cell import Cell
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "LRN",
+    "HShrink",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSoftmax",
+    "LogSoftmaxExt",
+    "PReLU",
+    "PReLUExt",
+    "RReLU",
+    "SoftShrink",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Threshold",
+]
+
+
+def _axes(axis: Any, owner: str) -> Any:
+    if isinstance(axis, bool) or not isinstance(axis, (int, tuple)):
+        raise ArgumentTypeError(
+            f"For '{owner}', the type of 'axis' should be one of '[int, tuple of int]', but got {type(axis)}."
+        )
+    return axis
+
+
+class Softmax(Cell):
+    """Exponentials, divided by their sum along an axis.
+
+    >>> Softmax()(Tensor([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, axis: Any = -1) -> None:
+        super().__init__()
+        self.axis = _axes(axis, "Softmax")
+
+    def construct(self, input: Any) -> Any:
+        return softmax(input, self.axis)
+
+
+class Softmin(Cell):
+    """Softmax of the elements with the other sign."""
+
+    def __init__(self, axis: Any = -1) -> None:
+        super().__init__()
+        self.axis = _axes(axis, "Softmin")
+
+    def construct(self, x: Any) -> Any:
+        return softmin(x, self.axis)
+
+
+class Softmax2d(Plain):
+    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def construct(self, input: Any) -> Any:
+        if input.ndim not in (3, 4):
+            raise ArgumentValueError(
+                f"For 'Softmax2d', the in_shape must have 3 or 4 dims, but got {input.ndim}."
+            )
+        return softmax(input, -3)
+
+
+class LogSoftmax(Cell):
+    """The logarithm of Softmax."""
+
+    def __init__(self, axis: int = -1) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Any) -> Any:
+        return log_softmax(x, self.axis)
+
+
+class LogSoftmaxExt(Cell):
+    """The logarithm of Softmax, with PyTorch's name of the axis."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def construct(self, input: Any) -> Any:
+        return log_softmax_mint(input, self.dim)
+
+
+class ELU(Cell):
+    """alpha * (exp(x) - 1) below 0, x above. Any `alpha` works, where MindSpore takes 1.0 only."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = check_number(alpha, "alpha", "ELU")
+
+    def construct(self, x: Any) -> Any:
+        return elu(x, self.alpha)
+
+
+class CELU(Cell):
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Any) -> Any:
+        return celu(x, self.alpha)
+
+
+class GELU(Cell):
+    """Each element times the normal distribution function of it, by the formula with tanh or exactly."""
+
+    def __init__(self, approximate: bool = True) -> None:
+        super().__init__()
+        self.approximate = check_bool(approximate, "approximate", "GELU")
+
+    def construct(self, x: Any) -> Any:
+        return gelu(x, "tanh" if self.approximate else "none")
+
+
+class LeakyReLU(Cell):
+    """Each element, times `alpha` where it is below 0."""
+
+    def __init__(self, alpha: float = 0.2) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Any) -> Any:
+        return leaky_relu(x, self.alpha)
+
+
+class PReLU(Cell):
+    """Each element, times a weight of its channel where it is below 0; the weight is trained.
+
+    >>> PReLU(2)
+    PReLU()
+    """
+
+    def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
+        super().__init__()
+        check_positive_int(channel, "channel", "PReLU")
+        if isinstance(w, (list, Tensor)):
+            values = w if isinstance(w, Tensor) else Tensor(np.array(w, np.float32))
+            if values.shape != (channel,):
+                raise ArgumentValueError(
+                    "For 'PReLU', the dimension of 'w' must be 1, and the elements number should be equal to the "
+                    f"'channel' when the 'w' is a tensor, but got 'w' shape {values.shape}, the 'channel' {channel}."
+                )
+            start = values
+        elif isinstance(w, float):
+            start = initializer(w, (channel,))
+        else:
+            raise ArgumentTypeError(
+                f"For 'PReLU', the 'w' only supported float, list and tensor, but got {type(w).__name__}."
+            )
+        self.w = Parameter(start, name="a")
+
+    def construct(self, x: Any) -> Any:
+        return prelu(x, self.w)
+
+
+class PReLUExt(Cell):
+    """PReLU with PyTorch's arguments."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DType | None = None) -> None:
+        super().__init__()
+        self.weight = Parameter(initializer(init, (num_parameters,), dtype or mstype.float32), name="weight")
+
+    def construct(self, input: Any) -> Any:
+        return prelu(input, self.weight)
+
+
+class RReLU(Cell):
+    """Each element, times a number drawn between `lower` and `upper` where it is below 0."""
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        super().__init__()
+        self.lower = check_number(lower, "lower", "RReLU")
+        self.upper = check_number(upper, "upper", "RReLU")
+        if upper < lower:
+            raise ArgumentValueError(
+                "For RReLU, the value of 'upper' must be greater than or equal to 'lower', "
+                f"but got upper: {upper}, lower: {lower}."
+            )
+
+    def construct(self, input_x: Any) -> Any:
+        return rrelu(input_x, self.lower, self.upper)
+
+
+class Hardtanh(Cell):
+    """Each element within `min_val` and `max_val`."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        super().__init__()
+        self.min_val = check_number(min_val, "min_val", "Hardtanh")
+        self.max_val = check_number(max_val, "max_val", "Hardtanh")
+        if min_val >= max_val:
+            raise ArgumentValueError(
+                f"For Hardtanh, min_val should be less than max_val,but got {min_val} and {max_val}"
+            )
+
+    def construct(self, x: Any) -> Any:
+        return hardtanh(x, self.min_val, self.max_val)
+
+
+class SoftShrink(Cell):
+    """Each element moved towards 0 by `lambd`."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, input_x: Any) -> Any:
+        return softshrink(input_x, self.lambd)
+
+
+class HShrink(Cell):
+    """Each element, or 0 where it is within -`lambd` and `lambd`."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = check_number(lambd, "lambd", "HShrink")
+
+    def construct(self, input_x: Any) -> Any:
+        return hardshrink(input_x, self.lambd)
+
+
+class Threshold(Cell):
+    """Each element above `threshold`, and `value` for the others."""
+
+    def __init__(self, threshold: float, value: float) -> None:
+        super().__init__()
+        self.threshold, self.value = threshold, value
+
+    def construct(self, input_x: Any) -> Any:
+        return threshold_op(input_x, self.threshold, self.value)
+
+
+class GLU(Cell):
+    """The first half along an axis, times the logistic function of the second."""
+
+    def __init__(self, axis: int = -1) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Any) -> Any:
+        return glu(x, self.axis)
+
+
+class LRN(Cell):
+    """Each element of (N, C, H, W) divided by a sum over its neighbours among the channels."""
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        check_choice(norm_region, "norm_region", "LRN", ["ACROSS_CHANNELS"])
+        self.arguments = (depth_radius, bias, alpha, beta, norm_region)
+
+    def construct(self, input_x: Any) -> Any:
+        return lrn(input_x, *self.arguments)
+
+
+NAMES |= {
+    "softmax": Softmax,
+    "softmin": Softmin,
+    "softmax2d": Softmax2d,
+    "logsoftmax": LogSoftmax,
+    "logsoftmaxExt": LogSoftmaxExt,
+    "elu": ELU,
+    "gelu": GELU,
+    "leakyrelu": LeakyReLU,
+    "prelu": PReLU,
+    "preluExt": PReLUExt,
+    "rrelu": RReLU,
+    "hardtanh": Hardtanh,
+    "softshrink": SoftShrink,
+    "hshrink": HShrink,
+}

@@ -1,0 +1,467 @@
+"""``Cell``: a part of a net, with its parameters, its children, and the names that both have."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.autograd.recompute import computed_again
+from millrace._src.runtime.graph.replay import run_graph
+from millrace._src.runtime.ops.framework.custom_op import with_backward
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.error_translation import in_cell, of_cell
+from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
+from millrace._src.runtime.tensor.rollback import undone
+
+from .cell_hooks import Handle, Hooks
+from .cell_settings import CellSettings
+from .cell_state_dict import CellState
+from .compute_dtype import cast, computed_in
+
+__all__ = ["Cell"]
+
+C = TypeVar("C", bound="Cell")
+
+
+class Cell(CellState, CellSettings):
+    """The base of every net and layer: make parameters and children in ``__init__``, compute in ``construct``.
+
+    Parameters are named after the attributes that hold them, with the path of the Cell before: ``fc1.weight``.
+
+    >>> class Scale(Cell):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = Parameter(Tensor([2.0]))
+    ...
+    ...     def construct(self, x):
+    ...         return x * self.factor
+    >>> net = Scale()
+    >>> net(Tensor([3.0])).asnumpy().tolist(), [p.name for p in net.trainable_params()]
+    ([6.0], ['factor'])
+    """
+
+    def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
+        state = self.__dict__
+        state["_params"] = OrderedDict()
+        state["_cells"] = OrderedDict()
+        state["_buffers"] = OrderedDict()
+        state["_hooks"] = None
+        state["_to_float"] = None
+        # how gradients pass: None (as operations say), "own" (the method bprop), "again" (recompute)
+        state["_backward"] = "own" if hasattr(type(self), "bprop") else None
+        state["_auto_prefix"] = auto_prefix
+        state["_param_prefix"] = ""
+        state["_flags"] = {}
+        state["training"] = False
+        state["requires_grad"] = False
+        state["cls_name"] = type(self).__name__
+        state["_create_time"] = time.time_ns()
+        if flags:
+            self.add_flags(**flags)
+
+    # --- calling ---------------------------------------------------------------------------------------------
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        """What the Cell computes; every Cell writes its own."""
+        named = " It has a 'forward': call that 'construct'." if hasattr(type(self), "forward") else ""
+        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.{named}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:  # costs nothing unless an error passes
+            if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
+                return self.compile_and_run(*args, **kwargs)
+            if self._hooks is None and self._to_float is None and self._backward is None:
+                return self.construct(*args, **kwargs)
+            return self._with_hooks(args, kwargs)
+        except Exception as error:
+            told = of_cell(error, self, args, kwargs)
+            in_cell(told, self)
+            if told is error:
+                raise
+            raise told from error
+
+    def _plainly(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooks is None and self._to_float is None and self._backward is None:
+            return self.construct(*args, **kwargs)
+        return self._with_hooks(args, kwargs)
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Cell as a graph, whatever the mode is."""
+        if self._declared is not None:
+            self._declared.check(args)
+        if self._jit_config is not None and self._jit_config.get("jit_syntax_level") == "STRICT":
+            with modes.being_strict(True):
+                return run_graph(self, self._plainly, args, kwargs)
+        return run_graph(self, self._plainly, args, kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Record the Cell as a graph for arguments like these, so that the first call in Graph mode is quick already.
+
+        The step runs once for this. What it wrote to parameters and buffers, and the random numbers it drew, are put
+        back; a hook or a print of the user's is not undone.
+        """
+        with undone(each._torch for each in (*self.get_parameters(), *self.buffers())):
+            self.compile_and_run(*args, **kwargs)
+
+    def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``construct`` alone, without hooks and casts."""
+        return self.construct(*cast_inputs, **kwargs)
+
+    def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
+        """The same arguments with their floating tensors in another floating type."""
+        return cast(inputs, dst_type)
+
+    def graph_key(self) -> Any:
+        """What a recording of this Cell depends on besides its arguments."""
+        cells = tuple(
+            (id(c), c.training, c._to_float, bool(c._hooks), repr(c._flags) if c._flags else "")
+            for c in self._all_cells()
+        )
+        kept = tuple(id(buffer._torch) for buffer in self.buffers())
+        return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters()), kept
+
+    def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._to_float is not None:
+            with computed_in(self, self._to_float):
+                return self._hooked_call(cast(args, self._to_float), cast(kwargs, self._to_float))
+        return self._hooked_call(args, kwargs)
+
+    def _hooked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._hooks is None:
+            return self._compute(*args, **kwargs)
+        return self._hooks.around(self, args, kwargs)
+
+    def _compute(self, *args: Any, **kwargs: Any) -> Any:
+        """``construct``, with a backward of its own or computed again where that was asked for."""
+        if self._backward == "own":
+            return with_backward(
+                lambda *given: self.construct(*given, **kwargs),
+                lambda given, out, dout: self.bprop(*given, out, dout),
+                args,
+            )
+        if self._backward == "again":
+            return computed_again(self.construct, args, kwargs)
+        return self.construct(*args, **kwargs)
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
+        if self._backward is None and kwargs.get("mode", True):
+            self.__dict__["_backward"] = "again"
+            modes.changed()
+
+    def to_float(self: C, dst_type: DType) -> C:
+        """Compute in this floating type: inputs are cast on their way in, here and in all children."""
+        if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
+            raise ArgumentValueError(
+                "For 'to_float', the argument 'dst_type' must be mstype.float32, mstype.float16 or mstype.bfloat16, "
+                f"but got type: {type(dst_type)} and value: {dst_type}."
+            )
+        flags = {
+            name: dst_type is dtype
+            for name, dtype in (("fp16", mstype.float16), ("fp32", mstype.float32), ("bf16", mstype.bfloat16))
+        }
+        for cell in self._all_cells():
+            cell.__dict__["_to_float"] = dst_type
+            cell.add_flags(**flags)
+        modes.changed()
+        return self
+
+    def _hooked(self) -> Hooks:
+        if self._hooks is None:
+            self.__dict__["_hooks"] = Hooks()
+            modes.changed()
+        return self._hooks
+
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+        """Have ``hook_fn(cell, inputs)`` called before ``construct``; what it returns takes the inputs' place."""
+        return self._hooked().add("pre", hook_fn)
+
+    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+        """Have ``hook_fn(cell, inputs, output)`` called after ``construct``; its answer takes the output's place."""
+        return self._hooked().add("post", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+        """Have ``hook_fn(cell, grad_input, grad_output)`` called when gradients pass."""
+        return self._hooked().add("backward", hook_fn)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+        """Have ``hook_fn(cell, grad_output)`` called before gradients pass; its answer takes their place."""
+        return self._hooked().add("backward_pre", hook_fn)
+
+    # --- attributes ------------------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self.insert_param_to_cell(name, value)
+        elif isinstance(value, Cell):
+            self._adopt(name, value)
+        elif isinstance(value, ParameterTuple):
+            self._ready("insert_param_to_cell")
+            for each in value:
+                if not each.is_named:
+                    each.name = f"{name}.{each.name}"
+                self._params[each.name] = each
+            object.__setattr__(self, name, value)
+        else:
+            params, cells = self.__dict__.get("_params"), self.__dict__.get("_cells")
+            buffers = self.__dict__.get("_buffers")
+            if buffers and name in buffers:
+                if value is not None:
+                    raise ArgumentTypeError(
+                        f"Buffer '{name}' already exists in network, can not assign this type: '{type(value)}' as a "
+                        f"buffer. Write to it in place: self.{name}.copy_(...), or register_buffer({name!r}, ...)."
+                    )
+                self.register_buffer(name, None, name not in self._passing)
+                return
+            if params and name in params:
+                if isinstance(value, Tensor):
+                    params[name].set_data(
+                        value
+                    )  # MindSpore: a tensor written to a parameter's place is its value
+                    return
+                if value is not None:
+                    raise ArgumentTypeError(
+                        f"For 'Cell', the type of {name} must be Parameter or ParameterTuple, but got "
+                        f"{type(value).__name__}."
+                    )
+                del params[name]
+            if cells and name in cells:
+                if value is not None:
+                    raise ArgumentTypeError(
+                        f"For 'Cell', the type of {name} must be Cell, but got {type(value).__name__}."
+                    )
+                del cells[name]
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # what containers keep only in the tables
+        for table in ("_params", "_cells", "_buffers"):
+            found = self.__dict__.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(
+            f"The '{type(self).__name__}' object has no attribute '{name}'.", name=name, obj=self
+        )
+
+    def __delattr__(self, name: str) -> None:
+        self._params.pop(name, None)
+        self._cells.pop(name, None)
+        if name in self._buffers:
+            del self._buffers[name]
+            modes.changed()
+        self.__dict__.pop(name, None)
+
+    def _ready(self, what: str) -> None:
+        if "_params" not in self.__dict__:
+            raise AttributeError(f"For '{what}', please call Cell.__init__() firstly.")
+
+    def insert_param_to_cell(
+        self, param_name: str, param: Parameter, check_name_contain_dot: bool = True
+    ) -> None:
+        """Add a parameter under a name."""
+        self._ready("insert_param_to_cell")
+        if not param_name:
+            raise ArgumentValueError(
+                "For 'insert_param_to_cell', the argument 'param_name' should not be None."
+            )
+        if check_name_contain_dot and "." in param_name:
+            raise ArgumentValueError(
+                f"For 'insert_param_to_cell', the argument 'param_name' should not contain '.', but got {param_name}."
+            )
+        if not isinstance(param, Parameter):
+            raise ArgumentTypeError(
+                "For 'insert_param_to_cell', the argument 'param' must be 'Parameter' if not None, "
+                f"but got {type(param)}."
+            )
+        if not param.is_named:
+            param.name, param.is_named = param_name, True
+        self._params[param_name] = param
+        modes.changed()
+        object.__setattr__(self, param_name, param)
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
+        """Add a child under a name."""
+        if not isinstance(child_name, str):
+            raise ArgumentTypeError(
+                f"For 'insert_child_to_cell', 'child_name' must be str, but got {child_name!r}."
+            )
+        if not child_name or "." in child_name:
+            raise ArgumentValueError(f"For 'insert_child_to_cell', {child_name!r} is no name for a child.")
+        if child_name in self._cells or (hasattr(self, child_name) and child_name not in self._cells):
+            raise ArgumentValueError(
+                f"For 'insert_child_to_cell', the {child_name} child cell already exists."
+            )
+        if not isinstance(child_cell, Cell):
+            raise ArgumentTypeError(
+                f"For 'insert_child_to_cell', the argument 'child_cell' must be 'Cell', but got {type(child_cell)}."
+            )
+        self._cells[child_name] = child_cell
+        object.__setattr__(self, child_name, child_cell)
+
+    def _adopt(self, name: str, child: Cell) -> None:
+        """Keep a child, whose parameters take its name before theirs."""
+        self._ready("Cell.__setattr__")
+        if self._auto_prefix:
+            child.update_parameters_name(f"{name}.")
+        self._params.pop(name, None)
+        self._cells[name] = child
+        modes.changed()
+        object.__setattr__(self, name, child)
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Name all parameters after the attributes that hold them, with a prefix before."""
+        if not isinstance(prefix, str):
+            raise ArgumentTypeError(
+                f"For 'update_parameters_name', 'prefix' must be str, but got {prefix!r}."
+            )
+        for name, param in self.parameters_and_names(expand=recurse):
+            if prefix:
+                param.is_init = False
+            param.name, param.is_named = prefix + name, True
+
+    @property
+    def param_prefix(self) -> str:
+        """What was put before the names of this Cell's own parameters by :meth:`update_cell_prefix`."""
+        return str(self._param_prefix)
+
+    def update_cell_prefix(self) -> None:
+        """Tell every child its path."""
+        for name, cell in self.cells_and_names():
+            cell.__dict__["_param_prefix"] = name
+
+    # --- parameters and children -----------------------------------------------------------------------------
+
+    def parameters_and_names(
+        self, name_prefix: str = "", expand: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Every parameter with the path of the attribute that holds it; each once."""
+        seen: set[int] = set()
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
+        for path, cell in cells:
+            for name, param in cell._params.items():
+                if param is not None and id(param) not in seen:
+                    seen.add(id(param))
+                    yield (f"{path}.{name}" if path else name), param
+
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
+        """Every parameter, of children too unless `expand` is off."""
+        for _, param in self.parameters_and_names(expand=expand):
+            yield param
+
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters that require a gradient."""
+        return [param for param in self.get_parameters(expand=recurse) if param.requires_grad]
+
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters that require none."""
+        return [param for param in self.get_parameters(expand=recurse) if not param.requires_grad]
+
+    def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
+        """The parameters by their names."""
+        return OrderedDict((param.name, param) for param in self.get_parameters(expand=recurse))
+
+    def cells_and_names(
+        self, cells: set[int] | None = None, name_prefix: str = ""
+    ) -> Iterator[tuple[str, Cell]]:
+        """This Cell and every one below, with their paths; each once."""
+        seen: set[int] = set() if cells is None else cells
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield name_prefix, self
+        for name, child in self._cells.items():
+            if child is not None:
+                yield from child.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+
+    def cells(self) -> Iterable[Cell]:
+        """The children."""
+        return self.name_cells().values()
+
+    def name_cells(self) -> OrderedDict[str, Cell]:
+        """The children by name; each once."""
+        found: OrderedDict[str, Cell] = OrderedDict()
+        for name, child in self._cells.items():
+            if child is not None and all(child is not other for other in found.values()):
+                found[name] = child
+        return found
+
+    def _all_cells(self) -> Iterator[Cell]:
+        for _, cell in self.cells_and_names():
+            yield cell
+
+    def apply(self: C, fn: Callable[[Cell], Any]) -> C:
+        """Call a function on every Cell below, then on this one."""
+        for child in self.cells():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def check_names(self) -> None:
+        """Refuse two parameters of one name."""
+        seen: set[str] = set()
+        for path, param in self.parameters_and_names():
+            if param.name in seen:
+                raise ArgumentValueError(
+                    f"The value of {path} is {param}, its name '{param.name}' already exists. "
+                    "Please set a unique name for the parameter."
+                )
+            seen.add(param.name)
+
+    def check_names_and_refresh_name(self) -> None:
+        """Refuse two parameters of one name; names are kept up to date as parameters come."""
+        self.check_names()
+
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Any, Any]:
+        """Parameters took their values when they were made: nothing is replaced."""
+        return {}
+
+    # --- modes and flags -------------------------------------------------------------------------------------
+
+    def set_train(self: C, mode: bool = True) -> C:
+        """Train, or not, here and in all children: Dropout and BatchNorm behave by it."""
+        for cell in self._all_cells():
+            cell.__dict__["training"] = mode
+            cell.__dict__["phase"] = "train" if mode else "predict"
+        modes.changed()
+        return self
+
+    def set_grad(self: C, requires_grad: bool = True) -> C:
+        """Keep the wish for gradients; ``grad`` and its like are what computes them."""
+        self.__dict__["requires_grad"] = requires_grad
+        return self
+
+    def add_flags(self: C, **flags: Any) -> C:
+        """Keep flags, as attributes too; a recording is one of a Cell with these flags."""
+        self._flags.update(flags)
+        self.__dict__.update(flags)
+        modes.changed()
+        return self
+
+    def add_flags_recursive(self: C, **flags: Any) -> C:
+        """Keep flags here and in all children."""
+        for cell in self._all_cells():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """The flags."""
+        return dict(self._flags)
+
+    # --- printing --------------------------------------------------------------------------------------------
+
+    def extend_repr(self) -> str:
+        """What a Cell says of itself between the brackets when it is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        own, children = self.extend_repr(), self.name_cells()
+        if not children:
+            return f"{type(self).__name__}({own})"
+        lines = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in children.items()]
+        return f"{type(self).__name__}(\n  " + "\n  ".join(([own] if own else []) + lines) + "\n)"

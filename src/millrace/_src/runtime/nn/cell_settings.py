@@ -1,0 +1,322 @@
+"""Settings of a Cell: what its graphs are made of, and what only other hardware needs, which is checked and kept."""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.log import get_logger
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.runtime.graph.replay import Entry, graphs_of
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .input_signature import Declared
+
+if TYPE_CHECKING:
+    from .cell import Cell
+
+__all__ = ["CellSettings", "MixedPrecisionType"]
+
+S = TypeVar("S", bound="CellSettings")
+
+_log = get_logger("millrace.nn")
+
+
+class MixedPrecisionType(enum.IntEnum):
+    """The type that a Cell computes in, as MindSpore numbers it."""
+
+    NOTSET = 0
+    FP16 = 1
+    FP32 = 2
+    BF16 = 3
+
+
+_PRECISIONS: dict[MixedPrecisionType, DType | None] = {
+    MixedPrecisionType.NOTSET: None,
+    MixedPrecisionType.FP16: mstype.float16,
+    MixedPrecisionType.FP32: mstype.float32,
+    MixedPrecisionType.BF16: mstype.bfloat16,
+}
+
+
+class Shown:
+    """A property that an attribute of the same name may hide: nets use such names for things of their own."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self._function(instance)
+
+
+class CellSettings:
+    """The part of Cell that is told how to run."""
+
+    phase: str = "train"
+    cls_name: str = "Cell"
+    cell_type: Any = None
+    # values are kept for who asks; backward is not checked against the forward here
+    bprop_debug: bool = False
+    _create_time: int = 0
+    _declared: Declared | None = None
+    _jit_config: dict[str, Any] | None = None
+    _scope: str | None = None
+    _kept: dict[str, Any] | None = None
+    _to_float: DType | None
+    # whether parameters keep their type where the Cell computes in another: kernels of statistics want it so
+    parameters_stay: bool = False
+    _hooks: Any
+
+    # --- graphs ----------------------------------------------------------------------------------------------
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Say what the Cell will be called with: lengths that may change are None.
+
+        In Graph mode every call is checked against it, and a call with other shapes than before is recorded by itself:
+        a net keeps up to 64 recordings, and runs further shapes operation by operation without a warning. PyNative mode
+        keeps it and does not check.
+
+        >>> from millrace import Tensor, float32, nn
+        >>> net = nn.ReLU()
+        >>> net.set_inputs(Tensor(shape=[3, None], dtype=float32))
+        >>> net.get_inputs()[0].shape
+        (3, -1)
+        """
+        construct = getattr(self, "construct", None)
+        self.__dict__["_declared"] = Declared(
+            construct, inputs, kwargs, strict=modes.mode == modes.GRAPH_MODE
+        )
+
+    def get_inputs(self) -> Any:
+        """What :meth:`set_inputs` was told, or None."""
+        return None if self._declared is None else self._declared.told
+
+    def set_jit_config(self, jit_config: Any) -> None:
+        """Settings for this Cell's graphs. ``jit_syntax_level="STRICT"`` makes a value that leaves for Python an error.
+
+        The other settings are kept; recordings have one level.
+        """
+        if not hasattr(jit_config, "jit_config_dict"):
+            raise ArgumentTypeError(
+                f"For 'set_jit_config', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}."
+            )
+        self.__dict__["_jit_config"] = dict(jit_config.jit_config_dict)
+
+    @Shown
+    def jit_config_dict(self) -> dict[str, Any]:
+        """What :meth:`set_jit_config` was told."""
+        return dict(self._jit_config or {})
+
+    @Shown
+    def compiled(self) -> bool:
+        """Whether a recording of this Cell is ready to run."""
+        return bool(self.compile_cache)
+
+    @Shown
+    def compile_cache(self) -> set[str]:
+        """A name for each recording of this Cell."""
+        graphs = graphs_of(self)
+        ready = [entry for entry in graphs.entries.values() if isinstance(entry, Entry)]
+        return {f"{self.phase}.{self.create_time}.{id(self)}.{number}" for number, _ in enumerate(ready)}
+
+    # --- numbers ---------------------------------------------------------------------------------------------
+
+    def set_mixed_precision_type(self, mixed_type: MixedPrecisionType) -> None:
+        """Compute in this floating type, here and not in children; :meth:`to_float` also tells them."""
+        if not isinstance(mixed_type, MixedPrecisionType):
+            raise ArgumentTypeError(
+                f"set_mixed_precision_type takes a MixedPrecisionType, but got {mixed_type!r}."
+            )
+        self.__dict__["_to_float"] = _PRECISIONS[mixed_type]
+        modes.changed()
+
+    def get_mixed_precision_type(self) -> MixedPrecisionType:
+        """The floating type that this Cell computes in."""
+        return next(kind for kind, dtype in _PRECISIONS.items() if dtype is self._to_float)
+
+    # --- what it is ------------------------------------------------------------------------------------------
+
+    @Shown
+    def create_time(self) -> int:
+        """When the Cell was made, in nanoseconds."""
+        return self._create_time
+
+    @Shown
+    def cell_init_args(self) -> str:
+        """The kind of Cell and how it was made, in one line."""
+        return f"{type(self).__name__}[{self._cell().extend_repr()}]"
+
+    @Shown
+    def enable_backward_hook(self) -> bool:
+        """Whether a hook waits for gradients that pass this Cell."""
+        tables = {} if self._hooks is None else self._hooks.tables
+        return any(tables.get(when) for when in ("backward", "backward_pre"))
+
+    def generate_scope(self) -> None:
+        """Give every Cell below its scope: its path with the kinds of Cells on it."""
+        scopes = {"": "Default"}
+        for path, cell in self._cell().cells_and_names():
+            if path:
+                above, _, name = path.rpartition(".")
+                scopes[path] = cell.__dict__["_scope"] = f"{scopes[above]}/{name}-{type(cell).__name__}"
+
+    def get_scope(self) -> str | None:
+        """The scope that :meth:`generate_scope` gave, such as ``Default/block-Block/fc-Dense``."""
+        return self._scope
+
+    def update_cell_type(self, cell_type: Any) -> None:
+        """Keep a word for the kind of Cell."""
+        self.__dict__["cell_type"] = cell_type
+
+    # --- kept for other hardware and for nets that are split over devices ------------------------------------
+
+    def _note(self, setting: str, value: Any) -> None:
+        """Keep a setting that changes nothing here, and say so in the log."""
+        if self._kept is None:
+            self.__dict__["_kept"] = {}
+        self.__dict__["_kept"][setting] = value
+        _log.info("Cell.%s is kept, and changes nothing here", setting)
+
+    def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:
+        """Kept: how MindSpore would split this Cell over devices. Here each device holds the whole net."""
+        if not isinstance(in_strategy, tuple):
+            raise ArgumentTypeError(
+                f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}."
+            )
+        self._note("shard", (in_strategy, out_strategy, parameter_plan))
+
+    @property
+    def parameter_layout_dict(self) -> dict[str, Any]:
+        """Where MindSpore would keep each part of a parameter; every device holds them whole, so there is nothing."""
+        return dict((self._kept or {}).get("parameter_layout_dict", {}))
+
+    @parameter_layout_dict.setter
+    def parameter_layout_dict(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise ArgumentTypeError(
+                f"For 'Cell', the property 'parameter_layout_dict' must be dict type, but got {type(value)}."
+            )
+        self._note("parameter_layout_dict", value)
+
+    @property
+    def pipeline_stage(self) -> int:
+        """Kept: the stage of a pipeline over devices that this Cell would be in. Here each runs the whole net."""
+        return self._stage("pipeline_stage")
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value: int) -> None:
+        self._set_stage("pipeline_stage", value)
+        for param in self._cell().trainable_params():
+            param.add_pipeline_stage(value)
+
+    @property
+    def pipeline_segment(self) -> int:
+        """Kept: the part of its stage that this Cell would be in."""
+        return self._stage("pipeline_segment")
+
+    @pipeline_segment.setter
+    def pipeline_segment(self, value: int) -> None:
+        self._set_stage("pipeline_segment", value)
+
+    def _stage(self, name: str) -> int:
+        try:
+            return int((self._kept or {})[name])
+        except KeyError:
+            raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.") from None
+
+    def _set_stage(self, name: str, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"For 'Cell', the property '{name}' must be int type, but got type : {type(value)}"
+            )
+        if value < 0:
+            raise ArgumentValueError(
+                f"For 'Cell', the property '{name}' can not be less than 0, but got {value}"
+            )
+        self._note(name, value)
+
+    def place(self, role: str, rank_id: int) -> None:
+        """Kept: the process that MindSpore would run this Cell in. Here a process runs the whole net."""
+        if role != "MS_WORKER":
+            raise ArgumentValueError(
+                f"For 'Cell.place', the 'role' must be str and must be in 'MS_WORKER', but got {role!r}."
+            )
+        if not isinstance(rank_id, int) or isinstance(rank_id, bool) or rank_id < 0:
+            raise ArgumentValueError(
+                f"For 'Cell.place', 'rank_id' must be int and not negative, but got {rank_id!r}."
+            )
+        self._note("place", (role, rank_id))
+
+    def offload(self, backward_prefetch: str | int = "Auto") -> None:
+        """Kept: MindSpore would hold what the backward needs in the host's memory. ``recompute`` saves memory here."""
+        if isinstance(backward_prefetch, str) and backward_prefetch != "Auto":
+            raise ArgumentValueError(
+                f"For '{type(self).__name__}', the 'backward_prefetch' must be str and must be in '['Auto']', "
+                f"but got {backward_prefetch!r}."
+            )
+        if isinstance(backward_prefetch, bool) or not isinstance(backward_prefetch, (str, int)):
+            raise ArgumentTypeError(
+                f"The input value must be int and must >= 0, but got {str(backward_prefetch)!r} with type "
+                f"{type(backward_prefetch).__name__!r}."
+            )
+        if isinstance(backward_prefetch, int) and backward_prefetch < 0:
+            raise ArgumentValueError(
+                f"The input value must be int and must >= 0, but got '{backward_prefetch}' with type 'int'."
+            )
+        self._note("offload", backward_prefetch)
+
+    def flatten_weights(self, fusion_size: int = 0) -> None:
+        """Kept: MindSpore would move parameters into one piece of memory. Here each keeps its own for life."""
+        if fusion_size < 0:
+            raise ArgumentValueError(f"Negative 'fusion_size' {fusion_size} is invalid.")
+        self._note("flatten_weights", fusion_size)
+
+    def set_boost(self: S, boost_type: str) -> S:
+        """Keep the flag of an algorithm that trains faster: ``"less_bn"``."""
+        if boost_type != "less_bn":
+            raise ArgumentValueError(
+                f"For 'set_boost', the argument 'boost_type' must be 'less_bn', but got {boost_type}."
+            )
+        self._cell().add_flags_recursive(less_bn=True)
+        return self
+
+    def set_broadcast_flag(self: S, mode: bool = True) -> S:
+        """Keep the flag that parameters are to be sent from the first process to the others."""
+        self._cell().add_flags_recursive(broadcast_flag=mode)
+        return self
+
+    def set_data_parallel(self) -> None:
+        """Kept: every Cell is data parallel here."""
+        self._note("set_data_parallel", True)
+
+    def remove_redundant_parameters(self) -> None:
+        """Nothing to remove: a net is not split over devices, so no parameter is one of several."""
+
+    def set_comm_fusion(self: S, fusion_type: int, recurse: bool = True) -> S:
+        """Tell every trained parameter which gradients are to travel together with its own."""
+        for param in self._cell().trainable_params(recurse):
+            param.comm_fusion = fusion_type
+        return self
+
+    def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
+        """Have parameters kept by parameter servers, which ``set_ps_context(enable_ps=True)`` must have allowed."""
+        for param in self._cell().trainable_params(recurse):
+            param.set_param_ps(init_in_server)
+
+    def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
+        """The parameters that all processes have in common, by name; None where there are none."""
+        found = OrderedDict(
+            (param.name, param)
+            for param in self._cell().get_parameters(expand=recurse)
+            if not param.layerwise_parallel
+        )
+        return found or None
+
+    def _cell(self) -> Cell:
+        """This object, as what it is."""
+        return self  # type: ignore[return-value]

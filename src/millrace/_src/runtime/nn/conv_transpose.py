@@ -1,0 +1,146 @@
+"""Transposed convolutions over one, two and three axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.runtime.ops.nn import layers
+
+from .argument_types import check_choice, numbers
+from .conv import Convolving, lengthwise
+
+__all__ = ["Conv1dTranspose", "Conv2dTranspose", "Conv3dTranspose"]
+
+
+class Returning(Convolving):
+    """What transposed convolutions share."""
+
+    output_padding: tuple[int, ...] = (0, 0)
+
+    def construct(self, x: Any) -> Any:
+        return layers.convolution_back(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.pad_mode,
+            self.pads,
+            self.dilation,
+            self.group,
+            self.output_padding,
+            self.one,
+        )
+
+    def _longer(self, output_padding: Any, count: int) -> None:
+        owner = type(self).__name__
+        self.output_padding = numbers(output_padding, count, "output_padding", owner, 0)
+        if any(self.output_padding) and self.pad_mode != "pad":
+            raise ArgumentValueError(
+                f"For '{owner}', 'output_padding' must be 0 when 'pad_mode' is not 'pad', but got {output_padding} and "
+                f"{self.pad_mode!r}."
+            )
+        if any(
+            e >= max(s, d) for e, s, d in zip(self.output_padding, self.stride, self.dilation, strict=True)
+        ):
+            raise ArgumentValueError(
+                f"For '{owner}', output_padding must be in range of [0, max(stride, dilation)), "
+                f"but got {output_padding}."
+            )
+
+
+class Conv1dTranspose(Returning):
+    """The transpose of a convolution over the last axis of (N, C, L)."""
+
+    one = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: int = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        window, steps, around, dilated = lengthwise("Conv1dTranspose", kernel_size, stride, padding, dilation)
+        self._make(
+            2, in_channels, out_channels, window, steps, pad_mode, around, dilated, group, has_bias, weight_init,
+            bias_init, "NCHW", dtype, back=True,
+        )  # fmt: skip
+
+
+class Conv2dTranspose(Returning):
+    """The transpose of a convolution over the last two axes of (N, C, H, W).
+
+    >>> from millrace import Tensor
+    >>> Conv2dTranspose(3, 8, 4, stride=2)(
+    ...     Tensor(shape=(1, 3, 5, 5), dtype=mstype.float32, init="ones")
+    ... ).shape
+    (1, 8, 10, 10)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        output_padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        owner = "Conv2dTranspose"
+        self._make(
+            2, in_channels, out_channels, numbers(kernel_size, 2, "kernel_size", owner),
+            numbers(stride, 2, "stride", owner), pad_mode, padding, numbers(dilation, 2, "dilation", owner),
+            group, has_bias, weight_init, bias_init, "NCHW", dtype, back=True,
+        )  # fmt: skip
+        self._longer(output_padding, 2)
+
+
+class Conv3dTranspose(Returning):
+    """The transpose of a convolution over the last three axes of (N, C, D, H, W)."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        output_padding: Any = 0,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        owner = "Conv3dTranspose"
+        check_choice(data_format, "format", owner, ["NCDHW"])
+        self._make(
+            3, in_channels, out_channels, numbers(kernel_size, 3, "kernel_size", owner),
+            numbers(stride, 3, "stride", owner), pad_mode, padding, numbers(dilation, 3, "dilation", owner),
+            group, has_bias, weight_init, bias_init, data_format, dtype, back=True,
+        )  # fmt: skip
+        self._longer(output_padding, 3)

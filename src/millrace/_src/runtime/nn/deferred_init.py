@@ -1,0 +1,31 @@
+"""Nets whose parameters are not given values, since a checkpoint will."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+
+__all__ = ["no_init_parameters"]
+
+
+@contextmanager
+def no_init_parameters() -> Iterator[None]:
+    """Parameters that are made in here take memory and values only when they are first asked for.
+
+    A checkpoint that is loaded before gives them its values, and no initialiser runs.
+
+    >>> from millrace import nn
+    >>> with no_init_parameters():
+    ...     net = nn.Dense(2, 3)
+    >>> net.weight.has_init
+    True
+    >>> net(nn.Dense(2, 2).weight).shape, net.weight.has_init
+    ((2, 3), False)
+    """
+    outer, modes.state.later = modes.state.later, True
+    try:
+        yield
+    finally:
+        modes.state.later = outer

@@ -1,0 +1,227 @@
+"""Embeddings: rows of a table for whole numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.ops.array.creation import one_hot
+from millrace._src.runtime.ops.array.gather import gather
+from millrace._src.runtime.ops.image import quality as layers_more
+from millrace._src.runtime.ops.linalg.matmul import matmul
+from millrace._src.runtime.ops.nn.dropout import embedding
+from millrace._src.runtime.tensor.initializer import Normal, initializer
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .argument_types import check_choice, check_int, check_kind, check_positive_int
+from .cell import Cell
+from .sharded_embedding import ShardedEmbedding
+
+__all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
+
+
+def _padding(index: Any, least: int, rows: int, owner: str) -> int:
+    check_kind(index, "padding_idx", owner, int)
+    if not least <= index < rows:
+        raise ArgumentValueError(
+            f"For '{owner}', the 'padding_idx' must be in range of [{least}, {rows}), but got {index} with type 'int'."
+        )
+    return int(index)
+
+
+def _table(init: Any, rows: int, size: int, dtype: DType, padding: int | None = None) -> Tensor:
+    """The values that a table begins with; the row of the padding is zero."""
+    made = initializer(init, (rows, size), dtype)
+    if padding is None:
+        return made
+    values = made.init_data() if made.has_init else made
+    array = values.asnumpy().copy()
+    array[padding] = 0
+    return Tensor(array, dtype)
+
+
+class Embedding(Cell):
+    """The rows of a trained table that whole numbers name.
+
+    >>> Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Any = "normal",
+        dtype: DType = mstype.float32,
+        padding_idx: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = check_kind(vocab_size, "vocab_size", "Embedding", int)
+        self.embedding_size = check_kind(embedding_size, "embedding_size", "Embedding", int)
+        self.use_one_hot = check_kind(use_one_hot, "use_one_hot", "Embedding", bool)
+        self.dtype = dtype
+        self.padding_idx = None if padding_idx is None else _padding(padding_idx, 0, vocab_size, "Embedding")
+        start = _table(embedding_table, vocab_size, embedding_size, mstype.float32, self.padding_idx)
+        self.embedding_table = Parameter(start, name="embedding_table")
+
+    def construct(self, ids: Any) -> Any:
+        if self.use_one_hot:
+            places = one_hot(ids, self.vocab_size).astype(self.dtype)
+            return matmul(places, self.embedding_table)
+        return gather(self.embedding_table, ids, 0)
+
+    def extend_repr(self) -> str:
+        return (
+            f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
+            f"embedding_table={self.embedding_table!r}, dtype={self.dtype}, padding_idx={self.padding_idx}"
+        )
+
+
+class EmbeddingExt(Cell):
+    """Embedding with PyTorch's arguments."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        _freeze: bool = False,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if sparse:
+            raise ArgumentValueError("For 'EmbeddingExt', gradients are dense: 'sparse' must be False.")
+        check_positive_int(num_embeddings, "num_embeddings", "EmbeddingExt")
+        check_positive_int(embedding_dim, "embedding_dim", "EmbeddingExt")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            padding_idx = _padding(padding_idx, -num_embeddings, num_embeddings, "EmbeddingExt")
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        if _weight is not None and not isinstance(_weight, Tensor):
+            raise ArgumentTypeError(f"For 'EmbeddingExt', '_weight' must be a Tensor, but got {_weight!r}.")
+        kind = dtype or mstype.float32
+        begin = (
+            initializer(Normal(1.0), (num_embeddings, embedding_dim), kind) if _weight is None else _weight
+        )
+        start = _table(begin, num_embeddings, embedding_dim, kind, padding_idx if _weight is None else None)
+        self.weight = Parameter(start, name="weight", requires_grad=not _freeze)
+
+    def construct(self, input: Any) -> Any:
+        return embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
+        )
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, "
+            f"padding_idx={self.padding_idx}, max_norm={self.max_norm}, norm_type={self.norm_type}, "
+            f"scale_grad_by_freq={self.scale_grad_by_freq}, dtype={self.weight.dtype}"
+        )
+
+
+class EmbeddingLookup(Cell):
+    """The rows of a trained table that whole numbers name; zeros for numbers that no row has.
+
+    With ``slice_mode="table_row_slice"`` the rows are divided among the processes that `init` brought together, as in
+    `parallel.ShardedEmbedding`. `target`, other ways of slicing, `sparse` and `vocab_cache_size` change nothing here.
+    """
+
+    BATCH_SLICE, FIELD_SLICE = "batch_slice", "field_slice"
+    TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = "table_row_slice", "table_column_slice"
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Any = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        manual_shapes: Any = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        vocab_cache_size: int = 0,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        check_kind(sparse, "sparse", owner, bool)
+        self.vocab_size = check_positive_int(vocab_size, "vocab_size", owner)
+        self.embedding_size = check_positive_int(embedding_size, "embedding_size", owner)
+        self.vocab_cache_size = check_int(vocab_cache_size, "vocab_cache_size", owner, 0)
+        self.target = check_choice(target, "target", owner, ["CPU", "DEVICE"])
+        self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
+        together = groups.world()
+        self._rows: ShardedEmbedding | None = None
+        if slice_mode == self.TABLE_ROW_SLICE and together is not None and together.size > 1:
+            rows = ShardedEmbedding(vocab_size, embedding_size, param_init, max_norm, dtype)
+            self.__dict__["_rows"], self.embedding_table = rows, rows.embedding_table
+        else:
+            self.embedding_table = Parameter(
+                initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table"
+            )
+        if max_norm is not None and max_norm <= 0:
+            raise ArgumentValueError(f"For '{owner}', the 'max_norm' must be above 0, but got {max_norm}.")
+        self.max_norm = max_norm
+
+    def construct(self, indices: Any) -> Any:
+        if self._rows is not None:
+            return self._rows.construct(indices)
+        return layers_more.looked_up(self.embedding_table, indices, self.max_norm)
+
+
+class MultiFieldEmbeddingLookup(EmbeddingLookup):
+    """The rows of a trained table times values, joined for each field; called with ids, values and fields."""
+
+    OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        field_size: int,
+        param_init: Any = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        feature_num_list: Any = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        operator: str = "SUM",
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__(
+            vocab_size, embedding_size, param_init, target, slice_mode, feature_num_list, max_norm, sparse,
+            dtype=dtype,
+        )  # fmt: skip
+        if self._rows is not None:
+            raise OperationError(
+                "For 'MultiFieldEmbeddingLookup', rows are not divided among processes: use EmbeddingLookup with "
+                "slice_mode='table_row_slice', and add the fields up after it."
+            )
+        self.field_size = check_positive_int(field_size, "field_size", "MultiFieldEmbeddingLookup")
+        self.operator = check_choice(
+            operator, "operator", "MultiFieldEmbeddingLookup", ["SUM", "MAX", "MEAN"]
+        )
+
+    def construct(  # type: ignore[override]
+        self, input_indices: Any, input_values: Any, field_ids: Any
+    ) -> Any:
+        return layers_more.fields_embedded(
+            self.embedding_table,
+            input_indices,
+            input_values,
+            field_ids,
+            self.field_size,
+            self.operator,
+            self.max_norm,
+        )

@@ -1,0 +1,101 @@
+"""Gradients of all processes of a training put together, before the optimizer sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.distributed import parallel_context
+from millrace._src.runtime.distributed.gradient_buckets import Buckets
+from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.tensor.device_placement import on_device
+from millrace._src.runtime.tensor.storage import wrap
+
+from .cell import Cell
+
+__all__ = ["DistributedGradReducer", "PipelineGradReducer"]
+
+
+class DistributedGradReducer(Cell):
+    """Called with the gradients of this process, it gives those of all: added up, or with `mean` averaged.
+
+    `mean` and `degree` (the number to divide by) are by default those of the context and of the group. Gradients go out
+    in buckets of some megabytes; parameters with `layerwise_parallel` stay with their process. In a `TrainOneStepCell`
+    the buckets go out while the backward pass still runs.
+
+    >>> from millrace.communication import init, release
+    >>> from millrace._src.core.values.tensor import Tensor
+    >>> from millrace._src.runtime.tensor.parameter import Parameter
+    >>> init()
+    >>> reduce = DistributedGradReducer([Parameter(Tensor([1.0]), "weight")])
+    >>> reduce((Tensor([3.0]),))[0].asnumpy().tolist()
+    [3.0]
+    >>> release()
+    """
+
+    def __init__(
+        self,
+        parameters: Any,
+        mean: bool | None = None,
+        degree: int | None = None,
+        fusion_type: int = 1,
+        group: str = WORLD,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        if degree is not None and (not isinstance(degree, int) or isinstance(degree, bool)):
+            raise ArgumentTypeError(
+                f"For 'DistributedGradReducer', the argument 'degree' must be int, but got {type(degree).__name__}."
+            )
+        if degree is not None and degree <= 0:
+            raise ArgumentValueError(
+                "For 'DistributedGradReducer', the argument 'degree' must be large than 0, "
+                f"but got 'degree': {degree}."
+            )
+        self.mean = parallel_context.get_auto_parallel_context("gradients_mean") if mean is None else mean
+        self.degree, self.group = degree, group
+        self._taken = tuple(not parameter.layerwise_parallel for parameter in parameters)
+        self._weights = tuple(parameters)
+        self._dealt: Buckets | None = None
+
+    def _buckets(self) -> Buckets:
+        """Dealt when they are first wanted: the processes may meet after the cell was made."""
+        if self._dealt is None:
+            among = groups.members_only(self.group, "DistributedGradReducer")
+            factor = 1.0 / (self.degree or among.size) if self.mean else 1.0
+            weights = [weight._torch for weight in self._weights]
+            self.__dict__["_dealt"] = Buckets(weights, self._taken, among.name, factor)
+        assert self._dealt is not None
+        return self._dealt
+
+    def begin(self, scale: Any = None) -> Callable[[int, torch.Tensor], None] | None:
+        """A backward pass begins: what to call as each gradient arrives, or None where they have to wait for the end.
+
+        They wait where a hook on a weight wants to see its gradient first.
+        """
+        if any(weight.__dict__.get("_gradient_hooks") for weight in self._weights):
+            return None
+        buckets = self._buckets()
+        buckets.begin(None if scale is None else scale._torch)
+        return buckets.arrived
+
+    def construct(self, grads: Any) -> Any:
+        buckets = self._buckets()
+        if not buckets.under_way:
+            buckets.begin()
+        with torch.no_grad():
+            made = buckets.finish([on_device(grad) for grad in grads])
+        return tuple(wrap(each) for each in made)
+
+
+class PipelineGradReducer(Cell):
+    """Refused: nets are not cut into stages here."""
+
+    def __init__(self, parameters: Any, scale_sense: Any = 1.0, opt_shard: Any = None) -> None:
+        raise OperationError(
+            "'PipelineGradReducer' belongs to nets that are cut into stages over devices, which Millrace does not do. "
+            "Use DistributedGradReducer, with GradAccumulation where a batch is too large for one pass."
+        )

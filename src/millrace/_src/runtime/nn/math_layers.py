@@ -1,0 +1,140 @@
+"""Layers of mathematics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array.creation import arange
+from millrace._src.runtime.ops.array.reshape import swapaxes
+from millrace._src.runtime.ops.image import quality as layers_more
+from millrace._src.runtime.ops.linalg.decomposition import det, inverse
+from millrace._src.runtime.ops.linalg.matmul import matmul
+from millrace._src.runtime.ops.math.reduction import logsumexp
+
+from .activation import Plain
+from .argument_types import check_kind, check_number
+from .cell import Cell
+
+__all__ = [
+    "DiGamma",
+    "IGamma",
+    "LBeta",
+    "LGamma",
+    "MatDet",
+    "MatInverse",
+    "MatMul",
+    "Moments",
+    "Range",
+    "ReduceLogSumExp",
+]
+
+
+class ReduceLogSumExp(Cell):
+    """The logarithm of the sum of exponentials along axes."""
+
+    def __init__(self, axis: Any, keep_dims: bool = False) -> None:
+        super().__init__()
+        self.axis = check_kind(axis, "axis", "ReduceLogSumExp", int, list, tuple)
+        self.keep_dims = check_kind(keep_dims, "keep_dims", "ReduceLogSumExp", bool)
+
+    def construct(self, x: Any) -> Any:
+        return logsumexp(x, self.axis, self.keep_dims)
+
+
+class Range(Cell):
+    """Numbers from `start` to before `limit`, `delta` apart; called without arguments.
+
+    >>> Range(1, 8, 3)().tolist()
+    [1, 4, 7]
+    """
+
+    def __init__(self, start: Any, limit: Any = None, delta: Any = 1) -> None:
+        super().__init__()
+        for name, value in (("start", start), ("delta", delta)):
+            check_number(value, name, "Range")
+        if delta == 0:
+            raise ArgumentValueError("For 'Range', the 'delta' can not be zero.")
+        begin, end = (0, start) if limit is None else (start, check_number(limit, "limit", "Range"))
+        whole = all(isinstance(value, int) for value in (begin, end, delta))
+        self.arguments, self.dtype = (begin, end, delta), mstype.int32 if whole else mstype.float32
+
+    def construct(self) -> Any:
+        return arange(*self.arguments, dtype=self.dtype)
+
+
+class LGamma(Plain):
+    """The logarithm of the absolute value of the gamma function."""
+
+    def construct(self, x: Any) -> Any:
+        return layers_more.gamma_of(x)
+
+
+class DiGamma(Plain):
+    """The derivative of the logarithm of the gamma function."""
+
+    def construct(self, x: Any) -> Any:
+        return layers_more.gamma_digamma(x)
+
+
+class IGamma(Plain):
+    """The lower incomplete gamma function, as a part of the whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lgamma = LGamma()
+
+    def construct(self, a: Any, x: Any) -> Any:
+        return layers_more.gamma_lower(a, x)
+
+
+class LBeta(Plain):
+    """The logarithm of the beta function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lgamma = LGamma()
+
+    def construct(self, x: Any, y: Any) -> Any:
+        return layers_more.log_beta(x, y)
+
+
+class MatMul(Cell):
+    """The product of two matrices, transposed if wanted."""
+
+    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
+        super().__init__()
+        self.transpose_x1 = check_kind(transpose_x1, "transpose_x1", "MatMul", bool)
+        self.transpose_x2 = check_kind(transpose_x2, "transpose_x2", "MatMul", bool)
+
+    def construct(self, x1: Any, x2: Any) -> Any:
+        x1 = swapaxes(x1, -2, -1) if self.transpose_x1 else x1
+        x2 = swapaxes(x2, -2, -1) if self.transpose_x2 else x2
+        return matmul(x1, x2)
+
+
+class Moments(Cell):
+    """Mean and variance along axes; along all of them where none is named."""
+
+    def __init__(self, axis: Any = None, keep_dims: bool | None = None) -> None:
+        super().__init__()
+        self.axis = None if axis is None else check_kind(axis, "axis", "Moments", int, tuple)
+        self.keep_dims = bool(keep_dims)
+
+    def construct(self, x: Any) -> Any:
+        return layers_more.moments_of(x, self.axis, self.keep_dims)
+
+
+class MatInverse(Plain):
+    """The inverse of matrices."""
+
+    def construct(self, x: Any) -> Any:
+        return inverse(x)
+
+
+class MatDet(Plain):
+    """The determinant of matrices."""
+
+    def construct(self, x: Any) -> Any:
+        return det(x)

@@ -1,0 +1,94 @@
+"""Losses of ``mint.nn``: PyTorch's arguments and their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.runtime.nn.argument_types import check_choice
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.nn.loss import CrossEntropyLoss, MSELoss
+from millrace._src.runtime.nn.loss import L1LossExt as L1Loss
+from millrace._src.runtime.nn.margin_loss import SoftMarginLoss
+from millrace._src.runtime.ops.nn import loss as losses
+from millrace._src.runtime.ops.nn.loss import smooth_l1_loss
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+]
+
+
+class Reduced(Cell):
+    """A loss and how its elements are put together."""
+
+    ways: tuple[str, ...] = ("none", "mean", "sum")
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = check_choice(reduction, "reduction", type(self).__name__, list(self.ways))
+
+
+class BCELoss(Reduced):
+    """How far probabilities are from targets of 0 and 1."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return losses.binary_cross_entropy_mint(input, target, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(Reduced):
+    """How far the logistic function of the input is from targets of 0 and 1."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+        super().__init__(reduction)
+        self.weight, self.pos_weight = weight, pos_weight
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return losses.binary_cross_entropy_with_logits_mint(
+            input, target, self.weight, self.reduction, self.pos_weight
+        )
+
+
+class KLDivLoss(Reduced):
+    """How far a distribution, given by logarithms, is from another."""
+
+    ways = ("none", "mean", "sum", "batchmean")
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return losses.kl_div_mint(input, target, self.reduction, self.log_target)
+
+
+class NLLLoss(Reduced):
+    """The logarithms of probabilities at the places of the targets, with the other sign."""
+
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight, self.ignore_index = weight, ignore_index
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return losses.nll_loss_mint(input, target, self.weight, self.ignore_index, self.reduction)
+
+
+class SmoothL1Loss(Reduced):
+    """Absolute differences, squared where they are below `beta`."""
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.beta = beta
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return smooth_l1_loss(input, target, self.beta, self.reduction)

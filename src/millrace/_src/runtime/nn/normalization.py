@@ -1,0 +1,423 @@
+"""Normalisation: by batch, layer, group and instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.process_groups import create_group
+from millrace._src.runtime.ops.array.reshape import reshape
+from millrace._src.runtime.ops.collective.sync_batch_norm import normalised_over
+from millrace._src.runtime.ops.nn import layers
+from millrace._src.runtime.ops.nn.normalise import group_norm, layer_norm
+from millrace._src.runtime.tensor.initializer import initializer
+from millrace._src.runtime.tensor.parameter import Parameter
+from millrace._src.runtime.tensor.storage import wrap
+
+from .argument_types import check_bool, check_choice, check_kind, check_number, check_positive_int
+from .cell import Cell
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "LayerNormExt",
+    "SyncBatchNorm",
+]
+
+
+def _channels(value: Any, owner: str) -> int:
+    check_kind(value, "num_features", owner, int)
+    if value < 1:
+        raise ArgumentValueError(f"For '{owner}', the 'num_features' must be at least 1, but got {value}.")
+    return int(value)
+
+
+def _share(value: Any, owner: str) -> float:
+    check_number(value, "momentum", owner)
+    if not 0 <= value <= 1:
+        raise ArgumentValueError(
+            f"For '{owner}', the 'momentum' must be a number in range [0, 1], but got {value}."
+        )
+    return float(value)
+
+
+def _epsilon(value: Any, owner: str) -> float:
+    check_number(value, "eps", owner)
+    if not 0 < value <= 1:
+        raise ArgumentValueError(f"For '{owner}', the 'eps' must be in (0, 1], but got {value}.")
+    return float(value)
+
+
+class Batch(Cell):
+    """What the layers that normalise by batch share. Statistics are written in place, also in a recorded graph."""
+
+    ndims: tuple[int, ...] = ()
+    parameters_stay = True
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        shape = (_channels(num_features, owner),)
+        self.num_features, self.eps, self.momentum = num_features, _epsilon(eps, owner), momentum
+        self.share = 1 - _share(momentum, owner)
+        self.data_format = check_choice(data_format, "format", owner, ["NCHW", "NHWC"])
+        if use_batch_statistics is not None:
+            check_bool(use_batch_statistics, "use_batch_statistics", owner)
+        self.use_batch_statistics = use_batch_statistics
+        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), "mean", requires_grad=False)
+        self.moving_variance = Parameter(
+            initializer(moving_var_init, shape, dtype), "variance", requires_grad=False
+        )
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), "gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), "beta", requires_grad=affine)
+
+    def construct(self, x: Any) -> Any:
+        if x.ndim not in self.ndims:
+            raise ArgumentValueError(
+                f"For '{type(self).__name__}', the input must have {' or '.join(map(str, self.ndims))} axes, "
+                f"but its shape is {x.shape}."
+            )
+        by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        return layers.batch_normalised(
+            x,
+            self.gamma,
+            self.beta,
+            self.moving_mean,
+            self.moving_variance,
+            by_batch,
+            self.share,
+            self.eps,
+            self.data_format,
+        )
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma!r}, "
+            f"beta={self.beta!r}, moving_mean={self.moving_mean!r}, moving_variance={self.moving_variance!r}"
+        )
+
+
+class BatchNorm1d(Batch):
+    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
+
+    ndims = (2, 3)
+
+
+class BatchNorm2d(Batch):
+    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
+
+    In training the batch's own statistics are used, and they go into the moving ones with 1 - `momentum`.
+
+    >>> [p.name for p in BatchNorm2d(3).trainable_params()]
+    ['gamma', 'beta']
+    """
+
+    ndims = (4,)
+
+
+class SyncBatchNorm(Batch):
+    """BatchNorm2d over the batches of all processes; with one process, over its own.
+
+    `process_groups` are lists of ranks, each of which normalises for itself: ``[[0, 1], [2, 3]]``. All processes make
+    the layer, since they make the groups together.
+
+    >>> SyncBatchNorm(3)(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    ndims = (2, 4)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        process_groups: Any = None,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+            use_batch_statistics, "NCHW", dtype,
+        )  # fmt: skip
+        self.process_groups = process_groups
+        self._group = WORLD if process_groups is None else _group_of(process_groups)
+
+    def construct(self, x: Any) -> Any:
+        by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        alone = groups.world() is None or groups.find(self._group).size == 1
+        if alone or not by_batch or x.ndim not in self.ndims:
+            return super().construct(x)
+        return wrap(
+            normalised_over(
+                x._torch,
+                self.gamma._torch,
+                self.beta._torch,
+                self.moving_mean._torch,
+                self.moving_variance._torch,
+                self.share,
+                self.eps,
+                self._group,
+            )
+        )
+
+
+def _group_of(process_groups: Any) -> str:
+    """The group of this process among lists of ranks; the groups are made where they are not there yet."""
+    rows = process_groups
+    if not isinstance(rows, (list, tuple)) or not all(isinstance(each, (list, tuple)) for each in rows):
+        raise ArgumentTypeError(
+            f"For 'SyncBatchNorm', 'process_groups' must be a list of lists of ranks, but got {rows!r}."
+        )
+    ranks = [rank for each in rows for rank in each]
+    if len(set(ranks)) != len(ranks):
+        raise ArgumentValueError(
+            f"For 'SyncBatchNorm', a rank may be in one of 'process_groups' only, but got {rows!r}."
+        )
+    world = groups.find(WORLD, "SyncBatchNorm")
+    mine = ""
+    for each in rows:
+        name = "sync_bn_" + "_".join(map(str, each))
+        if name not in groups.known():
+            create_group(name, list(each))
+        if world.rank in each:
+            mine = name
+    if not mine:
+        raise ArgumentValueError(
+            f"For 'SyncBatchNorm', rank {world.rank} is in none of 'process_groups' {rows!r}."
+        )
+    return mine
+
+
+class BatchNorm3d(Cell):
+    """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
+
+    The parameters are those of its child ``bn2d``, as in MindSpore.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.bn2d = BatchNorm2d(
+            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+            use_batch_statistics, "NCHW", dtype,
+        )  # fmt: skip
+
+    def construct(self, input_x: Any) -> Any:
+        if input_x.ndim != 5:
+            raise ArgumentValueError(
+                f"For 'BatchNorm3d', the input must have 5 axes, but its shape is {input_x.shape}."
+            )
+        batch, channels, depth, height, width = input_x.shape
+        flat = reshape(input_x, (batch, channels, depth * height, width))
+        return reshape(self.bn2d(flat), input_x.shape)
+
+
+class Instance(Cell):
+    """What the layers that normalise by instance share."""
+
+    count = 0
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        shape = (_channels(num_features, owner),)
+        self.num_features, self.eps = num_features, _epsilon(eps, owner)
+        self.momentum = momentum
+        _share(momentum, owner)
+        check_bool(affine, "affine", owner)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), "gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), "beta", requires_grad=affine)
+
+    def construct(self, x: Any) -> Any:
+        return layers.instance_normalised(x, self.gamma, self.beta, self.count, self.eps)
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"gamma={self.gamma!r}, beta={self.beta!r}"
+        )
+
+
+class InstanceNorm1d(Instance):
+    """Each channel of each sample of (N, C, L) with mean 0 and variance 1, scaled and shifted."""
+
+    count = 1
+
+
+class InstanceNorm2d(Instance):
+    """Each channel of each sample of (N, C, H, W) with mean 0 and variance 1, scaled and shifted."""
+
+    count = 2
+
+
+class InstanceNorm3d(Instance):
+    """Each channel of each sample of (N, C, D, H, W) with mean 0 and variance 1, scaled and shifted."""
+
+    count = 3
+
+
+class LayerNorm(Cell):
+    """The last axes with mean 0 and variance 1, scaled and shifted.
+
+    >>> [p.name for p in LayerNorm([4]).get_parameters()]
+    ['gamma', 'beta']
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        epsilon: float = 1e-7,
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise ArgumentTypeError(
+                "For 'LayerNorm', the type of 'normalized_shape' must be tuple[int] or list[int], "
+                f"but got {normalized_shape} and the type is {type(normalized_shape)}."
+            )
+        if not normalized_shape:
+            raise ArgumentValueError(
+                "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+                f"but got normalized_shape = {normalized_shape}"
+            )
+        check_kind(begin_norm_axis, "begin_norm_axis", "LayerNorm", int)
+        check_kind(begin_params_axis, "begin_params_axis", "LayerNorm", int)
+        self.normalized_shape, self.epsilon = normalized_shape, epsilon
+        self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
+        shape = tuple(normalized_shape)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma")
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta")
+
+    def construct(self, input_x: Any) -> Any:
+        return layers.layer_normalised(
+            input_x, self.gamma, self.beta, self.begin_norm_axis, self.begin_params_axis, self.epsilon
+        )
+
+    def extend_repr(self) -> str:
+        # "gamma" without "=" is how MindSpore prints it
+        return (
+            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+            f"begin_params_axis={self.begin_params_axis}, gamma{self.gamma!r}, beta={self.beta!r}"
+        )
+
+
+class LayerNormExt(Cell):
+    """LayerNorm with PyTorch's arguments and names of parameters."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        kind = dtype or mstype.float32
+        self.weight = (
+            Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
+        )
+        with_bias = elementwise_affine and bias
+        self.bias = Parameter(initializer("zeros", shape, kind), name="bias") if with_bias else None
+
+    def construct(self, input: Any) -> Any:
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extend_repr(self) -> str:
+        return (
+            f"normalized_shape={self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Cell):
+    """Groups of channels with mean 0 and variance 1, scaled and shifted.
+
+    >>> GroupNorm(2, 6)
+    GroupNorm(num_groups=2, num_channels=6)
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: DType = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.num_groups = check_positive_int(num_groups, "num_groups", "GroupNorm")
+        self.num_channels = check_positive_int(num_channels, "num_channels", "GroupNorm")
+        if num_channels % num_groups:
+            raise ArgumentValueError(
+                "For 'GroupNorm', the 'num_channels' must be divided by 'num_groups', "
+                f"but got 'num_channels': {num_channels}, 'num_groups': {num_groups}."
+            )
+        self.eps = check_number(eps, "eps", "GroupNorm")
+        check_bool(affine, "affine", "GroupNorm")
+        shape = (num_channels,)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), "gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), "beta", requires_grad=affine)
+
+    def construct(self, x: Any) -> Any:
+        return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"

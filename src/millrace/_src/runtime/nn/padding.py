@@ -1,0 +1,162 @@
+"""Padding and up-sampling layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.array.pad import pad
+from millrace._src.runtime.ops.image.resize import interpolate
+
+from .cell import Cell
+
+__all__ = [
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "Upsample",
+    "ZeroPad2d",
+]
+
+
+class Constant(Cell):
+    """A margin of one value around the last axes; negative widths cut."""
+
+    count = 1
+
+    def __init__(self, padding: Any, value: Any) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        if isinstance(padding, bool) or not isinstance(padding, (int, tuple)):
+            raise ArgumentTypeError(
+                f"For '{owner}', the type of parameter 'padding' must be in [int, tuple], but got {type(padding)}"
+            )
+        if not isinstance(value, (int, float)):
+            raise ArgumentTypeError(
+                f"For '{owner}', the type of parameter 'value' must be in [int, float], but got {type(value)}"
+            )
+        found = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
+        if len(found) % 2 or len(found) > 2 * self.count:
+            raise ArgumentValueError(
+                f"For '{owner}', the length of parameter 'padding' with tuple type must be even and no more than "
+                f"{2 * self.count}, but got {len(found)}"
+            )
+        self.padding, self.value = found, value
+
+    def construct(self, x: Any) -> Any:
+        return pad(x, self.padding, "constant", self.value)
+
+
+class ConstantPad1d(Constant):
+    """A margin of one value around the last axis."""
+
+
+class ConstantPad2d(Constant):
+    """A margin of one value around the last two axes."""
+
+    count = 2
+
+
+class ConstantPad3d(Constant):
+    """A margin of one value around the last three axes."""
+
+    count = 3
+
+
+class ZeroPad2d(Constant):
+    """A margin of zeros around the last two axes."""
+
+    count = 2
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0)
+
+
+class Repeating(Cell):
+    """A margin made of the tensor's own elements."""
+
+    count, mode = 1, "reflect"
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        if isinstance(padding, bool) or not isinstance(padding, (int, tuple)):
+            raise ArgumentTypeError(
+                f"For '{owner}' the input 'padding' must be an integer or tuple, but got {type(padding).__name__}"
+            )
+        found = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
+        if len(found) % 2:
+            raise ArgumentValueError(
+                f"For '{owner}' the length of input 'padding' must be divisible by 2, but got padding of length "
+                f"{len(found)}. "
+            )
+        if any(isinstance(width, bool) or not isinstance(width, int) for width in found):
+            raise ArgumentTypeError(
+                f"For '{owner}' every element in 'padding' must be an int, but got {found}."
+            )
+        if self.mode == "reflect" and min(found) < 0:
+            raise ArgumentValueError(
+                f"For '{owner}' every element in 'padding' must be >= 0. but got {found}."
+            )
+        self.padding = found
+
+    def construct(self, x: Any) -> Any:
+        return pad(x, self.padding, self.mode)
+
+
+class ReflectionPad1d(Repeating):
+    """A margin around the last axis that mirrors the elements next to the edge."""
+
+
+class ReflectionPad2d(Repeating):
+    """A margin around the last two axes that mirrors the elements next to the edge."""
+
+    count = 2
+
+
+class ReflectionPad3d(Repeating):
+    """A margin around the last three axes that mirrors the elements next to the edge."""
+
+    count = 3
+
+
+class ReplicationPad1d(Repeating):
+    """A margin around the last axis that repeats the edge."""
+
+    mode = "replicate"
+
+
+class ReplicationPad2d(Repeating):
+    """A margin around the last two axes that repeats the edge."""
+
+    count, mode = 2, "replicate"
+
+
+class ReplicationPad3d(Repeating):
+    """A margin around the last three axes that repeats the edge."""
+
+    count, mode = 3, "replicate"
+
+
+class Upsample(Cell):
+    """The input in another size, by one of several modes."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.arguments = (size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+    def construct(self, x: Any) -> Any:
+        return interpolate(x, *self.arguments)

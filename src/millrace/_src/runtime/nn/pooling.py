@@ -1,0 +1,357 @@
+"""Pooling by windows: maximum and mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.nn import layers
+from millrace._src.runtime.ops.nn.avg_pooling import avg_pool1d_mint, avg_pool2d_mint, avg_pool3d_mint
+from millrace._src.runtime.ops.nn.max_pooling import max_pool2d_mint
+
+from .argument_types import check_bool, check_choice, check_kind
+from .cell import Cell
+
+__all__ = [
+    "AvgPool1d",
+    "AvgPool1dExt",
+    "AvgPool2d",
+    "AvgPool2dExt",
+    "AvgPool3d",
+    "AvgPool3dExt",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool2dExt",
+    "MaxPool3d",
+]
+
+
+def _sizes(value: Any, count: int, name: str, owner: str, least: int = 1) -> tuple[int, ...]:
+    """A number per axis, in the words of MindSpore's pools."""
+    check_kind(value, name, owner, int, tuple)
+    found = value if isinstance(value, tuple) else (value,) * count
+    found = found * count if len(found) == 1 else found
+    if any(isinstance(each, bool) or not isinstance(each, int) for each in found):
+        raise ArgumentTypeError(f"For '{owner}', the '{name}' must hold ints, but got {value!r}.")
+    if len(found) != count or min(found) < least:
+        raise ArgumentValueError(
+            f"For '{owner}', the '{name}' must be an positive int number or a tuple of {count}, but got {value}"
+        )
+    return found
+
+
+class Pooling(Cell):
+    """What the pools share: kernel, stride and padding."""
+
+    count = 2
+
+    def _keep(
+        self, kernel_size: Any, stride: Any, pad_mode: Any, padding: Any, data_format: str = "NCHW"
+    ) -> None:
+        owner, count = type(self).__name__, self.count
+        kernel, steps = (
+            _sizes(kernel_size, count, "kernel_size", owner),
+            _sizes(stride, count, "stride", owner),
+        )
+        around = _sizes(padding, count, "padding", owner, 0)
+        if not isinstance(pad_mode, str):
+            raise ArgumentTypeError(f"For '{owner}', the 'pad_mode' must be str, but got {pad_mode!r}.")
+        self.pad_mode = check_choice(pad_mode.upper(), "pad_mode", owner, ["VALID", "SAME", "PAD"])
+        self.mode = self.pad_mode.lower()
+        if self.mode != "pad" and any(around):
+            raise ArgumentValueError(
+                f"For {owner}, the parameter 'padding' can not be set to non-default value when pad_mode is not 'pad', "
+                f"but got pad_mode:{pad_mode} and padding {padding}; give pad_mode='pad'."
+            )
+        self.data_format = check_choice(data_format, "format", owner, ["NCHW", "NHWC"])
+        self.kernel_size, self.stride = kernel_size, stride
+        # over one axis the second of two is meant
+        self.window = (1, *kernel) if count == 1 else kernel
+        self.steps = (1, *steps) if count == 1 else steps
+        self.pads = tuple((p, p) for p in ((0, *around) if count == 1 else around))
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
+
+
+class Largest(Pooling):
+    """The pools that take the maximum."""
+
+    def _keep_most(
+        self,
+        kernel_size: Any,
+        stride: Any,
+        pad_mode: Any,
+        padding: Any,
+        dilation: Any,
+        return_indices: bool,
+        ceil_mode: bool,
+        data_format: str = "NCHW",
+    ) -> None:
+        owner, count = type(self).__name__, self.count
+        self._keep(kernel_size, stride, pad_mode, padding, data_format)
+        dilated = _sizes(dilation, count, "dilation", owner)
+        self.dilation = (1, *dilated) if count == 1 else dilated
+        self.return_indices = check_bool(return_indices, "return_indices", owner)
+        self.ceil_mode = check_bool(ceil_mode, "ceil_mode", owner)
+        if self.mode != "pad" and (set(dilated) != {1} or return_indices or ceil_mode):
+            raise ArgumentValueError(
+                f"For {owner}, the parameter 'padding', 'dilation', 'return_indices', 'ceil_mode' can not be set to "
+                f"non-default value when pad_mode is not 'pad', but got pad_mode:{pad_mode}."
+            )
+        if count == 1:
+            # as MindSpore prints them
+            self.kernel_size = (1, *self.window) if self.mode == "pad" else self.window
+            self.stride = (1, *self.steps) if self.mode == "pad" else self.steps
+
+    def construct(self, x: Any) -> Any:
+        if self.mode == "pad":
+            return layers.max_places(
+                x,
+                self.count,
+                self.window,
+                self.steps,
+                self.pads,
+                self.dilation,
+                self.ceil_mode,
+                self.return_indices,
+                self.data_format,
+            )
+        return layers.most_of_windows(
+            x, self.count, self.window, self.steps, self.mode, self.pads, False, self.data_format
+        )
+
+
+class MaxPool1d(Largest):
+    """The maximum in each window of (N, C, L) or (C, L)."""
+
+    count = 1
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+
+
+class MaxPool2d(Largest):
+    """The maximum in each window of (N, C, H, W) or (C, H, W); padding never wins.
+
+    >>> MaxPool2d(3, 2, pad_mode="same")
+    MaxPool2d(kernel_size=3, stride=2, pad_mode=SAME)
+    """
+
+    count = 2
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__()
+        self._keep_most(
+            kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode, data_format
+        )
+
+
+class MaxPool3d(Largest):
+    """The maximum in each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+    count = 3
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+
+
+class Mean(Pooling):
+    """The pools that take the mean. Padding counts with "pad" unless told otherwise; with "same"
+    it does over three axes only."""
+
+    def _keep_mean(
+        self,
+        kernel_size: Any,
+        stride: Any,
+        pad_mode: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        owner = type(self).__name__
+        self._keep(kernel_size, stride, pad_mode, padding, data_format)
+        self.ceil_mode = check_bool(ceil_mode, "ceil_mode", owner)
+        self.count_include_pad = check_bool(count_include_pad, "count_include_pad", owner)
+        if divisor_override is not None and divisor_override <= 0:
+            raise ArgumentValueError(
+                f"For '{owner}', the 'divisor_override' must be > 0, but got {divisor_override}."
+            )
+        self.divisor_override = divisor_override
+        if self.count == 1 and self.mode != "pad":
+            self.kernel_size, self.stride = self.window, self.steps
+
+    def construct(self, x: Any) -> Any:
+        counted = self.count_include_pad and (self.mode == "pad" or self.count == 3)
+        return layers.mean_of_windows(
+            x, self.count, self.window, self.steps, self.mode, self.pads, self.ceil_mode, counted,
+            self.divisor_override or 0, self.data_format,
+        )  # fmt: skip
+
+
+class AvgPool1d(Mean):
+    """The mean of each window of (N, C, L) or (C, L)."""
+
+    count = 1
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self._keep_mean(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
+
+
+class AvgPool2d(Mean):
+    """The mean of each window of (N, C, H, W) or (C, H, W).
+
+    >>> from millrace import Tensor
+    >>> AvgPool2d(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
+    [[[[2.5]]]]
+    """
+
+    count = 2
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__()
+        self._keep_mean(
+            kernel_size,
+            stride,
+            pad_mode,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            data_format,
+        )
+
+
+class AvgPool3d(Mean):
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+    count = 3
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._keep_mean(
+            kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+
+class AvgPool1dExt(Cell):
+    """AvgPool1d with PyTorch's arguments."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    def construct(self, input: Any) -> Any:
+        return avg_pool1d_mint(input, *self.arguments)
+
+
+class AvgPool2dExt(Cell):
+    """AvgPool2d with PyTorch's arguments."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def construct(self, input: Any) -> Any:
+        return avg_pool2d_mint(input, *self.arguments)
+
+
+class AvgPool3dExt(AvgPool2dExt):
+    """AvgPool3d with PyTorch's arguments."""
+
+    def construct(self, input: Any) -> Any:
+        return avg_pool3d_mint(input, *self.arguments)
+
+
+class MaxPool2dExt(Cell):
+    """MaxPool2d with PyTorch's arguments."""
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.arguments = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+    def construct(self, input: Any) -> Any:
+        return max_pool2d_mint(input, *self.arguments)

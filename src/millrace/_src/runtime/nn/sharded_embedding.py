@@ -1,0 +1,140 @@
+"""A table of embeddings whose rows are divided among the processes: together they hold what one device could not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributed import group_registry as groups
+from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context, reduces_gradients
+from millrace._src.runtime.ops.collective import functional as collective
+from millrace._src.runtime.ops.collective.sharded_lookup import rows_of_all
+from millrace._src.runtime.ops.image import quality as layers_more
+from millrace._src.runtime.tensor.device_placement import place
+from millrace._src.runtime.tensor.initializer import (
+    Constant,
+    Initializer,
+    Normal,
+    One,
+    TruncatedNormal,
+    Uniform,
+    Zero,
+    find,
+)
+from millrace._src.runtime.tensor.parameter import Parameter
+from millrace._src.runtime.tensor.rng_state import drawing_from, generator
+from millrace._src.runtime.tensor.storage import make, to_torch_dtype, wrap
+
+from .argument_types import check_positive_int
+from .cell import Cell
+
+__all__ = ["ShardedEmbedding"]
+
+# Rows that are drawn together, from a generator of their own: the table is the same for any number of processes.
+BLOCK = 4096
+# Initialisers whose numbers do not depend on the shape of the whole table
+_BY_ROW = (Constant, Normal, One, TruncatedNormal, Uniform, Zero)
+
+
+class ShardedEmbedding(Cell):
+    """Rows of a trained table that whole numbers name; the rows are divided among the processes of a group.
+
+    Each process holds ``ceil(vocab_size / processes)`` rows, and trains them: forward and gradients are those of one
+    process with the whole table and the batches of all. Every process calls it with ids of one shape. Numbers that no
+    row has give zeros. With one seed (`set_seed`) the table is the same for any number of processes. Without `init`
+    the table is whole.
+
+    >>> table = ShardedEmbedding(10, 4)
+    >>> table(Tensor([[1, 2, 3]])).shape, table.embedding_table.shape
+    ((1, 3, 4), (10, 4))
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Any = "normal",
+        max_norm: float | None = None,
+        dtype: DType = mstype.float32,
+        group: str = WORLD,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = check_positive_int(vocab_size, "vocab_size", "ShardedEmbedding")
+        self.embedding_size = check_positive_int(embedding_size, "embedding_size", "ShardedEmbedding")
+        if max_norm is not None and max_norm <= 0:
+            raise ArgumentValueError(
+                f"For 'ShardedEmbedding', the 'max_norm' must be above 0, but got {max_norm}."
+            )
+        self.max_norm, self.group = max_norm, group
+        among = groups.find(group, "ShardedEmbedding") if groups.world() is not None else None
+        self.parts, self.part = (among.size, among.rank) if among is not None else (1, 0)
+        self.rows = -(-vocab_size // self.parts)
+        self.first = self.part * self.rows
+        self.embedding_table = Parameter(
+            wrap(self._drawn(param_init, dtype)), name="embedding_table", layerwise_parallel=self.parts > 1
+        )
+
+    def _drawn(self, start: Any, dtype: DType) -> torch.Tensor:
+        """The rows of this process; those beyond the last of the table are zeros."""
+        made = place(torch.zeros(self.rows, self.embedding_size, dtype=to_torch_dtype(dtype)))
+        mine = min(self.rows, max(0, self.vocab_size - self.first))
+        if isinstance(start, Tensor):
+            return made.copy_(self._cut(start)) if mine else made
+        filler = find(start)
+        if not isinstance(filler, _BY_ROW):
+            raise ArgumentTypeError(
+                f"For 'ShardedEmbedding', '{type(filler).__name__}' needs the shape of the whole table. Use one of "
+                f"{', '.join(each.__name__ for each in _BY_ROW)}, or a Tensor with all rows."
+            )
+        self._fill(made[:mine], filler)
+        return made
+
+    def _fill(self, made: torch.Tensor, filler: Initializer) -> None:
+        seed = int(torch.randint(2**62, (1,), generator=generator()))
+        for block in range(self.first // BLOCK, -(-(self.first + len(made)) // BLOCK)):
+            whole = torch.empty(BLOCK, self.embedding_size, dtype=torch.float32)
+            with drawing_from(torch.Generator().manual_seed(seed + block)):
+                filler.fill(whole)
+            begin, end = max(self.first, block * BLOCK), min(self.first + len(made), (block + 1) * BLOCK)
+            if begin < end:
+                made[begin - self.first : end - self.first] = whole[
+                    begin - block * BLOCK : end - block * BLOCK
+                ]
+
+    def _cut(self, whole: Tensor) -> torch.Tensor:
+        data = make(whole)
+        if tuple(data.shape) != (self.vocab_size, self.embedding_size):
+            raise ArgumentValueError(
+                f"For 'ShardedEmbedding', all rows together are {(self.vocab_size, self.embedding_size)}, but got "
+                f"{tuple(data.shape)}."
+            )
+        mine = data[self.first : self.first + self.rows]
+        return torch.cat([mine, mine.new_zeros(self.rows - len(mine), self.embedding_size)])
+
+    def construct(self, ids: Any) -> Any:
+        if self.parts == 1:
+            return layers_more.looked_up(self.embedding_table, ids, self.max_norm)
+        # the mean over processes that the gradients of the other parameters are
+        mean = reduces_gradients() and get_auto_parallel_context("gradients_mean")
+        factor = 1.0 / self.parts if mean else 1.0
+        table = self.embedding_table._torch
+        return wrap(rows_of_all(table, make(ids), self.first, self.group, factor, self.max_norm))
+
+    def gather_rows(self) -> Tensor:
+        """The whole table, in every process: to save it, or to go on with another number of processes."""
+        data = self.embedding_table._torch.detach()
+        whole = data if self.parts == 1 else collective.all_gather(data, self.group)
+        return wrap(whole[: self.vocab_size].clone())
+
+    def load_rows(self, whole: Tensor) -> None:
+        """Take this process's rows of a whole table."""
+        self.embedding_table.set_data(wrap(self._cut(whole).to(self.embedding_table._torch.dtype)))
+
+    def extend_repr(self) -> str:
+        return f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, part {self.part} of {self.parts}"

@@ -1,0 +1,103 @@
+"""Values written into a Parameter or Tensor, in place: a recorded graph and every other holder see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "Assign",
+    "AssignAdd",
+    "AssignSub",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "copy_",
+    "fill_",
+    "fill_diagonal_",
+    "zero_",
+]
+
+
+def _same_shape(variable: Tensor, value: Any, name: str) -> Any:
+    shape = tuple(value.shape) if isinstance(value, Tensor) else ()
+    if shape != tuple(variable.shape):
+        raise ArgumentValueError(
+            f"For '{name}','value' must have the same shape as 'variable'. But got 'value' shape: {shape}, "
+            f"'variable' shape: {tuple(variable.shape)}."
+        )
+    if not isinstance(value, (Tensor, bool, int, float, complex)):
+        raise ArgumentTypeError(f"For '{name}', the value must be a Tensor or a number, but got {value!r}.")
+    return value
+
+
+def _summand(variable: Tensor, value: Any, name: str) -> Any:
+    value = _same_shape(variable, value, name)
+    if isinstance(value, Tensor) and torch.promote_types(variable.dtype, value.dtype) is not variable.dtype:
+        raise ArgumentTypeError(
+            f"For '{name}', the variable keeps its type, so a value of type {value.dtype} cannot be added to one of "
+            f"type {variable.dtype}. Convert the value with x.astype(...)."
+        )
+    return value
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def assign(variable: Tensor, value: Tensor | float) -> Tensor:
+    """Write a value of the same shape into a Parameter or Tensor, which is also what is returned."""
+    value = _same_shape(variable, value, "Assign")
+    with torch.no_grad():
+        return variable.copy_(value) if isinstance(value, Tensor) else variable.fill_(value)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def assign_add(variable: Tensor, value: Tensor | float) -> Tensor:
+    """Add a value of the same shape to a Parameter or Tensor, in place."""
+    with torch.no_grad():
+        return variable.add_(_summand(variable, value, "AssignAdd"))
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def assign_sub(variable: Tensor, value: Tensor | float) -> Tensor:
+    """Subtract a value of the same shape from a Parameter or Tensor, in place."""
+    with torch.no_grad():
+        return variable.sub_(_summand(variable, value, "AssignSub"))
+
+
+@op("Tensor", dtype=SAME, differentiable=False)
+def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write another tensor into this one, in place; it may broadcast."""
+    with torch.no_grad():
+        return input.copy_(src, non_blocking)
+
+
+@op("Tensor", dtype=SAME, differentiable=False)
+def fill_(input: Tensor, value: Tensor | float) -> Tensor:
+    """Write one value into every element, in place."""
+    with torch.no_grad():
+        return input.fill_(value)
+
+
+@op("ops", "Tensor", dtype=SAME, differentiable=False)
+def zero_(input: Tensor) -> Tensor:
+    """Write 0 into every element, in place."""
+    with torch.no_grad():
+        return input.zero_()
+
+
+@op("Tensor", dtype=SAME, differentiable=False)
+def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write one value onto the main diagonal, in place; with `wrap` a tall matrix starts over below."""
+    with torch.no_grad():
+        return input.fill_diagonal_(fill_value, wrap)
+
+
+Assign = primitive("Assign", assign, init=())
+AssignAdd = primitive("AssignAdd", assign_add, init=())
+AssignSub = primitive("AssignSub", assign_sub, init=())

@@ -1,0 +1,211 @@
+"""Tensors made larger by repeating their elements: broadcast, tile, repeat, grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "BroadcastTo",
+    "Expand",
+    "Meshgrid",
+    "Tile",
+    "block_diag",
+    "broadcast_to",
+    "cartesian_prod",
+    "combinations",
+    "expand",
+    "expand_as",
+    "expand_method",
+    "meshgrid",
+    "meshgrid_mint",
+    "repeat",
+    "repeat_elements",
+    "repeat_interleave",
+    "repeat_interleave_mint",
+    "tile",
+    "vander",
+]
+
+
+def _widened(input: Tensor, shape: Any, name: str) -> Tensor:
+    wanted = sizes(shape)
+    if -1 in wanted[: max(len(wanted) - input.ndim, 0)]:
+        raise ArgumentValueError(
+            f"For '{name}', -1 keeps a length, and may not stand for an axis that the tensor has not got: shape "
+            f"{wanted} for a tensor of shape {tuple(input.shape)}."
+        )
+    return torch.broadcast_to(input, wanted)
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def broadcast_to(input: Tensor, shape: Any) -> Tensor:
+    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
+    return _widened(input, shape, "BroadcastTo")
+
+
+@op("ops", dtype=SAME)
+def expand(input_x: Tensor, size: Any) -> Tensor:
+    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
+    return _widened(input_x, size, "expand")
+
+
+@op("Tensor:expand", dtype=SAME)
+def expand_method(input_x: Tensor, *size: Any) -> Tensor:
+    """The tensor in a larger shape, given as a tuple or as numbers; -1 keeps a length."""
+    return _widened(input_x, spread(size), "expand")
+
+
+@op("ops", "Tensor", dtype=SAME, also={"x": "other"})
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the shape of another: axes of length 1 and new ones repeat their elements."""
+    return torch.broadcast_to(input, other.shape)
+
+
+def _times(dims: Any, name: str) -> tuple[int, ...]:
+    found = sizes(dims)
+    for place, each in enumerate(found):
+        if each < 0:
+            raise ArgumentValueError(
+                f"For '{name}', 'dims' cannot contain negative integer numbers, but got {each} in {place}th."
+            )
+    return found
+
+
+@op("ops", "mint", "Tensor", dtype=SAME, also={"reps": "dims"})
+def tile(input: Tensor, dims: Any) -> Tensor:
+    """The tensor repeated as a whole, so many times along each axis."""
+    if isinstance(dims, int):
+        raise ArgumentTypeError(f"For 'tile', 'dims' must be a tuple of ints: ({dims},)")
+    return torch.tile(input, _times(dims, "Tile"))
+
+
+@op("Tensor", dtype=SAME)
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    """The tensor repeated as a whole, so many times along each axis; there may be more axes than it has."""
+    times = _times(spread(repeats), "repeat")
+    if len(times) < input.ndim:
+        raise ArgumentValueError(
+            f"For 'repeat', there must be a number for each of the {input.ndim} axes, but got {times}; "
+            "x.repeat_interleave repeats the elements of one axis."
+        )
+    return input.repeat(times)
+
+
+@op("ops", dtype=SAME)
+def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
+    """Each element along an axis, `rep` times."""
+    if integer(rep, "rep") <= 0:
+        raise ArgumentValueError(f"For 'repeat_elements', the 'rep' must be more than 0, but got {rep}.")
+    return torch.repeat_interleave(x, rep, axis)
+
+
+def _interleaved(input: Tensor, repeats: Any, axis: int | None) -> Tensor:
+    if isinstance(repeats, (list, tuple)):
+        numbers = sizes(repeats)
+        if len(numbers) == 1:
+            repeats = numbers[0]
+        else:
+            repeats = torch.tensor(numbers, device=input.device)
+    elif not isinstance(repeats, Tensor):
+        repeats = integer(repeats, "repeats")
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise ArgumentValueError(
+                f"For 'repeat_interleave', 'repeats' must be at least 0, but got {repeats}."
+            )
+        return torch.repeat_interleave(input, repeats, axis)
+    length = input.numel() if axis is None else input.shape[axis]
+    if repeats.ndim and repeats.numel() not in (1, length):
+        raise ArgumentValueError(
+            "For 'repeat_interleave', the length of 'repeats' must be the same as the shape of the original tensor in "
+            f"the 'axis' dimension, but got {repeats.numel()} and {length}."
+        )
+    return torch.repeat_interleave(input, repeats, axis)
+
+
+@op("ops", "Tensor", dtype=SAME, also={"dim": "axis"})
+def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    return _interleaved(input, repeats, axis)
+
+
+@op("mint:repeat_interleave", dtype=SAME)
+def repeat_interleave_mint(
+    input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    return _interleaved(input, repeats, dim)
+
+
+def _grids(inputs: tuple[Any, ...], indexing: str) -> Any:
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        inputs = tuple(inputs[0])
+    if indexing not in ("xy", "ij"):
+        raise ArgumentValueError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
+    for each in inputs:
+        if not isinstance(each, Tensor):
+            raise ArgumentTypeError(f"For 'meshgrid', each input must be a Tensor, but got {each!r}.")
+        if each.dtype is not inputs[0].dtype:
+            raise ArgumentValueError("For 'meshgrid', all tensors should have the same type.")
+    return tuple(torch.meshgrid(*inputs, indexing=indexing))
+
+
+@op("ops", dtype=OTHER)
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> Any:
+    """One grid per vector: its element for each place of the grid. "xy" has the second vector along the first axis."""
+    return _grids(inputs, indexing)
+
+
+@op("mint:meshgrid", dtype=OTHER)
+def meshgrid_mint(*tensors: Tensor, indexing: str = "ij") -> Any:
+    """One grid per vector: its element for each place of the grid."""
+    return _grids(tensors, indexing)
+
+
+@op("ops", dtype=OTHER)
+def cartesian_prod(*inputs: Tensor) -> Tensor:
+    """Every choice of one element from each vector, a row each."""
+    grids = torch.meshgrid(*inputs, indexing="ij")
+    return torch.stack([grid.reshape(-1) for grid in grids], dim=-1)
+
+
+@op("ops", dtype=SAME)
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Every choice of `r` elements of a vector, a row each, in order."""
+    if input.ndim != 1:
+        raise ArgumentValueError(f"For 'combinations', the dimension 'x' must be 1, but got {input.ndim}")
+    return torch.combinations(input, integer(r, "r"), with_replacement)
+
+
+@op("ops", dtype=OTHER)
+def block_diag(*inputs: Tensor) -> Tensor:
+    """The matrices along the diagonal of one large matrix; vectors are rows."""
+    for each in inputs:
+        if not isinstance(each, Tensor):
+            raise ArgumentTypeError(f"For 'block_diag', each input must be a Tensor, but got {each!r}.")
+    return torch.block_diag(*inputs)
+
+
+@op("ops", dtype=OTHER)
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The powers of a vector's elements, from N - 1 down to 0, a row each."""
+    if x.ndim != 1:
+        raise ArgumentValueError(f"For 'vander', the input must be a vector, but got {x.ndim} axes.")
+    count = x.shape[0] if N is None else integer(N, "N")
+    powers = torch.arange(count - 1, -1, -1, device=x.device)
+    return torch.pow(x.unsqueeze(-1), powers)
+
+
+BroadcastTo = primitive("BroadcastTo", broadcast_to, init=("shape",))
+Expand = primitive("Expand", expand, init=())
+Tile = primitive("Tile", tile, init=())
+Meshgrid = primitive("Meshgrid", meshgrid, init=("indexing",))

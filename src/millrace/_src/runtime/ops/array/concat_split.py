@@ -1,0 +1,293 @@
+"""Tensors put together, and taken apart along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import integer
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "Concat",
+    "Pack",
+    "ParallelConcat",
+    "Split",
+    "SplitV",
+    "Stack",
+    "Unpack",
+    "Unstack",
+    "chunk",
+    "chunk_mint",
+    "column_stack",
+    "concat",
+    "concat_mint",
+    "concat_together",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "split",
+    "split_by_sizes",
+    "split_evenly",
+    "split_method",
+    "split_mint",
+    "stack",
+    "stack_apart",
+    "stack_mint",
+    "tensor_split",
+    "unbind",
+    "unstack",
+    "unstack_num",
+    "vsplit",
+    "vstack",
+]
+
+
+def together(tensors: Any, name: str) -> list[Tensor]:
+    """Tensors of one element type to put together, or an error that says what is wrong."""
+    if not isinstance(tensors, (list, tuple)):
+        raise ArgumentTypeError(
+            f"For '{name}', the input must be list or tuple of Tensors, but got {type(tensors)}."
+        )
+    if not tensors:
+        raise ArgumentValueError(f"For '{name}', the elements size must be greater than 0, but got 0.")
+    first = tensors[0]
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise ArgumentTypeError(f"For '{name}', the input element must be tensor, but got {type(each)}.")
+        if each.dtype is not first.dtype:
+            kinds = ", ".join(str(part.dtype).removeprefix("torch.") for part in tensors)
+            raise ArgumentTypeError(
+                f"For '{name}', the input[tensors] elements should have same type, but got: {kinds}. "
+                "Convert them with x.astype(...)."
+            )
+    return list(tensors)
+
+
+@op("ops", "ops:cat", dtype=OTHER)
+def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors one after the other along an axis."""
+    return torch.cat(together(tensors, "concat"), axis)
+
+
+@op("mint:concat", "mint:cat", dtype=OTHER)
+def concat_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors one after the other along an axis."""
+    return torch.cat(together(tensors, "concat"), dim)
+
+
+@op(dtype=OTHER)
+def concat_together(values: Sequence[Tensor]) -> Tensor:
+    """Tensors one after the other along the first axis."""
+    return torch.cat(together(values, "ParallelConcat"))
+
+
+def _stacked(tensors: Any, axis: int) -> Tensor:
+    if isinstance(tensors, Tensor):
+        tensors = (tensors,)
+    return torch.stack(together(tensors, "stack"), axis)
+
+
+@op("ops", dtype=OTHER)
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors side by side along a new axis."""
+    return _stacked(tensors, axis)
+
+
+@op("mint:stack", dtype=OTHER)
+def stack_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors side by side along a new axis."""
+    return _stacked(tensors, dim)
+
+
+@op(dtype=OTHER)
+def stack_apart(*input_x: Tensor | Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors side by side along a new axis; they come in a tuple or one by one."""
+    return _stacked(input_x[0] if len(input_x) == 1 else input_x, axis)
+
+
+@op("ops", "mint", dtype=OTHER)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors one after the other along the second axis, vectors along their only one."""
+    return torch.hstack(together(tensors, "hstack"))
+
+
+@op("ops", "ops:row_stack", dtype=OTHER)
+def vstack(inputs: Sequence[Tensor]) -> Tensor:
+    """Tensors one below the other; a vector is a row."""
+    return torch.vstack(together(inputs, "vstack"))
+
+
+@op("ops", "mint", dtype=OTHER)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors one behind the other along the third axis."""
+    return torch.dstack(together(tensors, "dstack"))
+
+
+@op("ops", dtype=OTHER)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors one beside the other; a vector is a column."""
+    return torch.column_stack(together(tensors, "column_stack"))
+
+
+def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]:
+    """Parts of a size, or of several sizes that sum up to the length."""
+    length = tensor.shape[axis] if tensor.ndim and -tensor.ndim <= axis < tensor.ndim else 0
+    if isinstance(how, int) and not isinstance(how, bool):
+        if how <= 0:
+            raise ArgumentValueError(
+                f"For split, the value of 'split_size_or_sections' must be more than zero, but got {how}."
+            )
+        return torch.split(tensor, how, axis)
+    if not isinstance(how, (list, tuple)):
+        raise ArgumentTypeError(
+            f"For '{name}', 'split_size_or_sections' must be an int, or a list or tuple of ints, but got {how!r}."
+        )
+    parts = [integer(each, "split_size_or_sections") for each in how]
+    if any(part < 0 for part in parts):
+        raise ArgumentValueError(f"For '{name}', no part may have a negative length, but got {parts}.")
+    total = sum(parts)
+    if total != length and -tensor.ndim <= axis < tensor.ndim:
+        raise ArgumentValueError(
+            f"The sum of 'split_size_or_sections' should be equal to {length}, but got {total}."
+        )
+    return torch.split(tensor, parts, axis)
+
+
+@op("ops", dtype=OTHER)
+def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> Any:
+    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    return _split(tensor, split_size_or_sections, axis, "split")
+
+
+@op("mint:split", dtype=OTHER)
+def split_mint(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    return _split(tensor, split_size_or_sections, dim, "split")
+
+
+@op("Tensor:split", dtype=OTHER, also={"dim": "axis", "split_size_or_sections": "split_size"})
+def split_method(tensor: Tensor, split_size: Any, axis: int = 0) -> Any:
+    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    return _split(tensor, split_size, axis, "split")
+
+
+@op(dtype=OTHER)
+def split_evenly(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
+    """A number of equal parts along an axis."""
+    if isinstance(output_num, int) and -input_x.ndim <= axis < input_x.ndim:
+        length = input_x.shape[axis]
+        if output_num <= 0 or length % output_num:
+            raise ArgumentValueError(
+                f"For 'Split', x_shape[{axis}] must be divisible by output_num = {output_num}, but got {length}"
+            )
+    return torch.tensor_split(input_x, output_num, axis)
+
+
+@op(dtype=OTHER)
+def split_by_sizes(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -> Any:
+    """Parts of given sizes along an axis; one of them may be -1, which is what is left."""
+    parts = list(size_splits)
+    if len(parts) != num_split:
+        raise ArgumentValueError(
+            f"For 'SplitV', 'num_split' is {num_split}, but 'size_splits' has {len(parts)} parts."
+        )
+    if -1 in parts and -input_x.ndim <= split_dim < input_x.ndim:
+        parts[parts.index(-1)] = input_x.shape[split_dim] - sum(parts) - 1
+    return _split(input_x, parts, split_dim, "SplitV")
+
+
+def _chunks(input: Tensor, chunks: int, axis: int) -> tuple[Tensor, ...]:
+    if integer(chunks, "chunks") <= 0:
+        raise ArgumentValueError(f"For ops.chunk parameter 'chunks' must be greater than 0, but got {chunks}")
+    return torch.chunk(input, chunks, axis)
+
+
+@op("ops", "Tensor", dtype=OTHER, also={"dim": "axis"})
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> Any:
+    """At most so many parts of equal size along an axis; the last may be smaller."""
+    return _chunks(input, chunks, axis)
+
+
+@op("mint:chunk", "ops:chunk_ext", dtype=OTHER)
+def chunk_mint(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """At most so many parts of equal size along an axis; the last may be smaller."""
+    return _chunks(input, chunks, dim)
+
+
+def _cut(input: Tensor, where: Any, axis: int, name: str, least: int = 1) -> tuple[Tensor, ...]:
+    """A number of parts as equal as can be, or parts that begin at given places."""
+    if input.ndim < least:
+        raise ArgumentValueError(
+            f"{name} expect `x` is a Tensor with at least {least} dimension, but got {input.ndim}"
+        )
+    if isinstance(where, int) and not isinstance(where, bool):
+        if where <= 0:
+            raise ArgumentValueError(
+                f"For '{name}', the number of sections must be more than zero, but got {where}."
+            )
+        return torch.tensor_split(input, where, axis)
+    if not isinstance(where, (list, tuple)):
+        raise ArgumentTypeError(
+            f"For '{name}', 'indices_or_sections' must be an int, or a list or tuple of ints, but got {where!r}."
+        )
+    return torch.tensor_split(input, tuple(integer(each, "indices_or_sections") for each in where), axis)
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
+    """A number of parts as equal as can be along an axis, or parts that begin at the given places."""
+    return _cut(input, indices_or_sections, axis, "tensor_split")
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def vsplit(input: Tensor, indices_or_sections: Any) -> Any:
+    """Parts along the first axis, as `tensor_split` makes them."""
+    return _cut(input, indices_or_sections, 0, "vsplit")
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def hsplit(input: Tensor, indices_or_sections: Any) -> Any:
+    """Parts along the second axis, as `tensor_split` makes them."""
+    return _cut(input, indices_or_sections, 1, "hsplit", least=2)
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def dsplit(input: Tensor, indices_or_sections: Any) -> Any:
+    """Parts along the third axis, as `tensor_split` makes them."""
+    return _cut(input, indices_or_sections, 2, "dsplit", least=3)
+
+
+@op("ops", "mint", "Tensor", dtype=OTHER)
+def unbind(input: Tensor, dim: int = 0) -> Any:
+    """The slices along an axis, without it."""
+    return torch.unbind(input, dim)
+
+
+@op("ops", dtype=OTHER)
+def unstack(input_x: Tensor, axis: int = 0) -> Any:
+    """The slices along an axis, without it."""
+    return torch.unbind(input_x, axis)
+
+
+@op(dtype=OTHER)
+def unstack_num(input_x: Tensor, axis: int = 0, num: int | None = None) -> Any:
+    """The slices along an axis, without it; `num` is not looked at, since the length is known."""
+    return torch.unbind(input_x, axis)
+
+
+Concat = primitive("Concat", concat, init=("axis",))
+ParallelConcat = primitive("ParallelConcat", concat_together, init=())
+Split = primitive("Split", split_evenly, init=("axis", "output_num"))
+SplitV = primitive("SplitV", split_by_sizes, init=("size_splits", "split_dim", "num_split"))
+Stack = primitive("Stack", stack_apart, init=("axis",))
+Pack = primitive("Pack", stack, init=("axis",))
+Unstack = primitive("Unstack", unstack_num, init=("axis", "num"))
+Unpack = primitive("Unpack", unstack, init=("axis",))

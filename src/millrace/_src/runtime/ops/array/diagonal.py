@@ -1,0 +1,280 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import integer, sizes
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "Diag",
+    "DiagPart",
+    "MatrixBandPart",
+    "MatrixDiagPartV3",
+    "MatrixDiagV3",
+    "MatrixSetDiagV3",
+    "Tril",
+    "TrilIndices",
+    "Triu",
+    "TriuIndices",
+    "diag",
+    "diag_embed",
+    "diag_mint",
+    "diag_part",
+    "diagflat",
+    "diagonal",
+    "diagonal_method",
+    "lower_places",
+    "matrix_band_part",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_set_diag",
+    "matrix_with_diagonals",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+    "upper_places",
+]
+
+
+@op("ops", "Tensor", dtype=SAME)
+def diag(input: Tensor) -> Tensor:
+    """A tensor with the elements on its diagonal; it has each axis of the input twice."""
+    if not input.ndim:
+        raise ArgumentValueError("For 'diag', the input must have at least one axis, but got a 0-d tensor.")
+    return torch.diag(input.reshape(-1)).reshape((*input.shape, *input.shape))
+
+
+@op("mint:diag", dtype=SAME)
+def diag_mint(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    return torch.diag(input, diagonal)
+
+
+@op(dtype=SAME)
+def diag_part(x: Tensor) -> Tensor:
+    """The diagonal of a tensor that has each axis twice."""
+    half = x.ndim // 2
+    shape = tuple(x.shape[:half])
+    if not x.ndim or x.ndim % 2 or tuple(x.shape[half:]) != shape:
+        raise ArgumentValueError(
+            f"For 'DiagPart', the input must have each axis twice, but got {tuple(x.shape)}."
+        )
+    count = math.prod(shape)
+    return x.reshape(count, count).diagonal().reshape(shape)
+
+
+@op("ops", dtype=SAME)
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two axes, which becomes the last axis."""
+    return torch.diagonal(input, offset, dim1, dim2)
+
+
+@op("Tensor:diagonal", dtype=SAME, also={"dim1": "axis1", "dim2": "axis2"})
+def diagonal_method(input: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The diagonal of two axes, which becomes the last axis."""
+    return torch.diagonal(input, offset, axis1, axis2)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements on a diagonal."""
+    return torch.diagflat(input, integer(offset, "offset"))
+
+
+@op("ops", dtype=SAME)
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last axis as the diagonal of two."""
+    return torch.diag_embed(input, offset, dim1, dim2)
+
+
+def _matrices(input: Tensor, name: str) -> Tensor:
+    if input.ndim < 2:
+        raise ArgumentValueError(
+            f"For '{name}', the x's rank must be greater than or equal to 2, but got {input.ndim}."
+        )
+    return input
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of matrices, zeros above."""
+    return torch.tril(_matrices(input, "Tril"), integer(diagonal, "diagonal"))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of matrices, zeros below."""
+    return torch.triu(_matrices(input, "Triu"), integer(diagonal, "diagonal"))
+
+
+def _places(row: Any, col: Any, offset: Any, dtype: Any, lower: bool) -> Tensor:
+    rows, columns = integer(row, "row"), integer(col, "col")
+    if min(rows, columns) < 0:
+        raise ArgumentValueError(
+            f"the numbers of rows and columns must be at least 0, but got {rows} and {columns}."
+        )
+    if dtype not in (torch.int32, torch.int64):
+        raise ArgumentTypeError(f"the 'dtype' of places must be int32 or int64, but got {dtype}.")
+    make = torch.tril_indices if lower else torch.triu_indices
+    return make(rows, columns, integer(offset, "offset"), dtype=dtype)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
+    """Rows and columns of the places in the lower triangle of a matrix."""
+    return _places(row, col, offset, dtype, lower=True)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
+    """Rows and columns of the places in the upper triangle of a matrix."""
+    return _places(row, col, offset, dtype, lower=False)
+
+
+@op(dtype=OTHER, differentiable=False)
+def lower_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
+    """Rows and columns of the places in the lower triangle of a matrix."""
+    return _places(row, col, offset, dtype, lower=True)
+
+
+@op(dtype=OTHER, differentiable=False)
+def upper_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
+    """Rows and columns of the places in the upper triangle of a matrix."""
+    return _places(row, col, offset, dtype, lower=False)
+
+
+@op("ops", dtype=SAME)
+def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
+    """A band around the diagonal: so many diagonals below and above, all where negative; zeros elsewhere."""
+    _matrices(x, "MatrixBandPart")
+    rows = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1)
+    below = rows - torch.arange(x.shape[-1], device=x.device)
+    low, high = (torch.as_tensor(each, device=x.device) for each in (lower, upper))
+    low, high = (each.reshape((*each.shape, 1, 1)) for each in (low, high))
+    inside = ((low < 0) | (below <= low)) & ((high < 0) | (-below <= high))
+    return torch.where(inside, x, torch.zeros((), dtype=x.dtype, device=x.device))
+
+
+class _Bands:
+    """Where the diagonals k[0] to k[1] of a matrix are in a table that has one in each row, the highest first."""
+
+    def __init__(self, k: Any, rows: int, columns: int, align: str, device: torch.device) -> None:
+        wanted = sizes(k)
+        self.low, self.high = wanted[0], wanted[-1]
+        self.single = len(wanted) == 1 or self.low == self.high
+        if align not in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
+            raise ArgumentValueError(
+                f"the 'align' must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT: {align!r}."
+            )
+        if len(wanted) > 2 or self.low > self.high or not -rows < self.low or not self.high < max(columns, 1):
+            raise ArgumentValueError(
+                f"'k' names diagonals from {wanted[0]} to {wanted[-1]} of a {rows} x {columns} matrix."
+            )
+        self.offsets = torch.arange(self.high, self.low - 1, -1, device=device).unsqueeze(-1)
+        lengths = torch.minimum(rows + self.offsets.clamp(max=0), columns - self.offsets.clamp(min=0))
+        self.longest = min(rows + min(self.high, 0), columns - max(self.low, 0))
+        above, below = align.split("_")
+        left = ((self.offsets >= 0) & (above == "LEFT")) | ((self.offsets <= 0) & (below == "LEFT"))
+        self.shift = torch.where(
+            left, 0, self.longest - lengths
+        )  # cells before the first element, in each row
+        self.lengths = lengths
+
+
+@op("ops", dtype=SAME)
+def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_LEFT") -> Tensor:
+    """The diagonals k[0] to k[1] of matrices, a row each, the highest first; short ones are filled up with
+    `padding_value` at the side that `align` says for those above and those below."""
+    _matrices(x, "MatrixDiagPartV3")
+    bands = _Bands(k, x.shape[-2], x.shape[-1], align, x.device)
+    place = torch.arange(bands.longest, device=x.device) - bands.shift
+    inside = (place >= 0) & (place < bands.lengths)
+    place = place.clamp(min=0)
+    row, column = place - bands.offsets.clamp(max=0), place + bands.offsets.clamp(min=0)
+    taken = x[..., row.clamp(max=x.shape[-2] - 1), column.clamp(max=x.shape[-1] - 1)]
+    made = torch.where(inside, taken, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
+    return made.squeeze(-2) if bands.single else made
+
+
+def _spread(table: Tensor, bands: _Bands, rows: int, columns: int, other: Tensor) -> Tensor:
+    """Matrices with the diagonals of a table, and `other` elsewhere."""
+    if bands.single:
+        table = table.unsqueeze(-2)
+    row = torch.arange(rows, device=table.device).unsqueeze(-1)
+    offset = torch.arange(columns, device=table.device) - row
+    inside = (offset >= bands.low) & (offset <= bands.high)
+    line = (bands.high - offset).clamp(0, bands.high - bands.low)
+    place = torch.minimum(row, row + offset) + bands.shift[line, 0]
+    return torch.where(inside, table[..., line, place.clamp(0, table.shape[-1] - 1)], other)
+
+
+@op("ops", dtype=SAME)
+def matrix_diag(
+    x: Tensor,
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
+    return _with_diagonals(x, k, num_rows, num_cols, padding_value, align)
+
+
+@op(dtype=SAME)
+def matrix_with_diagonals(
+    x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str = "RIGHT_LEFT"
+) -> Tensor:
+    """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
+    return _with_diagonals(x, k, num_rows, num_cols, padding_value, align)
+
+
+def _with_diagonals(
+    x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str
+) -> Tensor:
+    wanted = sizes(k)
+    least = x.shape[-1] - min(wanted[-1], 0), x.shape[-1] + max(wanted[0], 0)
+    rows, columns = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
+    if rows == columns == -1:
+        rows = columns = max(least)
+    rows, columns = least[0] if rows == -1 else rows, least[1] if columns == -1 else columns
+    if rows < least[0] or columns < least[1]:
+        raise ArgumentValueError(
+            f"For 'matrix_diag', {rows} x {columns} is too small for diagonals of {x.shape[-1]}."
+        )
+    bands = _Bands(k, rows, columns, align, x.device)
+    return _spread(x, bands, rows, columns, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
+
+
+@op("ops", dtype=SAME)
+def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Matrices with some of their diagonals replaced, by a row of `diagonal` each."""
+    _matrices(x, "MatrixSetDiagV3")
+    bands = _Bands(k, x.shape[-2], x.shape[-1], align, x.device)
+    if diagonal.shape[-1] != bands.longest:
+        raise ArgumentValueError(
+            f"For 'matrix_set_diag', the diagonals must be {bands.longest} long, but got shape {tuple(diagonal.shape)}."
+        )
+    return _spread(diagonal, bands, x.shape[-2], x.shape[-1], x)
+
+
+Diag = primitive("Diag", diag, init=())
+DiagPart = primitive("DiagPart", diag_part, init=())
+Tril = primitive("Tril", tril, init=("diagonal",))
+Triu = primitive("Triu", triu, init=("diagonal",))
+TrilIndices = primitive("TrilIndices", lower_places, init=("row", "col", "offset", "dtype"))
+TriuIndices = primitive("TriuIndices", upper_places, init=("row", "col", "offset", "dtype"))
+MatrixBandPart = primitive("MatrixBandPart", matrix_band_part, init=())
+MatrixDiagPartV3 = primitive("MatrixDiagPartV3", matrix_diag_part, init=("align",))
+MatrixDiagV3 = primitive("MatrixDiagV3", matrix_with_diagonals, init=("align",))
+MatrixSetDiagV3 = primitive("MatrixSetDiagV3", matrix_set_diag, init=("align",))

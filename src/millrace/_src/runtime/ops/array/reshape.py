@@ -1,0 +1,243 @@
+"""The same elements in another shape or order of axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "ExpandDims",
+    "Flatten",
+    "Reshape",
+    "Squeeze",
+    "Transpose",
+    "TransposeExtView",
+    "TransposeView",
+    "expand_dims",
+    "flatten",
+    "flatten_method",
+    "flatten_mint",
+    "flatten_rows",
+    "movedim",
+    "permute",
+    "permute_method",
+    "permute_mint",
+    "ravel",
+    "reshape",
+    "reshape_as",
+    "resize",
+    "squeeze",
+    "squeeze_mint",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+    "transpose_method",
+    "transpose_mint",
+    "unsqueeze",
+    "view",
+    "view_as",
+]
+
+
+@op("ops", "mint", "ops:reshape_", dtype=SAME)
+def reshape(input: Tensor, shape: Any) -> Tensor:
+    """The same elements in another shape; one length may be -1, which is what is left."""
+    if isinstance(shape, int):
+        raise ArgumentTypeError(
+            f"For 'reshape', the shape must be a tuple, list or Tensor of ints: ({shape},)"
+        )
+    return torch.reshape(input, sizes(shape))
+
+
+@op("Tensor", dtype=SAME)
+def view(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape, given as numbers or as a tuple."""
+    return torch.reshape(input, sizes(spread(shape)))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor."""
+    return torch.reshape(input, other.shape)
+
+
+@op("Tensor", dtype=SAME)
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor."""
+    return torch.reshape(input, other.shape)
+
+
+@op("Tensor", dtype=SAME)
+def resize(input: Tensor, *new_shape: Any) -> Tensor:
+    """The elements in another shape of any size: what is too much is cut off, what is missing is 0."""
+    shape = sizes(spread(new_shape))
+    if any(length < 0 for length in shape):
+        raise ArgumentValueError(f"For 'resize', no length of new_shape may be negative, but got {shape}.")
+    flat, count = input.reshape(-1), math.prod(shape)
+    if count > flat.numel():
+        flat = torch.cat((flat, flat.new_zeros(count - flat.numel())))
+    return flat[:count].reshape(shape)
+
+
+def _permuted(input: Tensor, order: Any) -> Tensor:
+    axes = sizes(order)
+    if len(axes) != input.ndim:
+        raise ArgumentValueError(
+            f"For 'transpose', size of perm should equal to rank of x, but got {len(axes)} and {input.ndim}!"
+        )
+    return torch.permute(input, axes)
+
+
+@op("ops", dtype=SAME)
+def transpose(input: Tensor, input_perm: Any) -> Tensor:
+    """The tensor with its axes in another order."""
+    return _permuted(input, input_perm)
+
+
+@op("mint:transpose", dtype=SAME)
+def transpose_mint(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """The tensor with two axes exchanged."""
+    return torch.transpose(input, dim0, dim1)
+
+
+@op("Tensor:transpose", dtype=SAME)
+def transpose_method(input: Tensor, *axes: Any, dim0: Any = None, dim1: Any = None) -> Tensor:
+    """The axes in another order: all of them, two that are exchanged, or without arguments reversed."""
+    if dim0 is not None:
+        axes = (dim0, dim1)
+    if not axes or axes == (None,):
+        return torch.permute(input, tuple(range(input.ndim - 1, -1, -1)))
+    if len(axes) == 2:
+        return torch.transpose(input, integer(axes[0], "dim0"), integer(axes[1], "dim1"))
+    return _permuted(input, spread(axes))
+
+
+@op("ops", dtype=SAME)
+def permute(input: Tensor, axis: Any) -> Tensor:
+    """The tensor with its axes in another order."""
+    return _permuted(input, axis)
+
+
+@op("mint:permute", dtype=SAME)
+def permute_mint(input: Tensor, dims: Any) -> Tensor:
+    """The tensor with its axes in another order."""
+    return _permuted(input, dims)
+
+
+@op("Tensor:permute", dtype=SAME)
+def permute_method(input: Tensor, *axis: Any) -> Tensor:
+    """The tensor with its axes in another order, given as numbers or as a tuple."""
+    return _permuted(input, spread(axis))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """The tensor with two axes exchanged."""
+    return torch.transpose(input, integer(axis0, "axis0"), integer(axis1, "axis1"))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """The tensor with two axes exchanged."""
+    return torch.transpose(input, integer(dim0, "dim0"), integer(dim1, "dim1"))
+
+
+@op("ops", "ops:moveaxis", "Tensor", "Tensor:moveaxis", dtype=SAME)
+def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
+    """The tensor with some axes moved to other places; the rest keep their order."""
+    return torch.movedim(x, sizes(source), sizes(destination))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def t(input: Tensor) -> Tensor:
+    """A matrix with its axes exchanged; tensors of other ranks as they are."""
+    return input.t() if input.ndim == 2 else input
+
+
+@op("ops", "Tensor", dtype=SAME)
+def expand_dims(input_x: Tensor, axis: Any) -> Tensor:
+    """The tensor with a new axis of length 1."""
+    return torch.unsqueeze(input_x, integer(axis, "axis"))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """The tensor with a new axis of length 1."""
+    return torch.unsqueeze(input, integer(dim, "dim"))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def squeeze(input: Tensor, axis: Any = None) -> Tensor:
+    """The tensor without the axes of length 1, or without those of them that are named."""
+    return torch.squeeze(input) if axis is None or axis == () else torch.squeeze(input, sizes(axis))
+
+
+@op("mint:squeeze", dtype=SAME)
+def squeeze_mint(input: Tensor, dim: Any) -> Tensor:
+    """The tensor without those of the named axes that have length 1."""
+    return torch.squeeze(input, sizes(dim))
+
+
+def _in_order(input: Tensor, order: str) -> Tensor:
+    if order not in ("C", "F"):
+        kind = ArgumentValueError if isinstance(order, str) else ArgumentTypeError
+        raise kind(f"For 'flatten', argument 'order' must be 'C' or 'F', but got {order!r}.")
+    return torch.permute(input, tuple(range(input.ndim - 1, -1, -1))) if order == "F" else input
+
+
+@op("ops", dtype=SAME)
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+    """Several axes as one; `order` "F" runs through the first axis first."""
+    input = _in_order(input, order)
+    if input.ndim < 2:
+        return input.reshape(-1)
+    return torch.flatten(input, start_dim, end_dim)
+
+
+@op("mint:flatten", dtype=SAME)
+def flatten_mint(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Several axes as one."""
+    return torch.flatten(input, start_dim, end_dim)
+
+
+@op("Tensor:flatten", dtype=SAME)
+def flatten_method(
+    input: Tensor, order: Any = "C", end: Any = None, *, start_dim: int = 0, end_dim: int = -1
+) -> Tensor:
+    """Several axes as one: ``x.flatten("F")``, ``x.flatten(1, 2)``."""
+    if isinstance(order, int) and not isinstance(order, bool):
+        return torch.flatten(input, order, end_dim if end is None else end)
+    return torch.flatten(_in_order(input, order), start_dim, end_dim)
+
+
+@op(dtype=SAME)
+def flatten_rows(input_x: Tensor) -> Tensor:
+    """The first axis stays, all others become one."""
+    if not input_x.ndim:
+        raise OperationError("For 'Flatten', the input must have at least one axis, but got a 0-d tensor.")
+    return input_x.reshape(input_x.shape[0], math.prod(input_x.shape[1:]))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one axis."""
+    return input.reshape(-1)
+
+
+Reshape = primitive("Reshape", reshape, init=())
+Transpose = primitive("Transpose", transpose, init=())
+TransposeView = primitive("TransposeView", transpose, init=())
+TransposeExtView = primitive("TransposeExtView", transpose_mint, init=())
+ExpandDims = primitive("ExpandDims", expand_dims, init=())
+Squeeze = primitive("Squeeze", squeeze, init=("axis",), axis=())
+Flatten = primitive("Flatten", flatten_rows, init=())

@@ -1,0 +1,279 @@
+"""Elements written to places: into a copy, or into the tensor itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.index_arguments import axis_within, coordinates, from_start, whole
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import expose, op
+
+__all__ = [
+    "ScatterAddWithAxis",
+    "ScatterNd",
+    "TensorScatterAdd",
+    "TensorScatterDiv",
+    "TensorScatterElements",
+    "TensorScatterMax",
+    "TensorScatterMin",
+    "TensorScatterMul",
+    "TensorScatterSub",
+    "TensorScatterUpdate",
+    "diagonal_scatter",
+    "elements",
+    "put",
+    "put_",
+    "scatter",
+    "scatter_",
+    "scatter_add_",
+    "scatter_add_method",
+    "scatter_add_mint",
+    "scatter_add_with_axis",
+    "scatter_method",
+    "scatter_mint",
+    "scatter_nd",
+    "select_scatter",
+    "slice_scatter",
+    "tensor_scatter_add",
+    "tensor_scatter_div",
+    "tensor_scatter_elements",
+    "tensor_scatter_max",
+    "tensor_scatter_min",
+    "tensor_scatter_mul",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "tensor_scatter_write",
+]
+
+_REDUCE = {"mul": "prod", "div": "prod", "max": "amax", "min": "amin"}
+
+
+def put(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, in_place: bool) -> Tensor:
+    """Updates written to (or added to, multiplied with ...) the places that the last axis of the indices names."""
+    places = coordinates(name, input, indices)
+    count = len(places)
+    wanted = (*indices.shape[:-1], *input.shape[count:])
+    if tuple(updates.shape) != wanted:
+        raise ArgumentValueError(
+            f"For '{name}', the updates for indices of shape {tuple(indices.shape)} and a tensor of shape "
+            f"{tuple(input.shape)} must have shape {wanted}, but got {tuple(updates.shape)}."
+        )
+    if how in ("update", "add", "sub"):
+        given = -updates if how == "sub" else updates
+        if in_place:
+            with torch.no_grad():
+                return input.index_put_(places, given, accumulate=how != "update")
+        return input.index_put(places, given, accumulate=how != "update")
+    rows = math.prod(input.shape[:count])
+    numbers = torch.arange(rows, device=input.device).reshape(input.shape[:count])[places].reshape(-1, 1)
+    flat, given = input.reshape(rows, -1), updates.reshape(numbers.shape[0], -1)
+    numbers = numbers.expand_as(given)
+    if how == "div":
+        whole_factor = torch.ones_like(flat).scatter_reduce(0, numbers, given, "prod")
+        made = (
+            flat / whole_factor if flat.is_floating_point() else flat.div(whole_factor, rounding_mode="trunc")
+        )
+    else:
+        made = flat.scatter_reduce(0, numbers, given, _REDUCE[how])
+    made = made.reshape(input.shape)
+    if in_place:
+        with torch.no_grad():
+            return input.copy_(made)
+    return made
+
+
+@op("ops", "Tensor:scatter_sub", dtype=SAME)
+def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with updates subtracted at the places that the indices name."""
+    return put("TensorScatterSub", "sub", input_x, indices, updates, False)
+
+
+@op("ops", dtype=SAME)
+def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with updates added at the places that the indices name."""
+    return put("TensorScatterAdd", "add", input_x, indices, updates, False)
+
+
+@op("ops", "Tensor:scatter_mul", dtype=SAME)
+def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with the places that the indices name multiplied."""
+    return put("TensorScatterMul", "mul", input_x, indices, updates, False)
+
+
+@op("ops", "Tensor:scatter_div", dtype=SAME)
+def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with the places that the indices name divided."""
+    return put("TensorScatterDiv", "div", input_x, indices, updates, False)
+
+
+@op("ops", "Tensor:scatter_max", dtype=SAME)
+def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with the larger of old and new at the places that the indices name."""
+    return put("TensorScatterMax", "max", input_x, indices, updates, False)
+
+
+@op("ops", "Tensor:scatter_min", dtype=SAME)
+def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with the smaller of old and new at the places that the indices name."""
+    return put("TensorScatterMin", "min", input_x, indices, updates, False)
+
+
+@op(dtype=SAME)
+def tensor_scatter_write(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy with updates written to the places that the indices name."""
+    return put("TensorScatterUpdate", "update", input_x, indices, updates, False)
+
+
+TensorScatterAdd = primitive("TensorScatterAdd", tensor_scatter_add)
+TensorScatterSub = primitive("TensorScatterSub", tensor_scatter_sub)
+TensorScatterMul = primitive("TensorScatterMul", tensor_scatter_mul)
+TensorScatterDiv = primitive("TensorScatterDiv", tensor_scatter_div)
+TensorScatterMax = primitive("TensorScatterMax", tensor_scatter_max)
+TensorScatterMin = primitive("TensorScatterMin", tensor_scatter_min)
+TensorScatterUpdate = primitive("TensorScatterUpdate", tensor_scatter_write)
+tensor_scatter_update = TensorScatterUpdate()
+
+
+@op("ops", dtype=OTHER)
+def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
+    """Zeros, with updates added at the places that the indices name."""
+    target = updates.new_zeros(tuple(listed(shape)) if isinstance(shape, Tensor) else tuple(shape))
+    return put("ScatterNd", "add", target, indices, updates, False)
+
+
+ScatterNd = primitive("ScatterNd", scatter_nd, init=())
+
+
+# --- single elements along an axis ------------------------------------------------------------------------------
+
+
+def elements(name: str, input: Tensor, dim: Any, index: Tensor, src: Any, add: bool) -> Tensor:
+    """A copy with `src` written, or added, along an axis."""
+    at = axis_within(name, dim, input.ndim)
+    places = from_start(name, index, input.shape[at])
+    if not isinstance(src, Tensor):
+        return (
+            torch.scatter_add(input, at, places, input.new_full(places.shape, src))
+            if add
+            else torch.scatter(input, at, places, src)
+        )
+    given = src.to(input.dtype)
+    return torch.scatter_add(input, at, places, given) if add else torch.scatter(input, at, places, given)
+
+
+@op("ops", dtype=SAME)
+def tensor_scatter_elements(
+    input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none"
+) -> Tensor:
+    """A copy with one element along an axis per index written, or added to."""
+    if reduction not in ("none", "add"):
+        raise ArgumentValueError(
+            f"For 'TensorScatterElements', 'reduction' must be 'none' or 'add', but got {reduction!r}."
+        )
+    return elements("TensorScatterElements", input_x, axis, indices, updates, reduction == "add")
+
+
+TensorScatterElements = primitive(
+    "TensorScatterElements", tensor_scatter_elements, init=("axis", "reduction")
+)
+
+
+@op("ops", dtype=SAME)
+def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with one element along an axis per index written."""
+    return elements("scatter", input, axis, index, src, False)
+
+
+@op("mint:scatter", dtype=SAME)
+def scatter_mint(input: Tensor, dim: int, index: Tensor, src: Tensor | float) -> Tensor:
+    """A copy with one element along an axis per index written."""
+    return elements("scatter", input, dim, index, src, False)
+
+
+@op("Tensor:scatter", dtype=SAME, also={"axis": "dim", "value": "src"})
+def scatter_method(
+    input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = ""
+) -> Tensor:
+    """A copy with one element along an axis per index written; with reduce="add", added to."""
+    return elements("scatter", input, dim, index, src, reduce == "add")
+
+
+@op("Tensor", dtype=SAME, differentiable=False, also={"value": "src"})
+def scatter_(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = "") -> Tensor:
+    """One element along an axis per index written into the tensor itself; with `reduce`, added or multiplied."""
+    at = axis_within("scatter_", dim, input.ndim)
+    places = from_start("scatter_", index, input.shape[at])
+    with torch.no_grad():
+        return input.scatter_(at, places, src, reduce=reduce) if reduce else input.scatter_(at, places, src)
+
+
+@op("mint:scatter_add", dtype=SAME)
+def scatter_add_mint(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with one element along an axis per index added to."""
+    return elements("scatter_add", input, dim, index, src, True)
+
+
+@op("Tensor:scatter_add", dtype=SAME, also={"indices": "dim", "updates": "index"})
+def scatter_add_method(input: Tensor, dim: Any, index: Tensor, src: Tensor | None = None) -> Tensor:
+    """A copy, added to: (dim, index, src) for elements along an axis, (indices, updates) for places by coordinates."""
+    if src is None:
+        return put("scatter_add", "add", input, dim, index, False)
+    return elements("scatter_add", input, dim, index, src, True)
+
+
+@op("Tensor", dtype=SAME, differentiable=False)
+def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """One element along an axis per index added to, in the tensor itself."""
+    at = axis_within("scatter_add_", dim, input.ndim)
+    with torch.no_grad():
+        return input.scatter_add_(at, from_start("scatter_add_", index, input.shape[at]), src)
+
+
+# --- slices -------------------------------------------------------------------------------------------------------
+
+
+@op("ops", "Tensor", dtype=SAME)
+def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
+    """A copy with one slice of an axis replaced."""
+    at = axis_within("select_scatter", axis, input.ndim)
+    slot = list(input.shape)
+    del slot[at]
+    return torch.select_scatter(input, src.expand(slot), at, index)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def slice_scatter(
+    input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy with a range of an axis replaced."""
+    return torch.slice_scatter(input, src, axis, start, end, step)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy with a diagonal replaced."""
+    return torch.diagonal_scatter(input, src, offset, dim1, dim2)
+
+
+@op("ops", "Tensor", dtype=SAME, differentiable=False)
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Elements of the flattened tensor written, or added to, in the tensor itself."""
+    with torch.no_grad():
+        return input.put_(whole("put_", index).long(), source, accumulate)
+
+
+@op(dtype=SAME)
+def scatter_add_with_axis(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
+    """A copy with one element along an axis per index added to."""
+    return elements("ScatterAddWithAxis", input_x, axis, indices, updates, True)
+
+
+ScatterAddWithAxis = primitive("ScatterAddWithAxis", scatter_add_with_axis)
+expose(__name__, "ops", "tensor_scatter_update")

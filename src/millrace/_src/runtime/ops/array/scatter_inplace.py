@@ -1,0 +1,258 @@
+"""Rows and places of a Parameter that are written in place: the storage stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
+from millrace._src.runtime.ops.declare.index_arguments import axis_within, from_start, whole
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import expose, op
+
+from .scatter import put
+
+__all__ = [
+    "IndexAdd",
+    "InplaceAdd",
+    "InplaceIndexAdd",
+    "InplaceSub",
+    "InplaceUpdate",
+    "InplaceUpdateV2",
+    "ScatterAdd",
+    "ScatterDiv",
+    "ScatterMax",
+    "ScatterMin",
+    "ScatterMul",
+    "ScatterNdAdd",
+    "ScatterNdDiv",
+    "ScatterNdMax",
+    "ScatterNdMin",
+    "ScatterNdMul",
+    "ScatterNdSub",
+    "ScatterNdUpdate",
+    "ScatterNonAliasingAdd",
+    "ScatterSub",
+    "ScatterUpdate",
+    "index_add",
+    "index_add_",
+    "index_add_copy",
+    "inplace_add",
+    "inplace_index_add",
+    "inplace_sub",
+    "inplace_update",
+    "inplace_update_method",
+    "inplace_update_v2",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd_add",
+    "scatter_nd_div",
+    "scatter_nd_max",
+    "scatter_nd_min",
+    "scatter_nd_mul",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_nd_write",
+    "scatter_sub",
+    "scatter_update",
+]
+
+
+def _rows(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Whole rows, written in place."""
+    return put(name, how, input, whole(name, indices).unsqueeze(-1), updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Rows are added to, in the tensor itself."""
+    return _rows("ScatterAdd", "add", input_x, indices, updates)
+
+
+@op(dtype=SAME, differentiable=False)
+def scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Rows are subtracted from, in the tensor itself."""
+    return _rows("ScatterSub", "sub", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Rows are multiplied, in the tensor itself."""
+    return _rows("ScatterMul", "mul", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Rows are divided, in the tensor itself."""
+    return _rows("ScatterDiv", "div", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """The larger of old and new stays, per element of a row, in the tensor itself."""
+    return _rows("ScatterMax", "max", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """The smaller of old and new stays, per element of a row, in the tensor itself."""
+    return _rows("ScatterMin", "min", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Rows are replaced, in the tensor itself."""
+    return _rows("ScatterUpdate", "update", input_x, indices, updates)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_add(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Places are added to, in the tensor itself; coordinates are the last axis of the indices."""
+    return put("ScatterNdAdd", "add", input_x, indices, updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_sub(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Places are subtracted from, in the tensor itself; coordinates are the last axis of the indices."""
+    return put("ScatterNdSub", "sub", input_x, indices, updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_mul(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Places are multiplied, in the tensor itself; coordinates are the last axis of the indices."""
+    return put("ScatterNdMul", "mul", input_x, indices, updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_div(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Places are divided, in the tensor itself; coordinates are the last axis of the indices."""
+    return put("ScatterNdDiv", "div", input_x, indices, updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_max(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """The larger of old and new stays at each place, in the tensor itself."""
+    return put("ScatterNdMax", "max", input_x, indices, updates, True)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """The smaller of old and new stays at each place, in the tensor itself."""
+    return put("ScatterNdMin", "min", input_x, indices, updates, True)
+
+
+@op(dtype=SAME, differentiable=False)
+def scatter_nd_write(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Places are replaced, in the tensor itself; coordinates are the last axis of the indices."""
+    return put("ScatterNdUpdate", "update", input_x, indices, updates, True)
+
+
+ScatterAdd = primitive("ScatterAdd", scatter_add, unused={"use_locking": False})
+ScatterSub = primitive("ScatterSub", scatter_sub, unused={"use_locking": False})
+ScatterMul = primitive("ScatterMul", scatter_mul, unused={"use_locking": False})
+ScatterDiv = primitive("ScatterDiv", scatter_div, unused={"use_locking": False})
+ScatterMax = primitive("ScatterMax", scatter_max, unused={"use_locking": False})
+ScatterMin = primitive("ScatterMin", scatter_min, unused={"use_locking": False})
+ScatterUpdate = primitive("ScatterUpdate", scatter_update, unused={"use_locking": True})
+ScatterNdAdd = primitive("ScatterNdAdd", scatter_nd_add, init=("use_locking",))
+ScatterNdSub = primitive("ScatterNdSub", scatter_nd_sub, init=("use_locking",))
+ScatterNdMul = primitive("ScatterNdMul", scatter_nd_mul, init=("use_locking",))
+ScatterNdDiv = primitive("ScatterNdDiv", scatter_nd_div, init=("use_locking",))
+ScatterNdMax = primitive("ScatterNdMax", scatter_nd_max, init=("use_locking",))
+ScatterNdMin = primitive("ScatterNdMin", scatter_nd_min, init=("use_locking",))
+ScatterNdUpdate = primitive("ScatterNdUpdate", scatter_nd_write, init=("use_locking",), use_locking=True)
+ScatterNonAliasingAdd = primitive(
+    "ScatterNonAliasingAdd", scatter_nd_add, init=(), call=("input_x", "indices", "updates")
+)
+scatter_nd_update = ScatterNdUpdate()
+expose(__name__, "ops", "scatter_nd_update")
+
+
+# --- along an axis ----------------------------------------------------------------------------------------------
+
+
+def _add(name: str, input: Tensor, axis: Any, index: Tensor, source: Tensor, alpha: Any = 1) -> Tensor:
+    at = axis_within(name, axis, input.ndim)
+    with torch.no_grad():
+        return input.index_add_(at, from_start(name, index, input.shape[at]), source, alpha=alpha)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def index_add(
+    x: Tensor, indices: Tensor, y: Tensor, axis: int, use_lock: bool = True, check_index_bound: bool = True
+) -> Tensor:
+    """Slices of an axis are added to, in the tensor itself."""
+    return _add("index_add", x, axis, indices, y)
+
+
+IndexAdd = primitive("IndexAdd", index_add, init=("axis", "use_lock", "check_index_bound"))
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """Slices of an axis are added to, in the tensor itself."""
+    return _add("inplace_index_add", var, axis, indices, updates)
+
+
+InplaceIndexAdd = primitive("InplaceIndexAdd", inplace_index_add)
+
+
+@op("mint:index_add", "Tensor:index_add", dtype=SAME, also={"y": "source", "axis": "dim", "indices": "index"})
+def index_add_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with slices of an axis added to."""
+    at = axis_within("index_add", dim, input.ndim)
+    return torch.index_add(input, at, from_start("index_add", index, input.shape[at]), source, alpha=alpha)
+
+
+@op("Tensor", dtype=SAME, differentiable=False)
+def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Slices of an axis are added to, in the tensor itself."""
+    return _add("index_add_", input, dim, index, source, alpha)
+
+
+# --- rows of a copy, despite the names ----------------------------------------------------------------------------
+
+
+def _list(indices: Any, input: Tensor) -> tuple[Tensor]:
+    return (torch.as_tensor(indices, device=input.device).reshape(-1).long(),)
+
+
+@op("ops", dtype=SAME)
+def inplace_update(x: Tensor, v: Tensor, indices: Any) -> Tensor:
+    """A copy with rows replaced."""
+    return x.index_put(_list(indices, x), v)
+
+
+@op("ops", dtype=SAME)
+def inplace_add(x: Tensor, v: Tensor, indices: Any) -> Tensor:
+    """A copy with rows added to."""
+    return x.index_put(_list(indices, x), v, accumulate=True)
+
+
+@op("ops", dtype=SAME)
+def inplace_sub(x: Tensor, v: Tensor, indices: Any) -> Tensor:
+    """A copy with rows subtracted from."""
+    return x.index_put(_list(indices, x), -v, accumulate=True)
+
+
+@op("Tensor:inplace_update", dtype=SAME)
+def inplace_update_method(input: Tensor, v: Tensor, indices: Any) -> Tensor:
+    """A copy with rows replaced."""
+    return inplace_update.raw(input, v, indices)
+
+
+@op(dtype=SAME)
+def inplace_update_v2(x: Tensor, indices: Any, v: Tensor) -> Tensor:
+    """A copy with rows replaced."""
+    return inplace_update.raw(x, v, indices)
+
+
+InplaceUpdate = primitive("InplaceUpdate", inplace_update, init=("indices",))
+InplaceAdd = primitive("InplaceAdd", inplace_add, init=("indices",))
+InplaceSub = primitive("InplaceSub", inplace_sub, init=("indices",))
+InplaceUpdateV2 = primitive("InplaceUpdateV2", inplace_update_v2, init=())

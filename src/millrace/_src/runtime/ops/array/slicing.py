@@ -1,0 +1,291 @@
+"""Parts of a tensor: slices, reversed and rolled axes."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
+from millrace._src.runtime.ops.declare.index_arguments import axis_within
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "ReverseSequence",
+    "ReverseV2",
+    "Roll",
+    "SelectView",
+    "Slice",
+    "StridedSlice",
+    "flip",
+    "flip_method",
+    "fliplr",
+    "flipud",
+    "itemset",
+    "narrow",
+    "narrow_mint",
+    "reverse",
+    "reverse_sequence",
+    "reverse_sequence_method",
+    "roll",
+    "rot90",
+    "select_mint",
+    "select_view",
+    "slice",
+    "strided_slice",
+]
+
+
+def _bounds(value: Any, name: str, argument: str) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple, Tensor)):
+        raise ArgumentTypeError(
+            f"For '{name}', '{argument}' must be a tuple, list or Tensor of ints, but got {value!r}."
+        )
+    return sizes(value)
+
+
+@op("ops", "ops:tensor_slice", dtype=SAME)
+def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:
+    """The part that begins at `begin` and is `size` long along each axis; -1 is all that is left."""
+    first, lengths = _bounds(begin, "Slice", "begin"), _bounds(size, "Slice", "size")
+    if not len(first) == len(lengths) == input_x.ndim:
+        raise ArgumentValueError(
+            f"For 'Slice', begin and size must have one number for each of the {input_x.ndim} axes, "
+            f"but got {first} and {lengths}."
+        )
+    made = input_x
+    for axis, (start, length) in enumerate(zip(first, lengths)):
+        whole = input_x.shape[axis]
+        length = whole - start if length == -1 else length
+        if start < 0 or length < 0 or start + length > whole:
+            raise ArgumentValueError(
+                f"For 'Slice', the sum of begin_shape[{axis}] and size_shape[{axis}] must be no greater than "
+                f"input_x_shape[{axis}]: begin {first}, size {lengths}, shape {tuple(input_x.shape)}."
+            )
+        if length != whole:
+            made = made.narrow(axis, start, length)
+    return made
+
+
+@op("ops", dtype=SAME)
+def strided_slice(
+    input_x: Tensor,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    """``x[begin:end:strides]`` along each axis. Bit i of a mask says of entry i: its begin or end does not count, it
+    stands for `...`, it is a new axis, or it is one index, whose axis goes."""
+    first, last, steps = (
+        _bounds(value, "StridedSlice", name)
+        for value, name in ((begin, "begin"), (end, "end"), (strides, "strides"))
+    )
+    if not len(first) == len(last) == len(steps):
+        raise ArgumentValueError(
+            "For 'StridedSlice', 'begin', 'end' and 'strides' must have the same length, but got length of "
+            f"'begin': {len(first)}, 'end': {len(last)}, 'strides': {len(steps)}."
+        )
+    if 0 in steps:
+        raise ArgumentValueError("For 'StridedSlice', input 'strides' can not contain 0.")
+    made, axis = input_x, 0
+    for place, (start, stop, step) in enumerate(zip(first, last, steps)):
+        bit = 1 << place
+        if ellipsis_mask & bit:
+            later = sum(1 for n in range(place + 1, len(first)) if not new_axis_mask & (1 << n))
+            axis = made.ndim - later
+        elif new_axis_mask & bit:
+            made = made.unsqueeze(axis)
+            axis += 1
+        elif axis >= made.ndim:
+            raise ArgumentValueError(
+                f"For 'StridedSlice', there are {len(first)} entries for a tensor of shape {tuple(input_x.shape)}."
+            )
+        elif shrink_axis_mask & bit:
+            made = made.select(axis, start)
+        else:
+            made = _every(
+                made, axis, None if begin_mask & bit else start, None if end_mask & bit else stop, step
+            )
+            axis += 1
+    return made
+
+
+def _every(input: Tensor, axis: int, start: int | None, stop: int | None, step: int) -> Tensor:
+    """``input[..., start:stop:step, ...]``, with Python's meaning of the three."""
+    chosen = range(input.shape[axis])[start:stop:step]
+    if not chosen:
+        return input.narrow(axis, 0, 0)
+    low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
+    part = input.narrow(axis, low, high - low + 1)
+    if abs(step) > 1:
+        part = part[(builtins.slice(None),) * axis + (builtins.slice(None, None, abs(step)),)]
+    return part.flip(axis) if step < 0 else part
+
+
+def _narrowed(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
+    axis, count = integer(axis, "axis"), integer(length, "length")
+    if not -input.ndim <= axis < input.ndim:
+        raise ArgumentValueError(
+            f"For 'narrow', the axis must be in [{-input.ndim},{input.ndim}), but got {axis}."
+        )
+    whole, first = input.shape[axis], integer(start, "start")
+    if not 0 <= first < whole or not 1 <= count <= whole - first:
+        raise ArgumentValueError(
+            f"For 'narrow', start {first} and length {count} must lie within the axis, which is {whole} long."
+        )
+    return input.narrow(axis, first, count)
+
+
+@op("ops", dtype=SAME)
+def narrow(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
+    """The part of an axis from `start` on."""
+    return _narrowed(input, axis, start, length)
+
+
+@op("mint:narrow", "Tensor:narrow", dtype=SAME, also={"axis": "dim"})
+def narrow_mint(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """The part of an axis from `start` on."""
+    return input.narrow(dim, integer(start, "start"), integer(length, "length"))
+
+
+@op("mint:select", dtype=SAME)
+def select_mint(input: Tensor, dim: int, index: int) -> Tensor:
+    """One slice of an axis, without it."""
+    return input.select(integer(dim, "dim"), integer(index, "index"))
+
+
+@op(dtype=SAME)
+def select_view(input: Tensor, input_indices: int, axis: int) -> Tensor:
+    """One slice of an axis, without it."""
+    return input.select(integer(axis, "axis"), integer(input_indices, "input_indices"))
+
+
+@op("Tensor", dtype=SAME)
+def itemset(input: Tensor, *args: Any) -> Tensor:
+    """The tensor with one element changed: ``x.itemset((0, 1), 5.0)``; a tensor of one element needs no place."""
+    if len(args) == 1 and input.numel() == 1:
+        return torch.full_like(input, args[0])
+    if len(args) != 2:
+        raise ArgumentValueError(
+            f"Only tensor which shape is (1,) support 1 arg that means omit index, but the tensor shape is "
+            f"{tuple(input.shape)} and got {len(args)} input."
+        )
+    made = input.clone(memory_format=torch.contiguous_format)
+    places = sizes(args[0])
+    if len(places) == 1 and input.ndim != 1:
+        made.reshape(-1)[places[0]] = args[1]
+    else:
+        made[places] = args[1]
+    return made
+
+
+def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
+    if not isinstance(dims, (list, tuple)):
+        raise ArgumentTypeError(f"For '{name}', the axes must come in a list or tuple, but got {dims!r}.")
+    return torch.flip(input, sizes(dims))
+
+
+@op("ops", "mint", dtype=SAME)
+def flip(input: Tensor, dims: Any) -> Tensor:
+    """The elements in reversed order along axes."""
+    return _reversed(input, dims, "flip")
+
+
+@op("Tensor:flip", dtype=SAME)
+def flip_method(input: Tensor, *dims: Any) -> Tensor:
+    """The elements in reversed order along axes, given as a tuple or one by one."""
+    return _reversed(input, spread(dims), "flip")
+
+
+@op("ops", "Tensor", dtype=SAME)
+def reverse(x: Tensor, axis: Any) -> Tensor:
+    """The elements in reversed order along axes."""
+    return _reversed(x, axis, "ReverseV2")
+
+
+@op("ops", "Tensor", dtype=SAME)
+def fliplr(input: Tensor) -> Tensor:
+    """The elements in reversed order along the second axis."""
+    return torch.flip(input, (1,))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def flipud(input: Tensor) -> Tensor:
+    """The elements in reversed order along the first axis."""
+    if not input.ndim:
+        raise ArgumentValueError("For 'flipud', the input must have at least one axis, but got a 0-d tensor.")
+    return torch.flip(input, (0,))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
+    """A plane of axes turned by 90 degrees, `k` times."""
+    plane = sizes(dims)
+    if len(plane) == 2 and plane[0] == plane[1]:
+        raise OperationError(f"For 'rot90', rotation dims must be different, but got {plane}.")
+    for axis in plane:
+        axis_within("rot90", axis, input.ndim)
+    return torch.rot90(input, integer(k, "k"), plane)
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """The elements moved along axes; what leaves at one end comes in at the other. Without axes, as if flat."""
+    return torch.roll(input, sizes(shifts), () if dims is None else sizes(dims))
+
+
+@op("ops", dtype=SAME)
+def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
+    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
+    return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
+
+
+@op("Tensor:reverse_sequence", dtype=SAME)
+def reverse_sequence_method(x: Tensor, seq_lengths: Tensor, seq_dim: int = 0, batch_dim: int = 0) -> Tensor:
+    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
+    return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
+
+
+def _reverse_first(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int) -> Tensor:
+    count, batch = x.shape[seq_dim], x.shape[batch_dim]
+    if seq_dim % x.ndim == batch_dim % x.ndim:
+        raise ArgumentValueError(
+            f"For 'ReverseSequence', seq_dim and batch_dim must differ, but both are {seq_dim}."
+        )
+    if tuple(seq_lengths.shape) != (batch,):
+        raise ArgumentValueError(
+            f"For 'ReverseSequence', the 'seq_lengths' vector size should be = input size along batch_dim: {batch}, "
+            f"but got shape {tuple(seq_lengths.shape)}."
+        )
+    places = torch.arange(count, device=x.device)
+    lengths = seq_lengths.to(torch.int64).unsqueeze(-1)
+    taken = torch.where(
+        places < lengths, lengths - 1 - places, places
+    )  # [batch, count]; too long fails in gather
+    shape = [1] * x.ndim
+    shape[seq_dim], shape[batch_dim] = count, batch
+    if seq_dim % x.ndim < batch_dim % x.ndim:
+        taken = taken.T
+    return torch.gather(x, seq_dim, taken.reshape(shape).expand(x.shape))
+
+
+Slice = primitive("Slice", slice, init=())
+StridedSlice = primitive(
+    "StridedSlice",
+    strided_slice,
+    init=("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"),
+)
+ReverseV2 = primitive("ReverseV2", reverse, init=("axis",))
+ReverseSequence = primitive("ReverseSequence", reverse_sequence, init=("seq_dim", "batch_dim"))
+SelectView = primitive("SelectView", select_view, init=())
+Roll = primitive("Roll", roll, init=("shifts", "dims"))

@@ -1,0 +1,52 @@
+"""What operations with indices share: indices that count from the end, and places made of several coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["axis_within", "coordinates", "from_start", "whole"]
+
+_INDEX = frozenset({torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8})
+
+
+def whole(name: str, index: Any) -> Tensor:
+    """The indices, or an error where they are no whole numbers."""
+    if not isinstance(index, Tensor) or index.dtype not in _INDEX:
+        got = index.dtype if isinstance(index, Tensor) else repr(index)
+        raise ArgumentTypeError(
+            f"For '{name}', the indices must be a Tensor of int32 or int64, but got {got}; use astype(mindspore.int32)."
+        )
+    return index
+
+
+def from_start(name: str, index: Tensor, size: int) -> Tensor:
+    """Indices as int64; those below 0 count from the end. What is out of range stays so, and is refused later."""
+    index = whole(name, index).long()
+    return torch.where(index < 0, index + size, index)
+
+
+def axis_within(name: str, axis: Any, ndim: int) -> int:
+    """An axis, counted from the start."""
+    if isinstance(axis, Tensor):
+        axis = int(axis)
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise ArgumentTypeError(f"For '{name}', the axis must be an int, but got {axis!r}.")
+    if not -ndim <= axis < ndim:
+        raise ArgumentValueError(f"For '{name}', the axis must be in [{-ndim}, {ndim}), but got {axis}.")
+    return axis % ndim
+
+
+def coordinates(name: str, input: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
+    """The last axis of `indices` as coordinates of `input`, one tensor per axis."""
+    whole(name, indices)
+    if not indices.ndim or indices.shape[-1] > input.ndim:
+        raise ArgumentValueError(
+            f"For '{name}', the last axis of the indices must hold at most {input.ndim} coordinates of a shape "
+            f"{tuple(input.shape)}, but the indices have shape {tuple(indices.shape)}."
+        )
+    return indices.long().unbind(-1)

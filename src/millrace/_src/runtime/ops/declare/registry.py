@@ -1,0 +1,265 @@
+"""The table of operations: one ``def`` in raw PyTorch per operation, from which all its faces are made.
+
+::
+
+    @op("ops", "mint.nn.functional", "Tensor", accepts=FLOATS, dtype=SAME)
+    def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+        return F.softshrink(input, lambd)
+
+The body sees tensors of PyTorch. One frame above it unwraps the arguments, checks those whose annotation says more than
+a type, wraps the result, and turns PyTorch's errors into MindSpore's. README.md says how to add one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
+
+import torch
+
+from millrace._src.core.args import Checker
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.device_placement import bring_together, lowered
+from millrace._src.runtime.tensor.error_translation import describe, explain
+from millrace._src.runtime.tensor.method_binding import attach
+from millrace._src.runtime.tensor.storage import FROM_TORCH, new, to_torch_dtype, unwrap_all, wrap_all
+
+from .dtype_rules import ANY, SAME, Rule
+
+__all__ = ["FACES", "TABLE", "Op", "expose", "op", "public"]
+
+attach()
+
+
+class Operation(Protocol):
+    """What users call; `raw` is the body, for other bodies that want it."""
+
+    op: Op
+    raw: Callable[..., Any]
+    __name__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Values that need no look inside.
+_PLAIN = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
+# Tuples in which there were only such: strides, axes and shapes come again and again.
+_seen_plain: set[Any] = set()
+_MOST_SEEN = 4096
+_TorchTensor = torch.Tensor
+
+
+@dataclass
+class Op:
+    """One operation."""
+
+    name: str
+    function: Callable[..., Any]
+    faces: tuple[tuple[str, str], ...]  # (face, the name that it has there)
+    accepts: frozenset[torch.dtype] | None
+    dtype: Rule
+    module: str
+    differentiable: bool = True
+    random: bool = False
+    also: dict[str, str] = field(default_factory=dict)
+    primitives: list[tuple[str, tuple[str, ...]]] = field(
+        default_factory=list
+    )  # class, its constructor's arguments
+    call: Callable[..., Any] = field(init=False)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @functools.cached_property
+    def tensors(self) -> list[str]:
+        """The parameters that take a tensor, or several."""
+        written = self.function.__annotations__
+        return [name for name in self.signature.parameters if "Tensor" in str(written.get(name, ""))]
+
+    @functools.cached_property
+    def checks(self) -> list[tuple[str, int, Any]]:
+        """Name, position and check of each parameter whose annotation says more than a type."""
+        written = self.function.__annotations__
+        known = Checker(self.function, self.signature).resolve()
+        return [
+            (name, place, known[name])
+            for place, name in enumerate(self.signature.parameters)
+            if name in known and str(written[name]).startswith(("Annotated[", "Literal["))
+        ]
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for name, place, parameter in self.checks:
+            if place < len(args):
+                parameter.check(args[place])
+            elif name in kwargs:
+                parameter.check(kwargs[name])
+
+    def refuse(self, dtype: torch.dtype) -> ArgumentTypeError:
+        taken = [str(ours) for theirs, ours in FROM_TORCH.items() if self.accepts and theirs in self.accepts]
+        return ArgumentTypeError(
+            f"For '{self.name}', tensors of type {FROM_TORCH[dtype]} are not taken; it takes {', '.join(taken)}. "
+            f"Convert with x.astype(...)."
+        )
+
+
+TABLE: list[Op] = []
+# Face -> public name -> (module, attribute): what tests/names/make_faces.py writes down.
+FACES: dict[str, dict[str, tuple[str, str]]] = {}
+
+
+def op(
+    *faces: str,
+    accepts: frozenset[torch.dtype] | None = ANY,
+    dtype: Rule = SAME,
+    differentiable: bool = True,
+    random: bool = False,
+    also: dict[str, str] | None = None,
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Declare an operation. A face is "ops", "mint", "mint.nn.functional", "numpy", "Tensor" ..., or "face:name" where
+    the name there is not the function's own. `also` gives other spellings of keywords, as overloads have."""
+
+    def declare(function: Callable[..., Any]) -> Operation:
+        name = function.__name__
+        parts = [face.partition(":") for face in faces]
+        named = tuple((where, other or name) for where, _, other in parts)
+        spec = Op(
+            name, function, named, accepts, dtype, function.__module__, differentiable, random, also or {}
+        )
+        call = cast(Operation, functools.update_wrapper(_caller(spec), function))
+        call.op, call.raw = spec, function
+        spec.call = call
+        TABLE.append(spec)
+        for where, public_name in named:
+            _enter(where, public_name, function.__module__, name)
+        return call
+
+    return declare
+
+
+def _enter(face: str, name: str, module: str, attribute: str) -> None:
+    names = FACES.setdefault(face, {})
+    if names.get(name, (module, attribute)) != (module, attribute):
+        raise ValueError(f"{face}.{name} is declared twice: {names[name]} and {(module, attribute)}")
+    names[name] = (module, attribute)
+
+
+def public(*faces: str) -> Callable[[F], F]:
+    """Give faces to a function or class that works on Tensors itself and is no entry of the table."""
+
+    def declare(thing: F) -> F:
+        for face in faces:
+            where, _, other = face.partition(":")
+            _enter(where, other or thing.__name__, thing.__module__, thing.__name__)
+        return thing
+
+    return declare
+
+
+def expose(module: str, face: str, *names: str, **renamed: str) -> None:
+    """Give a face to values of a module: ``expose(__name__, "ops", "tensor_add", eq="equal")``; a keyword is the name
+    there, its value the attribute here."""
+    for name, attribute in {**{name: name for name in names}, **renamed}.items():
+        _enter(face, name, module, attribute)
+
+
+def _caller(spec: Op) -> Callable[..., Any]:
+    """The function that users call."""
+    function, accepts, becomes, also = spec.function, spec.accepts, spec.dtype.cast, spec.also
+    written = [str(text) for text in function.__annotations__.values()]
+    checked = any(text.startswith(("Annotated[", "Literal[")) for text in written)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # the hottest lines of eager code: one pass over the arguments, and nothing is built that is not needed
+        if kwargs and also:
+            kwargs = {also.get(name, name): value for name, value in kwargs.items()}
+        try:
+            if checked:
+                spec.check(args, kwargs)
+            raw = []
+            for value in args:
+                if isinstance(value, Tensor):
+                    value = value._torch
+                    if accepts is not None and value.dtype not in accepts:
+                        raise spec.refuse(value.dtype)
+                elif value.__class__ not in _PLAIN:
+                    value = _unwrapped(value)
+                elif value.__class__ is _TorchTensor and accepts is not None and value.dtype not in accepts:
+                    raise spec.refuse(value.dtype)
+                raw.append(value)
+            made = function(*raw, **named(kwargs)) if kwargs else function(*raw)
+            if made.__class__ is _TorchTensor:
+                if becomes is not None:
+                    made = made.to(becomes)
+                tensor = new(Tensor)
+                tensor._torch = made
+                return tensor
+            return wrap_all(made)
+        except Exception as error:
+            if bring_together(error, (*args, *kwargs.values())):
+                return call(*args, **kwargs)
+            if (lower := lowered((args, kwargs))) is not None:  # a Cell that was told its type met another
+                return call(*lower[0], **lower[1])
+            raise _failed(spec, error, args, kwargs) from None
+
+    def named(kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name, as the body takes them."""
+        given = {name: unwrap_all(value) for name, value in kwargs.items()}
+        for value in given.values():
+            if accepts is not None and value.__class__ is _TorchTensor and value.dtype not in accepts:
+                raise spec.refuse(value.dtype)
+        return given
+
+    return call
+
+
+def _unwrapped(value: Any) -> Any:
+    """What a body gets for an argument that is no tensor and no number."""
+    if value.__class__ is not tuple:
+        return unwrap_all(value)
+    try:
+        if value in _seen_plain:
+            return value
+    except TypeError:  # a list is inside
+        return unwrap_all(value)
+    made = unwrap_all(value)
+    if _is_plain(value) and len(_seen_plain) < _MOST_SEEN:
+        _seen_plain.add(value)
+    return made
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether there are only numbers and text in it, however deep."""
+    if value.__class__ is tuple:
+        return all(_is_plain(part) for part in value)
+    return value.__class__ in (int, float, bool, str, type(None))
+
+
+def _failed(spec: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+    """What to raise for an error inside an operation; a value that is no tensor where one must be is named first."""
+    try:
+        given = spec.signature.bind(*args, **kwargs).arguments
+    except TypeError as wrong:
+        return ArgumentTypeError(f"Failed calling {spec.name}: {wrong}; its parameters are {spec.signature}")
+    for name, value in given.items():
+        if spec.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            continue  # several at once
+        annotation = str(spec.function.__annotations__.get(name, ""))
+        if annotation == "Tensor" and not isinstance(value, (Tensor, torch.Tensor)):
+            return ArgumentTypeError(
+                f"Failed calling {spec.name} with \"{name}={type(value).__name__}\": the argument '{name}' must be a "
+                f"Tensor, but got {describe(value)}."
+            )
+    return explain(spec.name, error, args, kwargs)
+
+
+def dtype_argument(dtype: DType | None) -> torch.dtype | None:
+    """An argument that names an element type, or None."""
+    return None if dtype is None else to_torch_dtype(dtype)

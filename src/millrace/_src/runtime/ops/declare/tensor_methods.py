@@ -1,0 +1,16 @@
+"""Gives Tensor the methods of the table. The package calls this when a tensor is asked for one."""
+
+from __future__ import annotations
+
+from millrace._src.core.values.tensor import equip
+from millrace._src.runtime.tensor.method_binding import attach as attach_storage
+
+__all__ = ["attach"]
+
+
+def attach() -> None:
+    """Equip Tensor with storage, operators and methods; a second call changes nothing."""
+    attach_storage()
+    from .tensor_method_table import METHODS
+
+    equip({}, dict(METHODS))

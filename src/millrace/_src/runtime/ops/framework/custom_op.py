@@ -1,0 +1,227 @@
+"""Operations of the user's own: forward in Python, with a backward of their own where they have one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.declare.primitive import Primitive
+from millrace._src.runtime.ops.declare.registry import public
+from millrace._src.runtime.tensor.storage import leaving, make, to_torch_dtype, wrap
+
+__all__ = ["Custom", "HookBackward", "InsertGradientOf", "PyFunc", "filled", "with_backward"]
+
+
+def with_backward(
+    forward: Callable[..., Any], backward: Callable[[tuple[Any, ...], Any, Any], Any], args: tuple[Any, ...]
+) -> Any:
+    """Call `forward`; gradients are what ``backward(args, result, gradient of the result)`` says, one per argument."""
+    inputs = [arg._torch for arg in args if isinstance(arg, Tensor)]
+    if not (torch.is_grad_enabled() and any(each.requires_grad for each in inputs)):
+        return forward(*args)
+    seen: dict[str, Any] = {}
+    made = _Backward.apply(forward, backward, args, seen, *inputs)
+    results = iter(made if isinstance(made, tuple) else (made,))
+    return filled(seen["result"], results)
+
+
+def filled(template: Any, tensors: Any) -> Any:
+    """A result with its tensors replaced, in order."""
+    if isinstance(template, Tensor):
+        return wrap(next(tensors))
+    if isinstance(template, (tuple, list)):
+        return type(template)(filled(part, tensors) for part in template)
+    return template
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, Tensor):
+        return [value._torch]
+    return [each for part in value for each in _tensors(part)] if isinstance(value, (tuple, list)) else []
+
+
+class _Backward(torch.autograd.Function):
+    """The bridge to autograd: it sees the tensors, the functions see our values."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        forward: Any,
+        backward: Any,
+        args: tuple[Any, ...],
+        seen: dict[str, Any],
+        *inputs: torch.Tensor,
+    ) -> Any:
+        known = iter(inputs)
+        given = tuple(wrap(next(known)) if isinstance(arg, Tensor) else arg for arg in args)
+        result = forward(*given)
+        seen["result"] = result
+        made = tuple(
+            each.view_as(each) if any(each is i for i in inputs) else each for each in _tensors(result)
+        )
+        ctx.backward_of, ctx.args, ctx.seen = backward, args, seen
+        ctx.save_for_backward(*inputs, *made)
+        ctx.count = len(inputs)
+        return made[0] if len(made) == 1 else made
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        saved = ctx.saved_tensors
+        inputs, results = iter(saved[: ctx.count]), iter(saved[ctx.count :])
+        args = tuple(wrap(next(inputs)) if isinstance(arg, Tensor) else arg for arg in ctx.args)
+        template = ctx.seen["result"]
+        found = ctx.backward_of(args, filled(template, results), filled(template, iter(gradients)))
+        several = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        if len(several) < len(args):
+            raise OperationError(
+                "For custom function, grad size should lager than forward inputs, but got "
+                f"{len(several)} vs {len(args)}: bprop must give one gradient for each input."
+            )
+        answers = [
+            None if answer is None else make(answer).to(arg._torch.dtype)
+            for arg, answer in zip(args, several, strict=False)
+            if isinstance(arg, Tensor)
+        ]
+        return (None, None, None, None, *answers)
+
+
+_TYPES = ("hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc")
+
+
+def _arrays(args: tuple[Any, ...]) -> list[Any]:
+    return [arg.asnumpy() if isinstance(arg, Tensor) else arg for arg in args]
+
+
+def _typed(result: Any, dtypes: Any, device: torch.device) -> Any:
+    """What a function on arrays gave, as tensors of the types that it promised."""
+    for told in leaving:
+        told("what a function in Python computes")
+    if isinstance(result, (tuple, list)):
+        types = dtypes if isinstance(dtypes, (tuple, list)) else [dtypes] * len(result)
+        return tuple(_typed(part, dtype, device) for part, dtype in zip(result, types, strict=True))
+    made = torch.from_numpy(np.array(result)).to(device)
+    return wrap(made if dtypes is None else made.to(to_torch_dtype(dtypes)))
+
+
+def _device(args: tuple[Any, ...]) -> torch.device:
+    return next((arg._torch.device for arg in args if isinstance(arg, Tensor)), torch.device("cpu"))
+
+
+@public("ops")
+class Custom(Primitive):
+    """A function of the user's own on NumPy arrays, as an operation (``func_type="pyfunc"``).
+
+    `out_dtype` is the type of the result, or a function of the inputs' types; `bprop(x, ..., out, dout)` gives the
+    gradients. Kernels written for other compilers (``hybrid``, ``aot``, ``tbe`` ...) are refused.
+
+    >>> double = Custom(lambda x: x * 2, out_shape=lambda x: x, out_dtype=lambda x: x, func_type="pyfunc")
+    >>> double(Tensor([1.0, 2.0])).asnumpy().tolist()
+    [2.0, 4.0]
+    """
+
+    def __init__(
+        self,
+        func: Any,
+        out_shape: Any = None,
+        out_dtype: Any = None,
+        func_type: str = "pyfunc",
+        bprop: Callable[..., Any] | None = None,
+        reg_info: Any = None,
+    ) -> None:
+        super().__init__("Custom")
+        if not callable(func) and not isinstance(func, str):
+            raise ArgumentTypeError(
+                f"For 'Custom', 'func' must be of type function or str, but got {type(func)}"
+            )
+        if func_type not in _TYPES:
+            raise ArgumentValueError(
+                f"For 'Custom', 'func_type': {func_type}, 'func': {func}, 'func_type' must be one of {list(_TYPES)}, "
+                f"but got {func_type}"
+            )
+        if func_type != "pyfunc" or isinstance(func, str):
+            raise ArgumentValueError(
+                f"For 'Custom', kernels of func_type {func_type!r} are compiled for another runtime: "
+                'write the function on NumPy arrays and pass it with func_type="pyfunc".'
+            )
+        self.func, self.out_shape, self.out_dtype, self.bprop = func, out_shape, out_dtype, bprop
+
+    def __call__(self, *args: Any) -> Any:
+        return with_backward(self._forward, self._backward, args)
+
+    def _forward(self, *args: Any) -> Any:
+        types = self.out_dtype
+        if callable(types) and not hasattr(types, "python"):
+            types = types(*(arg.dtype for arg in args if isinstance(arg, Tensor)))
+        return _typed(self.func(*_arrays(args)), types, _device(args))
+
+    def _backward(self, args: tuple[Any, ...], out: Any, dout: Any) -> Any:
+        if self.bprop is None:
+            raise OperationError(
+                "Illegal primitive Custom's bprop not defined: pass bprop=... to ops.Custom."
+            )
+        return self.bprop(*args, out, dout)
+
+
+@public("ops")
+class PyFunc(Primitive):
+    """A function on NumPy arrays as an operation, with the types and shapes that it takes and gives.
+
+    >>> from millrace._src.core.values import dtype as mstype
+    >>> PyFunc(lambda x: x + 1, [mstype.float32], [(2,)], [mstype.float32], [(2,)])(Tensor([1.0, 2.0]))[
+    ...     0
+    ... ].asnumpy().tolist()
+    [2.0, 3.0]
+    """
+
+    def __init__(
+        self, fn: Any, in_types: Any, in_shapes: Any, out_types: Any, out_shapes: Any, stateful: bool = True
+    ) -> None:
+        super().__init__("PyFunc")
+        if not callable(fn):
+            raise ArgumentTypeError(f"For 'PyFunc', 'fn' must be a function, but got {fn!r}.")
+        self.fn, self.out_types = fn, tuple(out_types)
+
+    def __call__(self, *args: Any) -> Any:
+        made = self.fn(*_arrays(args))
+        several = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        return _typed(several, self.out_types, _device(args))
+
+
+@public("ops")
+class HookBackward(Primitive):
+    """Gives its inputs; on the way back ``hook_fn(gradients)`` sees the gradients and may put others in their place."""
+
+    def __init__(self, hook_fn: Any, cell_id: str = "") -> None:
+        super().__init__("HookBackward")
+        if not callable(hook_fn):
+            raise ArgumentTypeError(
+                f"For 'HookBackward', the type of 'hook_fn' must be function, but got {type(hook_fn)}."
+            )
+        self.hook_fn = hook_fn
+
+    def __call__(self, *args: Any) -> Any:
+        return with_backward(lambda *given: given[0] if len(given) == 1 else given, self._backward, args)
+
+    def _backward(self, args: tuple[Any, ...], out: Any, dout: Any) -> Any:
+        gradients = dout if isinstance(dout, tuple) else (dout,)
+        answer = self.hook_fn(gradients)
+        return gradients if answer is None else answer
+
+
+@public("ops")
+class InsertGradientOf(Primitive):
+    """Gives its input; on the way back the gradient becomes ``f(gradient)``."""
+
+    def __init__(self, f: Any) -> None:
+        super().__init__("InsertGradientOf")
+        if not callable(f):
+            raise ArgumentTypeError(f"For 'InsertGradientOf', 'f' must be a function, but got {f!r}.")
+        self.f = f
+
+    def __call__(self, x: Any) -> Any:
+        return with_backward(lambda given: given, lambda args, out, dout: (self.f(dout),), (x,))

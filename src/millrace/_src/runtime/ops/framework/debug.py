@@ -1,0 +1,81 @@
+"""Printing and asserting inside of nets."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import OperationError
+from millrace._src.core.io.protobuf import field, varint
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.declare.primitive import Primitive
+from millrace._src.runtime.ops.declare.registry import public
+from millrace._src.runtime.tensor.backend.context import get_context
+from millrace._src.runtime.tensor.storage import leaving
+
+__all__ = ["Assert", "Print", "print_"]
+
+
+@public("ops")
+class Print(Primitive):
+    """Prints values, each on a line of its own, tensors with their shape and type; every time, also in graph mode.
+
+    With ``set_context(print_file_path=...)`` values go into that file, and no longer to the screen;
+    ``millrace.parse_print`` reads it.
+
+    >>> Print()("loss", 3)
+    loss
+    3
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Print")
+
+    def __call__(self, *args: Any) -> None:
+        for told in leaving:
+            told("what is printed")
+        path = get_context("print_file_path")
+        if path:
+            with open(path, "ab") as file:
+                file.write(b"".join(map(_message, args)))
+            return
+        sys.stdout.write(
+            "".join(f"{arg!r}\n" if isinstance(arg, (Tensor, tuple)) else f"{arg}\n" for arg in args)
+        )
+
+
+def _message(value: Any) -> bytes:
+    """A value as MindSpore's files of printed values have it: a text, or shape, type and elements."""
+    if isinstance(value, (bool, int, float)):
+        value = Tensor(value)
+    if not isinstance(value, Tensor):
+        return field(1, field(1, str(value).encode()))
+    array = np.ascontiguousarray(value.asnumpy())
+    shape = b"".join(b"\x08" + varint(length) for length in value.shape)
+    tensor = shape + field(2, str(value.dtype).encode()) + field(3, array.tobytes())
+    return field(1, field(2, tensor))
+
+
+@public("ops")
+def print_(*input_x: Any) -> None:
+    """Prints values, each on a line of its own."""
+    Print()(*input_x)
+
+
+@public("ops")
+class Assert(Primitive):
+    """Raises where a condition does not hold, with the values that were given along.
+
+    >>> Assert()(True, [Tensor([1.0])])
+    """
+
+    def __init__(self, summarize: int = 3) -> None:
+        super().__init__("Assert")
+        self.summarize = summarize
+
+    def __call__(self, condition: Any, input_data: Any) -> None:
+        if not condition:
+            shown = "; ".join(str(value.asnumpy().ravel()[: self.summarize]) for value in input_data)
+            raise OperationError(f"For 'Assert' condition is false. Input data: {shown}")

@@ -1,0 +1,459 @@
+"""What scripts take from the edges of MindSpore's language: operations of one's own, types asked for, small helpers of
+graphs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.declare.primitive import Primitive
+from millrace._src.runtime.ops.declare.registry import expose, public
+from millrace._src.runtime.ops.math.pairs import Add
+
+from .composite import HyperMap
+
+__all__ = [
+    "CopyWithSlice",
+    "PrimitiveWithCheck",
+    "PrimitiveWithInfer",
+    "Reusing",
+    "TensorAdd",
+    "TensorDump",
+    "array_to_scalar",
+    "augassign_add",
+    "augassign_div",
+    "augassign_floordiv",
+    "augassign_mul",
+    "augassign_sub",
+    "broadcast_gradient_args",
+    "hastype",
+    "is_sequence_value_unknown",
+    "is_tensor_bool_cond",
+    "iter_converter",
+    "kernel",
+    "ms_hasnext",
+    "ms_kernel",
+    "ms_next",
+    "ones_like_for_grad",
+    "prim_arg_register",
+    "prim_attr_register",
+    "reduced_shape",
+    "stop_gradient_",
+    "tail",
+    "tensordump",
+    "typeof",
+    "zip_operation",
+]
+
+
+@public("ops")
+def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Marks the ``__init__`` of a Primitive: it is named after its class, and its arguments become its attributes.
+
+    >>> class Scale(Primitive):
+    ...     @prim_attr_register
+    ...     def __init__(self, factor=2.0):
+    ...         pass
+    >>> Scale(3.0).factor, Scale().attrs
+    (3.0, {'factor': 2.0})
+    """
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def deco(self: Any, *args: Any, **kwargs: Any) -> None:
+        name = getattr(self, "substitute_name", None) or type(self).__name__
+        # a class over another comes here twice: what is kept of the first stays
+        if "attrs" not in self.__dict__:
+            Primitive.__init__(self, name)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        del bound.arguments["self"]
+        for label, value in bound.arguments.items():
+            self.add_prim_attr(label, value)
+        self.init_attrs = dict(bound.arguments)
+        fn(self, *args, **kwargs)
+
+    return deco
+
+
+@public("ops")
+def prim_arg_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Marks the ``__init__`` of a Primitive, as `prim_attr_register` does."""
+    return prim_attr_register(fn)
+
+
+@public("ops")
+class PrimitiveWithCheck(Primitive):
+    """A base for operations of one's own that check their arguments: ``check_shape`` and ``check_dtype`` see them
+    before ``__call__`` computes, where a class has them.
+
+    >>> PrimitiveWithCheck("Mine")
+    Prim[Mine]
+    """
+
+    def check(self, *args: Any) -> None:
+        """Run the checks of the class on the tensors of a call."""
+        given = [arg for arg in args if isinstance(arg, Tensor)]
+        for name, values in (
+            ("check_dtype", [x.dtype for x in given]),
+            ("check_shape", [list(x.shape) for x in given]),
+        ):
+            if hasattr(self, name):
+                getattr(self, name)(*values)
+
+
+@public("ops")
+class PrimitiveWithInfer(Primitive):
+    """A base for operations of one's own that say what they give: ``infer_shape``, ``infer_dtype`` and
+    ``infer_value`` are kept; here an operation runs, so ``__call__`` is what computes.
+
+    >>> PrimitiveWithInfer("Mine")
+    Prim[Mine]
+    """
+
+    def infer_shape(self, *args: Any) -> Any:
+        """The shape of the result, for those who ask: none is known."""
+        return None
+
+    def infer_dtype(self, *args: Any) -> Any:
+        """The type of the result, for those who ask: none is known."""
+        return None
+
+    def infer_value(self, *args: Any) -> Any:
+        """The result where it is known before the call: it is not."""
+        return None
+
+
+@public("ops")
+class TensorAdd(Add):
+    """The sum of two tensors; the old name of `Add`.
+
+    >>> TensorAdd()(Tensor([1.0]), Tensor([2.0])).asnumpy().tolist()
+    [3.0]
+    """
+
+
+@public("ops")
+class Reusing(Primitive):
+    """Gives its tensor back: what marks a result that a graph may write over.
+
+    >>> Reusing()(Tensor([1.0])).asnumpy().tolist()
+    [1.0]
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Reusing")
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x
+
+
+@public("ops")
+class CopyWithSlice(Primitive):
+    """Writes a tensor into another, in place, and gives that.
+
+    >>> target = Tensor([1.0, 2.0])
+    >>> CopyWithSlice()(target, Tensor([3.0, 4.0])).asnumpy().tolist(), target.asnumpy().tolist()
+    ([3.0, 4.0], [3.0, 4.0])
+    """
+
+    def __init__(self) -> None:
+        super().__init__("CopyWithSlice")
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        x._torch.copy_(y._torch)
+        return x
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+_NAMES: dict[type, str] = {
+    str: "String",
+    tuple: "Tuple",
+    list: "List",
+    dict: "Dictionary",
+    type(None): "NoneType",
+}
+
+
+@public("ops")
+def typeof(x: Any) -> Any:
+    """The type of a value: an element type for numbers, "Tensor[...]" and the like for the rest.
+
+    >>> typeof(1), typeof(Tensor([1.0]))
+    (millrace.int64, 'Tensor[Float32]')
+    """
+    if isinstance(x, Tensor):
+        return f"Tensor[{x.dtype}]"
+    for kind, name in ((bool, mstype.bool_), (int, mstype.int64), (float, mstype.float32)):
+        if isinstance(x, kind):
+            return name
+    return _NAMES.get(type(x), type(x).__name__)
+
+
+@public("ops")
+def hastype(x: Any, t: Any) -> bool:
+    """Whether a value is of a type that `typeof` names.
+
+    >>> hastype(1, mstype.int64), hastype(Tensor([1.0]), mstype.float32)
+    (True, False)
+    """
+    return bool(typeof(x) == t)
+
+
+@public("ops")
+def is_tensor_bool_cond(x: Any) -> bool:
+    """Whether a value can stand as a condition: a tensor of one element.
+
+    >>> is_tensor_bool_cond(Tensor(1.0)), is_tensor_bool_cond(Tensor([1.0, 2.0]))
+    (True, False)
+    """
+    return isinstance(x, Tensor) and x.size == 1
+
+
+# --- sequences --------------------------------------------------------------------------------------------------------
+
+
+@public("ops")
+def tail(sequence: tuple[Any, ...]) -> tuple[Any, ...]:
+    """All of a tuple but the first.
+
+    >>> tail((1, 2, 3))
+    (2, 3)
+    """
+    if not isinstance(sequence, tuple):
+        raise ArgumentTypeError(f"For 'tail', the argument must be a tuple, but got {sequence!r}.")
+    return sequence[1:]
+
+
+@public("ops")
+def zip_operation(*sequences: Sequence[Any]) -> tuple[Any, ...]:
+    """The elements of several sequences side by side, as long as the shortest.
+
+    >>> zip_operation((1, 2), (3, 4))
+    ((1, 3), (2, 4))
+    """
+    return tuple(zip(*sequences, strict=False))
+
+
+@public("ops")
+def iter_converter(x: Any) -> Any:
+    """What a loop runs over: sequences and tensors as they are, dictionaries by their keys.
+
+    >>> iter_converter({"a": 1})
+    ('a',)
+    """
+    return tuple(x) if isinstance(x, dict) else x
+
+
+@public("ops")
+def ms_hasnext(x: Sequence[Any]) -> bool:
+    """Whether a sequence has an element left.
+
+    >>> ms_hasnext((1,)), ms_hasnext(())
+    (True, False)
+    """
+    return len(x) > 0
+
+
+@public("ops")
+def ms_next(x: Sequence[Any]) -> tuple[Any, Any]:
+    """The first element of a sequence, and the rest.
+
+    >>> ms_next((1, 2, 3))
+    (1, (2, 3))
+    """
+    if not ms_hasnext(x):
+        raise ArgumentValueError("For 'ms_next', the sequence must not be empty; ask ms_hasnext first.")
+    return x[0], x[1:]
+
+
+@public("ops")
+def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """A shape after its axes (all of them where none is named) were reduced and kept with length 1.
+
+    >>> reduced_shape((2, 3, 4), (0, 2)), reduced_shape((2, 3), ())
+    ((1, 3, 1), (1, 1))
+    """
+    over = (axis,) if isinstance(axis, int) else tuple(axis) or tuple(range(len(shape)))
+    if any(not -len(shape) <= each < len(shape) for each in over):
+        raise ArgumentValueError(
+            f"For 'reduced_shape', the axes of {shape} must be within it, but got {axis!r}."
+        )
+    gone = {each % len(shape) for each in over}
+    return tuple(1 if place in gone else length for place, length in enumerate(shape))
+
+
+@public("ops")
+def broadcast_gradient_args(
+    shape: tuple[int, ...], other: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Over which axes of a broadcast result the gradient of either operand is summed.
+
+    >>> broadcast_gradient_args((2, 3), (1, 3))
+    ((), (0,))
+    """
+    count = max(len(shape), len(other))
+    left, right = (1,) * (count - len(shape)) + tuple(shape), (1,) * (count - len(other)) + tuple(other)
+    if any(a != b and 1 not in (a, b) for a, b in zip(left, right, strict=True)):
+        raise ArgumentValueError(f"For 'broadcast_gradient_args', {shape} and {other} do not broadcast.")
+    both = list(zip(left, right, strict=True))
+    return (
+        tuple(axis for axis, (a, b) in enumerate(both) if a == 1 and (b != 1 or axis < count - len(shape))),
+        tuple(axis for axis, (a, b) in enumerate(both) if b == 1 and (a != 1 or axis < count - len(other))),
+    )
+
+
+@public("ops")
+def array_to_scalar(x: Tensor) -> Any:
+    """The number in a tensor without axes.
+
+    >>> array_to_scalar(Tensor(2.0))
+    2.0
+    """
+    if not isinstance(x, Tensor) or x.ndim:
+        raise ArgumentValueError(f"For 'array_to_scalar', a Tensor without axes is needed, but got {x!r}.")
+    return x.item()
+
+
+@public("ops", "ops:is_sequence_shape_unknown")
+def is_sequence_value_unknown(x: Sequence[Any]) -> bool:
+    """Whether the values of a sequence are known only when a graph runs: here they are always known.
+
+    >>> is_sequence_value_unknown((1, 2))
+    False
+    """
+    if not isinstance(x, (tuple, list)):
+        raise ArgumentTypeError(f"For 'is_sequence_value_unknown', a tuple or list is needed, but got {x!r}.")
+    return False
+
+
+class _Augmented:
+    """``x += y`` and the like as a function: it gives the result and leaves x as it is."""
+
+    def __init__(self, name: str, function: Callable[[Any, Any], Any]) -> None:
+        self.name, self._function = name, function
+
+    def __call__(self, x: Any, y: Any) -> Any:
+        return self._function(x, y)
+
+    def __repr__(self) -> str:
+        return f"MultitypeFuncGraph({self.name!r})"
+
+
+augassign_add = _Augmented("augassign_add", lambda x, y: x + y)
+augassign_sub = _Augmented("augassign_sub", lambda x, y: x - y)
+augassign_mul = _Augmented("augassign_mul", lambda x, y: x * y)
+augassign_div = _Augmented("augassign_div", lambda x, y: x / y)
+augassign_floordiv = _Augmented("augassign_floordiv", lambda x, y: x // y)
+ones_like_for_grad = HyperMap(lambda x: x * 0 + 1)
+expose(
+    __name__,
+    "ops",
+    "augassign_add",
+    "augassign_sub",
+    "augassign_mul",
+    "augassign_div",
+    "augassign_floordiv",
+    _ones_like_for_grad="ones_like_for_grad",
+)
+
+
+# --- other ------------------------------------------------------------------------------------------------------------
+
+
+@public("ops")
+def ms_kernel(fn: Any = None, reg_info: Any = None, compile_attrs: Any = None) -> Any:
+    """Marks a function in MindSpore's language of kernels. Here it stays Python, which is what `ops.Custom` runs with
+    ``func_type="pyfunc"``; information about its registration is kept on it.
+
+    >>> @ms_kernel
+    ... def double(a):
+    ...     return a * 2
+    >>> double(4)
+    8
+    """
+
+    def keep(target: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(target):
+            raise ArgumentTypeError(f"For 'kernel', 'fn' must be a function, but got {target!r}.")
+        target.reg_info, target.compile_attrs = reg_info, dict(compile_attrs or {})  # type: ignore[attr-defined]
+        return target
+
+    return keep if fn is None else keep(fn)
+
+
+kernel = ms_kernel
+expose(__name__, "ops", "kernel")
+
+
+@public("ops")
+def stop_gradient_(input: Tensor) -> Tensor:
+    """Cuts a tensor off from what it was computed of, in place.
+
+    >>> x = Tensor([2.0])
+    >>> stop_gradient_(x) is x
+    True
+    """
+    if not isinstance(input, Tensor):
+        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a Tensor, but got {input!r}.")
+    input._torch = input._torch.detach()
+    return input
+
+
+_dumped = iter(range(2**62))
+
+
+@public("ops")
+def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
+    """Saves a tensor as a file of NumPy, with its type and a running number in the name: "x.npy" becomes
+    "x_float32_0.npy".
+
+    With ``mode="in"`` MindSpore saves what comes out of a redistribution between devices; here both are the same.
+
+    >>> import glob
+    >>> tensordump("features.npy", Tensor([1.0]))
+    >>> len(glob.glob("features_float32_*.npy"))
+    1
+    """
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(f"For 'tensordump', 'file_name' must be a str, but got {file_name!r}.")
+    if not file_name:
+        raise ArgumentValueError("For 'tensordump', 'file_name' must not be empty.")
+    if not isinstance(tensor, Tensor):
+        raise ArgumentTypeError(f"For 'tensordump', 'tensor' must be a Tensor, but got {tensor!r}.")
+    if mode not in ("in", "out", "all"):
+        raise ArgumentValueError(f"For 'tensordump', 'mode' must be in, out or all, but got {mode!r}.")
+    stem = file_name.removesuffix(".npy")
+    values = tensor.asnumpy()
+    if values.dtype.name == "bfloat16":
+        values = values.astype(np.float32)
+    path = Path(f"{stem}_{str(tensor.dtype).lower()}_{next(_dumped)}.npy")
+    np.save(path, values, allow_pickle=False)
+
+
+@public("ops")
+class TensorDump(Primitive):
+    """The class form of `tensordump`: ``TensorDump()(file_name, tensor)``.
+
+    >>> TensorDump()("features.npy", Tensor([1.0]))
+    """
+
+    def __init__(self, input_output: str = "out") -> None:
+        super().__init__("TensorDump")
+        if input_output not in ("in", "out", "all"):
+            raise ArgumentValueError(
+                f"For 'TensorDump', 'input_output' must be in, out or all, but got {input_output!r}."
+            )
+        self.input_output = input_output
+
+    def __call__(self, file: str, input_x: Tensor) -> None:
+        tensordump(file, input_x, self.input_output)

@@ -1,0 +1,150 @@
+"""Numbers, tuples, lists and dictionaries as operations, which old scripts call where Python has signs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from millrace._src.runtime.ops.declare.primitive import Primitive
+from millrace._src.runtime.ops.declare.registry import expose, public
+
+from .stop_gradient import stop_gradient
+
+__all__ = ["StopGradient"]
+
+
+def _with(sequence: Any, index: int, value: Any) -> Any:
+    """A sequence with another value at one place."""
+    parts = list(sequence)
+    parts[index] = value
+    return type(sequence)(parts)
+
+
+def _set(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    return {**mapping, key: value}
+
+
+def _log(x: float) -> float:
+    return math.log(x)
+
+
+class _Scalar(Primitive):
+    """One of them, as an object."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name)
+        self.function = function
+        try:
+            several = len(inspect.signature(function).parameters)
+        except ValueError:  # written in C, and silent about it
+            several = 2
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if name.startswith("scalar_"):
+            self.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in "xyz"[:several]])
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+bool_and = _Scalar("bool_and", lambda x, y: bool(x and y))
+bool_eq = _Scalar("bool_eq", operator.eq)
+bool_not = _Scalar("bool_not", operator.not_)
+bool_or = _Scalar("bool_or", lambda x, y: bool(x or y))
+dict_getitem = _Scalar("dict_getitem", operator.getitem)
+dict_setitem = _Scalar("dict_setitem", _set)
+in_dict = _Scalar("in_dict", lambda key, mapping: key in mapping)
+is_ = _Scalar("is_", operator.is_)
+is_not = _Scalar("is_not", operator.is_not)
+list_equal = _Scalar("list_equal", operator.eq)
+list_setitem = _Scalar("list_setitem", _with)
+make_dict = _Scalar("make_dict", lambda keys, values: dict(zip(keys, values, strict=True)))
+make_list = _Scalar("make_list", lambda *args: list(args))
+make_slice = _Scalar("make_slice", slice)
+not_in_dict = _Scalar("not_in_dict", lambda key, mapping: key not in mapping)
+scalar_add = _Scalar("scalar_add", operator.add)
+scalar_div = _Scalar("scalar_div", operator.truediv)
+scalar_eq = _Scalar("scalar_eq", operator.eq)
+scalar_floordiv = _Scalar("scalar_floordiv", operator.floordiv)
+scalar_ge = _Scalar("scalar_ge", operator.ge)
+scalar_gt = _Scalar("scalar_gt", operator.gt)
+scalar_le = _Scalar("scalar_le", operator.le)
+scalar_log = _Scalar("scalar_log", _log)
+scalar_lt = _Scalar("scalar_lt", operator.lt)
+scalar_max = _Scalar("scalar_max", max)
+scalar_min = _Scalar("scalar_min", min)
+scalar_mod = _Scalar("scalar_mod", operator.mod)
+scalar_mul = _Scalar("scalar_mul", operator.mul)
+scalar_ne = _Scalar("scalar_ne", operator.ne)
+scalar_pow = _Scalar("scalar_pow", operator.pow)
+scalar_sub = _Scalar("scalar_sub", operator.sub)
+scalar_uadd = _Scalar("scalar_uadd", operator.pos)
+scalar_usub = _Scalar("scalar_usub", operator.neg)
+string_concat = _Scalar("string_concat", operator.add)
+string_eq = _Scalar("string_eq", operator.eq)
+tuple_div = _Scalar("tuple_div", lambda x, y: tuple(a // b for a, b in zip(x, y, strict=True)))
+tuple_equal = _Scalar("tuple_equal", operator.eq)
+tuple_setitem = _Scalar("tuple_setitem", _with)
+expose(
+    __name__,
+    "ops",
+    "bool_and",
+    "bool_eq",
+    "bool_not",
+    "bool_or",
+    "dict_getitem",
+    "dict_setitem",
+    "in_dict",
+    "is_",
+    "is_not",
+    "list_equal",
+    "list_setitem",
+    "make_dict",
+    "make_list",
+    "make_slice",
+    "not_in_dict",
+    "scalar_add",
+    "scalar_div",
+    "scalar_eq",
+    "scalar_floordiv",
+    "scalar_ge",
+    "scalar_gt",
+    "scalar_le",
+    "scalar_log",
+    "scalar_lt",
+    "scalar_max",
+    "scalar_min",
+    "scalar_mod",
+    "scalar_mul",
+    "scalar_ne",
+    "scalar_pow",
+    "scalar_sub",
+    "scalar_uadd",
+    "scalar_usub",
+    "string_concat",
+    "string_eq",
+    "tuple_div",
+    "tuple_equal",
+    "tuple_setitem",
+)
+
+
+@public("ops")
+class StopGradient(Primitive):
+    """The value, a constant to gradients.
+
+    >>> from millrace import Tensor
+    >>> StopGradient()(Tensor([1.0])).item()
+    1.0
+    """
+
+    def __init__(self) -> None:
+        super().__init__("StopGradient")
+
+    def __call__(self, value: Any) -> Any:
+        return stop_gradient(value)

@@ -1,0 +1,227 @@
+"""Numbers and tuples of Python among operations: how they become tensors, and what scripts do with them in graphs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.array.cast import torch_type
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "DataFormatDimMap",
+    "DataFormatVecPermute",
+    "Eps",
+    "IdentityN",
+    "InvertPermutation",
+    "ScalarCast",
+    "ScalarToArray",
+    "ScalarToTensor",
+    "TensorToTuple",
+    "TupleToArray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "eps",
+    "format_axis",
+    "format_vector",
+    "identities",
+    "invert_permutation",
+    "make_range",
+    "make_tuple",
+    "scalar_cast",
+    "scalar_to_array",
+    "scalar_to_tensor",
+    "shape_mul",
+    "tensor_to_tuple",
+    "tuple_getitem",
+    "tuple_len",
+    "tuple_reversed",
+    "tuple_to_array",
+]
+
+
+def _number(value: Any, name: str) -> Any:
+    if not isinstance(value, (bool, int, float)):
+        raise ArgumentTypeError(f"For '{name}', the input must be a bool, int or float, but got {value!r}.")
+    return value
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def scalar_to_tensor(input_x: Any, dtype: Any = torch.float32) -> Tensor:
+    """A number as a 0-d tensor, float32 unless a type is given."""
+    return torch.tensor(_number(input_x, "ScalarToTensor"), dtype=torch_type(dtype, "ScalarToTensor"))
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def scalar_to_array(input_x: Any) -> Tensor:
+    """A number as a 0-d tensor of its own type."""
+    return torch.tensor(_number(input_x, "ScalarToArray"))
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def tuple_to_array(input_x: Any) -> Tensor:
+    """A tuple of numbers as a tensor: int32, or float32 where the first is a float."""
+    if not isinstance(input_x, (tuple, list)) or not all(isinstance(each, (int, float)) for each in input_x):
+        raise ArgumentTypeError(
+            f"For 'TupleToArray', the input must be a tuple of numbers, but got {input_x!r}."
+        )
+    if not input_x:
+        raise ArgumentValueError("For 'TupleToArray', the tuple must have at least one number, but got ().")
+    return torch.tensor(input_x).to(torch.int32 if isinstance(input_x[0], int) else torch.float32)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def scalar_cast(input_x: Any, input_y: Any) -> Any:
+    """A number as Python's number of another type."""
+    value, kind = _number(input_x, "ScalarCast"), torch_type(input_y, "ScalarCast")
+    if kind is torch.bool:
+        return bool(value)
+    return float(value) if kind.is_floating_point else int(value)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def make_range(*args: Any) -> Any:
+    """The numbers of Python's range, as a tuple."""
+    if not 1 <= len(args) <= 3 or not all(isinstance(each, int) for each in args):
+        raise ArgumentTypeError(f"For 'make_range', there must be one to three ints, but got {args}.")
+    return tuple(range(*args))
+
+
+@op("ops", "ops:list_len", dtype=OTHER, differentiable=False)
+def tuple_len(input: Any) -> int:
+    """The length of a tuple or list."""
+    return len(input)
+
+
+@op("ops", "ops:list_getitem", dtype=OTHER, differentiable=False)
+def tuple_getitem(input: Any, index: int) -> Any:
+    """An element of a tuple or list."""
+    return input[index]
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def tuple_reversed(input: Any) -> Any:
+    """A tuple in reversed order."""
+    return tuple(reversed(input))
+
+
+@op("ops", dtype=OTHER)
+def make_tuple(*args: Any) -> Any:
+    """The arguments as a tuple."""
+    return args
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def shape_mul(input_data: Any) -> int:
+    """The number of elements of a shape."""
+    if not isinstance(input_data, tuple):
+        raise ArgumentValueError(
+            f"For 'shape_mul', the input must be a tuple of ints, but got {input_data!r}."
+        )
+    return math.prod(input_data)
+
+
+@op(dtype=OTHER, differentiable=False)
+def tensor_to_tuple(input_x: Tensor) -> Any:
+    """The elements of a vector as Python's numbers, in a tuple."""
+    if input_x.ndim > 1:
+        raise ArgumentValueError(
+            f"For 'TensorToTuple', the input must be a vector, but got {input_x.ndim} axes."
+        )
+    return tuple(listed(input_x.reshape(-1)))
+
+
+@op(dtype=OTHER)
+def identities(x: Any) -> Any:
+    """The same tensors."""
+    return tuple(x)
+
+
+@op(dtype=OTHER, differentiable=False)
+def invert_permutation(input_x: Any) -> Any:
+    """For each place of a permutation, where it is."""
+    if not isinstance(input_x, (tuple, list)) or sorted(input_x) != list(range(len(input_x))):
+        raise ArgumentValueError(
+            f"For 'InvertPermutation', the input must be a permutation of 0..n-1: {input_x!r}."
+        )
+    places = [0] * len(input_x)
+    for place, value in enumerate(input_x):
+        places[value] = place
+    return tuple(places)
+
+
+def _order(src: str, dst: str, name: str) -> list[int]:
+    for each in (src, dst):
+        if each not in ("NHWC", "NCHW"):
+            raise ArgumentValueError(f"For '{name}', a format must be 'NHWC' or 'NCHW', but got {each!r}.")
+    return [src.index(letter) for letter in dst]
+
+
+@op(dtype=SAME, differentiable=False)
+def format_axis(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
+    """For axes of `dst_format`, where they are in `src_format`; axes may be negative."""
+    places = torch.tensor(
+        _order(src_format, dst_format, "DataFormatDimMap"), dtype=input_x.dtype, device=input_x.device
+    )
+    return places[torch.remainder(input_x, 4).to(torch.int64)]
+
+
+@op(dtype=SAME, differentiable=False)
+def format_vector(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
+    """A vector with a number per axis of one format (or a pair in each row), in the order of another."""
+    order = _order(src_format, dst_format, "DataFormatVecPermute")
+    if input_x.ndim not in (1, 2) or input_x.shape[0] != 4:
+        raise ArgumentValueError(
+            f"For 'DataFormatVecPermute', the shape must be (4,) or (4, 2): {tuple(input_x.shape)}."
+        )
+    return input_x[torch.tensor(order, device=input_x.device)]
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def eps(x: Tensor) -> Tensor:
+    """The distance from 1 to the next number of the type, in the shape of a tensor."""
+    return torch.full_like(x, torch.finfo(x.dtype).eps)
+
+
+def _at_least(inputs: Any, make: Any) -> Any:
+    if isinstance(inputs, (list, tuple)):
+        return tuple(make(each) for each in inputs)
+    return make(inputs)
+
+
+@op("ops", dtype=SAME)
+def atleast_1d(inputs: Any) -> Any:
+    """The tensor, or each of several, with one axis at least."""
+    return _at_least(inputs, torch.atleast_1d)
+
+
+@op("ops", dtype=SAME)
+def atleast_2d(inputs: Any) -> Any:
+    """The tensor, or each of several, with two axes at least."""
+    return _at_least(inputs, torch.atleast_2d)
+
+
+@op("ops", dtype=SAME)
+def atleast_3d(inputs: Any) -> Any:
+    """The tensor, or each of several, with three axes at least."""
+    return _at_least(inputs, torch.atleast_3d)
+
+
+ScalarToTensor = primitive("ScalarToTensor", scalar_to_tensor, init=())
+ScalarToArray = primitive("ScalarToArray", scalar_to_array, init=())
+ScalarCast = primitive("ScalarCast", scalar_cast, init=())
+TupleToArray = primitive("TupleToArray", tuple_to_array, init=())
+TensorToTuple = primitive("TensorToTuple", tensor_to_tuple, init=())
+IdentityN = primitive("IdentityN", identities, init=())
+InvertPermutation = primitive("InvertPermutation", invert_permutation, init=())
+DataFormatDimMap = primitive("DataFormatDimMap", format_axis, init=("src_format", "dst_format"))
+DataFormatVecPermute = primitive("DataFormatVecPermute", format_vector, init=("src_format", "dst_format"))
+Eps = primitive("Eps", eps, init=())

@@ -1,0 +1,381 @@
+"""Pictures and maps in another size: nearest, linear, cubic, by area; sampling by a grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "AffineGrid",
+    "GridSampler2D",
+    "GridSampler3D",
+    "ResizeArea",
+    "ResizeBicubic",
+    "ResizeBilinearV2",
+    "ResizeLinear1D",
+    "ResizeNearestNeighbor",
+    "ResizeNearestNeighborV2",
+    "affine_grid",
+    "grid_sample",
+    "grid_sample_2d",
+    "grid_sample_3d",
+    "interpolate",
+    "interpolate_mint",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_linear",
+    "resize_nearest",
+    "resize_nearest_to",
+    "upsample_mint",
+]
+
+_RANKS = {
+    "nearest": (3, 4, 5),
+    "linear": (3,),
+    "bilinear": (4,),
+    "bicubic": (4,),
+    "area": (3, 4, 5),
+    "nearest-exact": (3, 4),
+    "trilinear": (5,),
+}
+
+
+def _wanted(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
+    """The wanted sizes of the last axes."""
+    if x.ndim != count + 2:
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {count + 2} axes, but got {list(x.shape)}."
+        )
+    if isinstance(size, Tensor):
+        size = listed(size)
+    if not isinstance(size, (tuple, list)) or any(
+        isinstance(n, bool) or not isinstance(n, int) for n in size
+    ):
+        raise ArgumentTypeError(f"For '{name}', 'size' must be a tuple of {count} ints, but got {size!r}.")
+    if len(size) != count or min(size) < 1:
+        raise ArgumentValueError(
+            f"For '{name}', 'size' must be a tuple of {count} positive ints, but got {tuple(size)}."
+        )
+    return tuple(size)
+
+
+def _places(length: int, wanted: int, align_corners: bool, half: bool, device: torch.device) -> Tensor:
+    """Where each new element lies among the old ones."""
+    at = torch.arange(wanted, dtype=torch.float32, device=device)
+    if align_corners:
+        return at * ((length - 1) / (wanted - 1) if wanted > 1 else 0.0)
+    return (at + 0.5) * (length / wanted) - 0.5 if half else at * (length / wanted)
+
+
+def _nearest(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
+    made = x
+    for axis, wanted in enumerate(size, 2):
+        length = x.shape[axis]
+        at = _places(length, wanted, align_corners, False, x.device)
+        if half:
+            at = (torch.arange(wanted, dtype=torch.float32, device=x.device) + 0.5) * (length / wanted)
+        index = (torch.floor(at + 0.5) if align_corners else torch.floor(at)).long().clamp_(0, length - 1)
+        made = made.index_select(axis, index)
+    return made
+
+
+def _linear(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
+    """Linear along each axis in turn, where the first elements of both lie upon each other."""
+    made = x
+    for axis, wanted in enumerate(size, 2):
+        length = x.shape[axis]
+        at = _places(length, wanted, align_corners, half, x.device).clamp_(0, length - 1)
+        first = at.floor()
+        share = (at - first).to(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
+        low = first.long()
+        high = (low + 1).clamp_max_(length - 1)
+        made = torch.lerp(made.index_select(axis, low), made.index_select(axis, high), share)
+    return made
+
+
+@op(accepts=REAL, dtype=SAME)
+def resize_nearest(
+    input_x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
+    """The nearest element; as in MindSpore, `half_pixel_centers` changes nothing in this class."""
+    wanted = _wanted("ResizeNearestNeighbor", input_x, size, 2)
+    if not align_corners and input_x.is_floating_point():
+        return F.interpolate(input_x, wanted, mode="nearest")
+    return _nearest(input_x, wanted, align_corners, False)
+
+
+@op(accepts=REAL, dtype=SAME)
+def resize_nearest_to(
+    input: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
+    """The nearest element."""
+    _one_way("ResizeNearestNeighborV2", align_corners, half_pixel_centers)
+    wanted = _wanted("ResizeNearestNeighborV2", input, size, 2)
+    return _nearest(input, wanted, align_corners, half_pixel_centers)
+
+
+def _one_way(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
+    if align_corners and half_pixel_centers:
+        raise ArgumentValueError(
+            f"For '{name}', 'align_corners' and 'half_pixel_centers' can't be True at the same time."
+        )
+
+
+@op(dtype=OTHER)
+def resize_bilinear(
+    image: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
+    """Linear along both axes."""
+    _one_way("ResizeBilinearV2", align_corners, half_pixel_centers)
+    wanted = _wanted("ResizeBilinearV2", image, size, 2)
+    if not image.is_floating_point():
+        image = image.float()
+    if align_corners or half_pixel_centers:
+        return F.interpolate(image, wanted, mode="bilinear", align_corners=align_corners)
+    return _linear(image, wanted, False, False)
+
+
+def _cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
+    """Cubic along each axis. As in MindSpore, with half pixels the curve is flatter and elements beyond the edge are
+    left out, else the edge goes on; places are rounded to 1/1024 of an element."""
+    made, sharp = x, -0.5 if half else -0.75
+    for axis, wanted in enumerate(size, 2):
+        length = x.shape[axis]
+        at = _places(length, wanted, align_corners, half, x.device)
+        first = at.floor()
+        t = (torch.round((at - first) * 1024) / 1024).to(x.dtype)
+        near = [
+            ((sharp * (d - 5) * d + 8 * sharp) * d - 4 * sharp)
+            if far
+            else (((sharp + 2) * d - (sharp + 3)) * d * d + 1)
+            for d, far in ((t + 1, True), (t, False), (1 - t, False), (2 - t, True))
+        ]
+        places = [first.long() + shift for shift in (-1, 0, 1, 2)]
+        if half:
+            near = [w * ((p >= 0) & (p < length)) for w, p in zip(near, places, strict=True)]
+            whole = near[0] + near[1] + near[2] + near[3]
+            near = [w / whole for w in near]
+        shape = (-1, *(1,) * (x.ndim - axis - 1))
+        parts = [
+            made.index_select(axis, p.clamp(0, length - 1)) * w.reshape(shape)
+            for p, w in zip(places, near, strict=True)
+        ]
+        made = parts[0] + parts[1] + parts[2] + parts[3]
+    return made
+
+
+@op(dtype=OTHER)
+def resize_bicubic(
+    images: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
+    """Cubic along both axes."""
+    _one_way("ResizeBicubic", align_corners, half_pixel_centers)
+    wanted = _wanted("ResizeBicubic", images, size, 2)
+    if not images.is_floating_point():
+        images = images.float()
+    return _cubic(images, wanted, align_corners, half_pixel_centers)
+
+
+@op(dtype=OTHER)
+def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """The mean over the area of (N, H, W, C) that each new element covers."""
+    wanted = _wanted("ResizeArea", images, size, 2)
+    made = images.float().movedim(-1, 1)
+    for axis, count in enumerate(wanted, 2):
+        length = made.shape[axis]
+        scale = (length - 1) / (count - 1) if align_corners and count > 1 else length / count
+        starts = torch.arange(count, dtype=torch.float32, device=images.device).reshape(-1, 1) * scale
+        cells = torch.arange(length, dtype=torch.float32, device=images.device)
+        # the last element also stands for what lies beyond the end
+        end = torch.where(cells == length - 1, float("inf"), cells + 1)
+        cover = (torch.minimum(starts + scale, end) - torch.maximum(starts, cells)).clamp_min(0) / scale
+        made = torch.movedim(torch.movedim(made, axis, -1) @ cover.T, -1, axis)
+    return made.movedim(1, -1)
+
+
+@op(dtype=SAME)
+def resize_linear(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
+    """Linear along the last axis of (N, C, L)."""
+    known = ("align_corners", "half_pixel")
+    if coordinate_transformation_mode not in known:
+        raise ArgumentValueError(
+            f"For 'ResizeLinear1D', 'coordinate_transformation_mode' must be one of {known}, but got "
+            f"{coordinate_transformation_mode!r}."
+        )
+    wanted = _wanted("ResizeLinear1D", x, size, 1)
+    return F.interpolate(x, wanted, mode="linear", align_corners=coordinate_transformation_mode == known[0])
+
+
+# --- interpolate ------------------------------------------------------------------------------------------------
+
+
+@op("ops", "ops:upsample", dtype=OTHER)
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """The input in another size, or times a factor, by one of seven modes; factors work for every mode here."""
+    if mode not in _RANKS:
+        raise ArgumentValueError(f"For 'interpolate', 'mode' must be in '{list(_RANKS)}', but got {mode}")
+    if input.ndim not in _RANKS[mode]:
+        raise ArgumentValueError(
+            f"For 'interpolate', {mode} only support '{list(_RANKS[mode])}'D, but got {input.ndim}D"
+        )
+    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
+        raise ArgumentValueError(
+            f"For 'interpolate', 'align_corners' option cannot currently be set with the mode = {mode}, and dim = "
+            f"{input.ndim}D"
+        )
+    if mode == "bicubic" and size is not None and scale_factor is None:
+        wanted = _wanted("interpolate", input, (size, size) if isinstance(size, int) else size, 2)
+        return _cubic(input, wanted, bool(align_corners), not align_corners)
+    return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+@op("mint.nn.functional:interpolate", dtype=OTHER)
+def interpolate_mint(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """The input in another size, or times a factor."""
+    known = [known for known in _RANKS if known not in ("area", "nearest-exact")]
+    if mode not in known or input.ndim not in _RANKS[mode]:
+        raise ArgumentValueError(
+            f"For 'interpolate', 'mode' must be in '{known}' and fit the input, but got {mode} and {input.ndim}D"
+        )
+    return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+def _interpolated(
+    input: Tensor,
+    size: Any,
+    scale_factor: Any,
+    mode: str,
+    align_corners: bool | None,
+    recompute_scale_factor: bool | None,
+) -> Tensor:
+    if size is not None and scale_factor is not None:
+        raise ArgumentValueError("For 'interpolate', 'size' and 'scale_factor' cannot be set simultaneously")
+    if size is None and scale_factor is None:
+        raise ArgumentValueError("For 'interpolate', 'size' and 'scale_factor' cannot be both empty")
+    if size is not None:
+        parts = list(size) if isinstance(size, (tuple, list)) else [size]
+        for place, part in enumerate(parts):
+            if isinstance(part, bool) or not isinstance(part, int):
+                raise ArgumentTypeError(
+                    f"For 'interpolate', the 'size[{place}]' must be int, but got '{type(part).__name__}'"
+                )
+    return F.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+@op("mint.nn.functional:upsample", dtype=OTHER)
+def upsample_mint(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The input in another size, or times a factor."""
+    return interpolate_mint.raw(input, size, scale_factor, mode, align_corners)
+
+
+# --- grids ------------------------------------------------------------------------------------------------------
+
+
+def _sampled(name: str, x: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: Any) -> Tensor:
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ArgumentValueError(
+            f"For '{name}', the mode must be bilinear, nearest or bicubic, but got {mode!r}."
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ArgumentValueError(
+            f"For '{name}', 'padding_mode' must be zeros, border or reflection, but got {padding_mode!r}."
+        )
+    if x.ndim not in (4, 5) or grid.ndim != x.ndim or grid.shape[-1] != x.ndim - 2:
+        raise ArgumentValueError(
+            f"For '{name}', the grid must give {x.ndim - 2} coordinates per element, but the shapes are "
+            f"{list(x.shape)} and {list(grid.shape)}."
+        )
+    return F.grid_sample(x, grid, mode, padding_mode, bool(align_corners))
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The input at the places of a grid, whose coordinates go from -1 to 1."""
+    return _sampled("grid_sample", input, grid, mode, padding_mode, align_corners)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def grid_sample_2d(
+    input_x: Tensor,
+    grid: Tensor,
+    interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Tensor:
+    """The input at the places of a grid over two axes."""
+    return _sampled("GridSampler2D", input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def grid_sample_3d(
+    input_x: Tensor,
+    grid: Tensor,
+    interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Tensor:
+    """The input at the places of a grid over three axes."""
+    return _sampled("GridSampler3D", input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """The grid that an affine map makes of the places of a tensor of the shape `size`."""
+    if not isinstance(size, (tuple, list)):
+        raise ArgumentTypeError(f"For 'affine_grid', 'size' must be a tuple, but got {size!r}.")
+    if len(size) not in (4, 5):
+        raise ArgumentValueError(
+            f"For 'affine_grid', 'size' must have 4 or 5 numbers, but got {tuple(size)}."
+        )
+    return F.affine_grid(theta, list(size), align_corners)
+
+
+ResizeNearestNeighbor = primitive("ResizeNearestNeighbor", resize_nearest)
+ResizeNearestNeighborV2 = primitive(
+    "ResizeNearestNeighborV2", resize_nearest_to, init=("align_corners", "half_pixel_centers")
+)
+ResizeBilinearV2 = primitive(
+    "ResizeBilinearV2", resize_bilinear, init=("align_corners", "half_pixel_centers")
+)
+ResizeBicubic = primitive("ResizeBicubic", resize_bicubic, init=("align_corners", "half_pixel_centers"))
+ResizeArea = primitive("ResizeArea", resize_area, init=("align_corners",))
+ResizeLinear1D = primitive("ResizeLinear1D", resize_linear, init=("coordinate_transformation_mode",))
+GridSampler2D = primitive("GridSampler2D", grid_sample_2d)
+GridSampler3D = primitive("GridSampler3D", grid_sample_3d)
+AffineGrid = primitive("AffineGrid", affine_grid, init=("align_corners",))

@@ -1,0 +1,185 @@
+"""Norms and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.runtime.ops.declare.arguments import axes, listed, within
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .decomposition import singular_values
+
+__all__ = [
+    "Cdist",
+    "EuclideanNorm",
+    "LpNorm",
+    "NuclearNorm",
+    "Pdist",
+    "Renorm",
+    "cdist",
+    "cdist_mint",
+    "cond",
+    "dist",
+    "euclidean_norm",
+    "lp_norm",
+    "matrix_norm",
+    "matrix_norm_mint",
+    "norm_mint",
+    "nuclear_norm",
+    "pdist",
+    "renorm",
+    "renorm_first",
+    "vector_norm",
+    "vector_norm_mint",
+]
+
+
+def norm_of_matrices(
+    x: Tensor, order: Any, over: Any = (-2, -1), keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """The norm of matrices; those by singular values have the same bits while a step is recorded."""
+    if order != "nuc" and order not in (2, -2):
+        return torch.linalg.matrix_norm(x, order, over, keepdim, dtype=dtype)
+    rows, columns = over
+    values = singular_values(torch.movedim(x if dtype is None else x.to(dtype), (rows, columns), (-2, -1)))
+    made = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
+    if not keepdim:
+        return made
+    first, last = sorted(axis % x.ndim for axis in over)
+    return made.unsqueeze(first).unsqueeze(last)
+
+
+@op("ops", dtype=OTHER)
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of the matrices along two axes."""
+    return norm_of_matrices(A, ord, axis, keepdims, dtype)
+
+
+@op("mint.linalg:matrix_norm", dtype=OTHER)
+def matrix_norm_mint(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of the matrices along two axes."""
+    return norm_of_matrices(A, ord, dim, keepdim, dtype)
+
+
+@op("ops", dtype=OTHER)
+def vector_norm(
+    x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    return torch.linalg.vector_norm(x, ord, axis, keepdims, dtype=dtype)
+
+
+@op("mint.linalg:vector_norm", dtype=OTHER)
+def vector_norm_mint(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    return torch.linalg.vector_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+@op("mint:norm", dtype=OTHER)
+def norm_mint(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm along axes; of all elements as one vector where none is named."""
+    order = 2 if p in (None, "fro") else p
+    if order == "nuc":
+        return norm_of_matrices(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
+    return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
+
+
+@op("ops", dtype=OTHER)
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How much a matrix amplifies errors: its norm times that of its inverse."""
+    if p in (None, 2, -2):
+        values = singular_values(A)
+        low, high = values.amin(-1), values.amax(-1)
+        return low / high if p == -2 else high / low
+    return torch.linalg.matrix_norm(A, p) * torch.linalg.matrix_norm(torch.linalg.inv(A), p)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def renorm(input: Tensor, p: int, axis: int, maxnorm: float) -> Tensor:
+    """Slices of an axis whose norm is above `maxnorm`, scaled down to it."""
+    return torch.renorm(input, p, axis, maxnorm)
+
+
+@op(dtype=SAME)
+def renorm_first(x: Tensor, p: int, dim: int, maxnorm: float) -> Tensor:
+    """Slices of an axis whose norm is above `maxnorm`, scaled down to it."""
+    return torch.renorm(x, p, dim, maxnorm)
+
+
+Renorm = primitive("Renorm", renorm_first, init=("p", "dim", "maxnorm"))
+
+
+@op(dtype=SAME)
+def lp_norm(input: Tensor, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
+    """The p-norm along axes."""
+    return torch.linalg.vector_norm(input, p, axes(axis, input.ndim), keep_dims)
+
+
+LpNorm = primitive("LpNorm", lp_norm, init=("axis", "p", "keep_dims", "epsilon"))
+
+
+@op(dtype=SAME)
+def euclidean_norm(x: Tensor, axes: Tensor, keep_dims: bool = False) -> Tensor:
+    """The square root of the sum of squares along axes."""
+    over = tuple(listed(axes)) if axes.ndim else (int(axes),)
+    return torch.linalg.vector_norm(x, 2, within(over, x.ndim), keep_dims).to(x.dtype)
+
+
+EuclideanNorm = primitive("EuclideanNorm", euclidean_norm)
+
+
+@op(dtype=SAME)
+def nuclear_norm(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices."""
+    return norm_of_matrices(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
+
+
+NuclearNorm = primitive("NuclearNorm", nuclear_norm)
+
+
+@op("ops", dtype=SAME)
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of the difference of two tensors."""
+    if not isinstance(other, Tensor):
+        raise ArgumentTypeError(f"For 'dist', 'other' must be a Tensor, but got {other!r}.")
+    return torch.dist(input, other, p)
+
+
+@op("ops", dtype=SAME)
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of each row of one matrix to each of another."""
+    return torch.cdist(x1, x2, p, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+@op("mint:cdist", dtype=SAME)
+def cdist_mint(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The distance of each row of one matrix to each of another."""
+    return torch.cdist(x1, x2, p, compute_mode)
+
+
+Cdist = primitive("Cdist", cdist)
+
+
+@op("ops", dtype=SAME)
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances of each pair of rows."""
+    return torch.nn.functional.pdist(input, p)
+
+
+Pdist = primitive("Pdist", pdist)

@@ -1,0 +1,419 @@
+"""Arithmetic of elements that is needed less often: signs, parts, remainders, blends, comparisons within limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.runtime.ops.declare.arguments import both
+from millrace._src.runtime.ops.declare.dtype_rules import (
+    BOOL,
+    FLOAT,
+    FLOATS,
+    INTEGERS,
+    INTEGERS_BOOL,
+    OTHER,
+    PROMOTE,
+    SAME,
+)
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.tensor.backend.torch_private import release
+
+__all__ = [
+    "Div",
+    "DivNoNan",
+    "Fmax",
+    "Fmin",
+    "Gcd",
+    "Heaviside",
+    "Inv",
+    "Invert",
+    "Lcm",
+    "Mod",
+    "MulNoNan",
+    "NanToNum",
+    "NextAfter",
+    "PopulationCount",
+    "Sinc",
+    "SquareSumAll",
+    "SquaredDifference",
+    "TruncateDiv",
+    "TruncateMod",
+    "Xdivy",
+    "bitwise_not",
+    "copysign",
+    "deg2rad",
+    "deg2rad_method",
+    "div_no_nan",
+    "divided",
+    "float_power",
+    "float_power_method",
+    "fmax",
+    "fmin",
+    "frac",
+    "frac_mint",
+    "gcd",
+    "heaviside",
+    "inv",
+    "invert",
+    "isnan_ext",
+    "isneginf",
+    "isposinf",
+    "lcm",
+    "ldexp",
+    "ldexp_method",
+    "logaddexp",
+    "logaddexp2",
+    "mul_no_nan",
+    "nan_to_num",
+    "nan_to_num_of",
+    "nextafter",
+    "population_count",
+    "rad2deg",
+    "rad2deg_method",
+    "sgn",
+    "signbit",
+    "sinc",
+    "square_sum_all",
+    "squared_difference",
+    "truncate_div",
+    "truncate_mod",
+    "xdivy",
+    "xdivy_method",
+]
+
+
+@op("ops", dtype=SAME)
+def frac(x: Tensor) -> Tensor:
+    """What is behind the point."""
+    return torch.sub(x, torch.trunc(x))
+
+
+@op("mint:frac", "Tensor:frac", dtype=SAME)
+def frac_mint(input: Tensor) -> Tensor:
+    """What is behind the point."""
+    return torch.sub(input, torch.trunc(input))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def sgn(input: Tensor) -> Tensor:
+    """The sign of each element; of complex numbers, their direction."""
+    return torch.sgn(input) if input.is_complex() else torch.sign(input)
+
+
+@op("ops", "Tensor", dtype=BOOL, differentiable=False)
+def signbit(input: Tensor) -> Tensor:
+    """Whether an element has a minus sign."""
+    return torch.signbit(input)
+
+
+@op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    return torch.sinc(input)
+
+
+Sinc = primitive("Sinc", sinc)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def deg2rad(x: Tensor) -> Tensor:
+    """Degrees as radians."""
+    return torch.deg2rad(x)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def rad2deg(x: Tensor) -> Tensor:
+    """Radians as degrees."""
+    return torch.rad2deg(x)
+
+
+@op("Tensor:deg2rad", accepts=FLOATS, dtype=SAME)
+def deg2rad_method(input: Tensor) -> Tensor:
+    """Degrees as radians."""
+    return torch.deg2rad(input)
+
+
+@op("Tensor:rad2deg", accepts=FLOATS, dtype=SAME)
+def rad2deg_method(input: Tensor) -> Tensor:
+    """Radians as degrees."""
+    return torch.rad2deg(input)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def inv(x: Tensor) -> Tensor:
+    """One divided by each element; whole numbers stay whole."""
+    if x.is_floating_point() or x.is_complex():
+        return torch.reciprocal(x)
+    return torch.div(torch.ones_like(x), x, rounding_mode="trunc")
+
+
+@op("ops", "Tensor", accepts=INTEGERS, dtype=SAME, differentiable=False)
+def invert(x: Tensor) -> Tensor:
+    """All bits turned."""
+    return torch.bitwise_not(x)
+
+
+@op("mint", "Tensor", accepts=INTEGERS_BOOL, dtype=SAME, differentiable=False)
+def bitwise_not(input: Tensor) -> Tensor:
+    """All bits turned."""
+    return torch.bitwise_not(input)
+
+
+Inv = primitive("Inv", inv)
+Invert = primitive("Invert", invert)
+
+
+@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
+def isneginf(input: Tensor) -> Tensor:
+    """Whether an element is infinite below 0."""
+    return torch.isneginf(input)
+
+
+@op("ops", "Tensor", dtype=BOOL, differentiable=False)
+def isposinf(input: Tensor) -> Tensor:
+    """Whether an element is infinite above 0."""
+    return torch.isposinf(input)
+
+
+@op("ops:isnan_ext", dtype=BOOL, differentiable=False)
+def isnan_ext(tensor: Tensor) -> Tensor:
+    """Whether an element is no number."""
+    return torch.isnan(tensor)
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in the place of nan and infinities: 0 and the ends of the type's range, or what is given."""
+    return torch.nan_to_num(input, nan, posinf, neginf)
+
+
+@op(dtype=SAME)
+def nan_to_num_of(
+    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in the place of nan and infinities."""
+    return torch.nan_to_num(x, nan, posinf, neginf)
+
+
+NanToNum = primitive("NanToNum", nan_to_num_of)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def population_count(input_x: Tensor) -> Tensor:
+    """How many bits of each element are set."""
+    places = torch.arange(8 * input_x.element_size(), device=input_x.device, dtype=input_x.dtype)
+    return ((input_x.unsqueeze(-1) >> places) & 1).sum(-1).to(torch.uint8)
+
+
+PopulationCount = primitive("PopulationCount", population_count)
+
+
+# --- pairs ------------------------------------------------------------------------------------------------------
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def copysign(x: Tensor, other: Tensor | float) -> Tensor:
+    """The size of the first with the sign of the second."""
+    return torch.copysign(x, other)
+
+
+@op("ops", "Tensor", dtype=PROMOTE)
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two; nan is passed over."""
+    if release < (2, 14):
+        return torch.fmax(input, other)
+    # later releases split the gradient of equal elements
+    return torch.where((input >= other) | other.isnan(), input, other)
+
+
+@op("ops", "Tensor", dtype=PROMOTE)
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two; nan is passed over."""
+    if release < (2, 14):
+        return torch.fmin(input, other)
+    return torch.where((input <= other) | other.isnan(), input, other)
+
+
+@op("ops", "mint", "Tensor", accepts=INTEGERS, dtype=PROMOTE, differentiable=False)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest number that divides both."""
+    return torch.gcd(input, other)
+
+
+@op("ops", "Tensor", accepts=INTEGERS, dtype=PROMOTE, differentiable=False)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least number that both divide."""
+    return torch.lcm(input, other)
+
+
+@op("ops", "Tensor", dtype=SAME, differentiable=False)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above it, and the second operand at 0."""
+    return torch.heaviside(input, values)
+
+
+@op("ops", "Tensor", dtype=SAME, differentiable=False)
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number that the type holds, in the direction of the second."""
+    return torch.nextafter(input, other)
+
+
+Fmax = primitive("Fmax", fmax)
+Fmin = primitive("Fmin", fmin)
+Gcd = primitive("Gcd", gcd)
+Lcm = primitive("Lcm", lcm)
+Heaviside = primitive("Heaviside", heaviside)
+NextAfter = primitive("NextAfter", nextafter)
+
+
+@op("ops", dtype=SAME)
+def ldexp(x: Tensor, other: Tensor) -> Tensor:
+    """The first times 2 to the power of the second."""
+    return _scaled(x, other)
+
+
+@op("Tensor:ldexp", dtype=SAME)
+def ldexp_method(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor times 2 to the power of the second."""
+    return _scaled(input, other)
+
+
+def _scaled(x: Tensor, power: Tensor) -> Tensor:
+    """x times 2 to the power; PyTorch's own ldexp takes whole powers below 0 for 0 in its gradient."""
+    if not power.is_floating_point():
+        power = power.to(x.dtype if x.is_floating_point() else torch.float32)
+    return x * torch.exp2(power)
+
+
+@op("ops", "mint", "Tensor", dtype=PROMOTE)
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """The logarithm of the sum of two exponentials, without overflow."""
+    return torch.logaddexp(input, other)
+
+
+@op("ops", "mint", "Tensor", dtype=PROMOTE)
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """The logarithm of the sum of two exponentials, to the base of 2, without overflow."""
+    return torch.logaddexp2(input, other)
+
+
+def _double(input: Any, exponent: Any) -> Tensor:
+    left, right = both(input, exponent)
+    kind = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
+    return torch.pow(left.to(kind), right.to(kind))
+
+
+@op("ops", "mint", "ops:float_power_ext", dtype=OTHER)
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """The power in float64."""
+    return _double(input, exponent)
+
+
+@op("Tensor:float_power", dtype=OTHER, also={"exponent": "other"})
+def float_power_method(input: Tensor, other: Tensor | float) -> Tensor:
+    """The power in float64."""
+    return _double(input, other)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def truncate_div(x: Any, y: Any) -> Tensor:
+    """The quotient, cut towards 0."""
+    return torch.div(*both(x, y), rounding_mode="trunc")
+
+
+@op("ops", dtype=OTHER)
+def truncate_mod(x: Any, y: Any) -> Tensor:
+    """What is left after a division that is cut towards 0: it has the sign of the first."""
+    return torch.fmod(*both(x, y))
+
+
+TruncateDiv = primitive("TruncateDiv", truncate_div, init=())
+TruncateMod = primitive("TruncateMod", truncate_mod, init=())
+Mod = primitive("Mod", truncate_mod, init=())
+
+
+@op(dtype=OTHER)
+def divided(x: Any, y: Any) -> Tensor:
+    """The quotient; of whole numbers too."""
+    return torch.true_divide(*both(x, y))
+
+
+Div = primitive("Div", divided, init=())
+
+
+def _without_zeros(made: Tensor, zeros: Tensor) -> Tensor:
+    return torch.where(zeros, torch.zeros_like(made), made)
+
+
+def _safe(y: Tensor, zeros: Tensor) -> Tensor:
+    """A divisor without zeros, so that no nan comes into gradients."""
+    return torch.where(zeros, torch.ones_like(y), y)
+
+
+@op("ops", dtype=OTHER)
+def xdivy(x: Any, y: Any) -> Tensor:
+    """The quotient, and 0 where the first is 0."""
+    left, right = both(x, y)
+    zeros = left == 0
+    return _without_zeros(torch.true_divide(left, _safe(right, zeros & (right == 0))), zeros)
+
+
+@op("Tensor:xdivy", dtype=OTHER)
+def xdivy_method(input: Tensor, y: Any) -> Tensor:
+    """The quotient, and 0 where the tensor is 0."""
+    return xdivy.raw(input, y)
+
+
+Xdivy = primitive("Xdivy", xdivy, init=())
+
+
+@op(dtype=OTHER)
+def div_no_nan(x: Any, y: Any) -> Tensor:
+    """The quotient, and 0 where the second is 0."""
+    left, right = both(x, y)
+    zeros = right == 0
+    return _without_zeros(torch.true_divide(left, _safe(right, zeros)), zeros)
+
+
+@op(dtype=OTHER)
+def mul_no_nan(x: Any, y: Any) -> Tensor:
+    """The product, and 0 where the second is 0 whatever the first is."""
+    left, right = both(x, y)
+    return _without_zeros(
+        torch.mul(left, right), (right == 0).expand(torch.broadcast_shapes(left.shape, right.shape))
+    )
+
+
+@op(dtype=OTHER)
+def squared_difference(x: Any, y: Any) -> Tensor:
+    """The square of the difference."""
+    return torch.square(torch.sub(*both(x, y)))
+
+
+DivNoNan = primitive("DivNoNan", div_no_nan, init=())
+MulNoNan = primitive("MulNoNan", mul_no_nan, init=())
+SquaredDifference = primitive("SquaredDifference", squared_difference, init=())
+
+
+@op(dtype=OTHER)
+def square_sum_all(x: Tensor, y: Tensor) -> Any:
+    """The sums of the squares of two tensors."""
+    return torch.square(x).sum(), torch.square(y).sum()
+
+
+SquareSumAll = primitive("SquareSumAll", square_sum_all)
+
+# MindSpore's other names for operations that are there.
+expose("millrace._src.runtime.ops.math.elementwise_unary", "ops", tensor_exp="exp", tensor_expm1="expm1")
+expose(
+    "millrace._src.runtime.ops.math.pairs", "ops",
+    tensor_lt="less", tensor_le="less_equal", tensor_gt="greater", tensor_ge="greater_equal", tensor_muls="mul",
+    tensor_div="real_div", tensor_floordiv="floor_divide", floordiv="floor_divide", tensor_mod="floor_mod",
+    floormod="floor_mod", pows="pow",
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""Complex numbers: their parts, and how they are put together. And bits, moved left and right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.runtime.ops.declare.arguments import both
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INTEGERS, OTHER, PROMOTE, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "Angle",
+    "Complex",
+    "ComplexAbs",
+    "Conj",
+    "ConjugateTranspose",
+    "Imag",
+    "LeftShift",
+    "Polar",
+    "Real",
+    "RightShift",
+    "adjoint",
+    "angle",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "complex_abs",
+    "complex_of",
+    "conj",
+    "conjugate_transpose",
+    "imag",
+    "isreal",
+    "left_shift",
+    "polar",
+    "real",
+    "right_shift",
+    "view_as_real",
+]
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def real(input: Tensor) -> Tensor:
+    """The real part; real numbers as they are."""
+    return torch.real(input)
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part; 0 for real numbers."""
+    return torch.imag(input) if input.is_complex() else torch.zeros_like(input)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; real numbers as they are."""
+    return torch.conj_physical(input)
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def angle(input: Tensor) -> Tensor:
+    """The angle in the complex plane: 0 or pi for real numbers."""
+    return torch.angle(input)
+
+
+@op("ops", "mint", dtype=OTHER, accepts=frozenset({torch.float32, torch.float64}))
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers of lengths and angles."""
+    return torch.polar(abs, angle)
+
+
+@op("ops", dtype=OTHER)
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts along a new last axis."""
+    if not input.is_complex():
+        raise ArgumentTypeError(
+            f"For view_as_real, the dtype of input Tensor must be complex, but got {input.dtype}."
+        )
+    return torch.view_as_real(input)
+
+
+@op("ops", "Tensor", dtype=BOOL, differentiable=False)
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part is 0."""
+    return torch.isreal(input)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def adjoint(x: Tensor) -> Tensor:
+    """Matrices with their axes exchanged and their elements conjugated."""
+    return torch.conj_physical(x.transpose(-2, -1))
+
+
+@op(dtype=SAME)
+def conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+    """The tensor with its axes in another order, and its elements conjugated."""
+    return torch.conj_physical(torch.permute(x, tuple(perm)))
+
+
+@op(dtype=OTHER)
+def complex_of(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers of real and imaginary parts; the two broadcast."""
+    if real.dtype is not imag.dtype or real.dtype not in (torch.float32, torch.float64):
+        raise ArgumentTypeError(
+            f"For 'Complex', both parts must be float32 or both float64, but got {real.dtype} and {imag.dtype}."
+        )
+    return torch.complex(real, imag)
+
+
+@op(dtype=OTHER)
+def complex_abs(x: Tensor) -> Tensor:
+    """The length of complex numbers."""
+    if not x.is_complex():
+        raise ArgumentTypeError(
+            f"For 'ComplexAbs', the input must be complex64 or complex128, but got {x.dtype}."
+        )
+    return torch.abs(x)
+
+
+@op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
+def bitwise_left_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
+    """The bits moved left."""
+    return torch.bitwise_left_shift(*both(input, other))
+
+
+@op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
+def bitwise_right_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
+    """The bits moved right; the sign stays."""
+    return torch.bitwise_right_shift(*both(input, other))
+
+
+@op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
+def left_shift(x1: Tensor, x2: Tensor) -> Tensor:
+    """The bits moved left."""
+    return torch.bitwise_left_shift(x1, x2)
+
+
+@op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
+def right_shift(input_x: Tensor, input_y: Tensor) -> Tensor:
+    """The bits moved right; the sign stays."""
+    return torch.bitwise_right_shift(input_x, input_y)
+
+
+Real = primitive("Real", real, init=())
+Imag = primitive("Imag", imag, init=())
+Conj = primitive("Conj", conj, init=())
+Angle = primitive("Angle", angle, init=())
+Polar = primitive("Polar", polar, init=())
+Complex = primitive("Complex", complex_of, init=())
+ComplexAbs = primitive("ComplexAbs", complex_abs, init=())
+ConjugateTranspose = primitive("ConjugateTranspose", conjugate_transpose, init=())
+LeftShift = primitive("LeftShift", left_shift, init=())
+RightShift = primitive("RightShift", right_shift, init=())

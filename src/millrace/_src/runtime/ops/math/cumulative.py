@@ -1,0 +1,251 @@
+"""Running sums, products and extremes; differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.index_arguments import axis_within
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.tensor.backend.torch_private import release
+
+__all__ = [
+    "CumProd",
+    "CumSum",
+    "Cummax",
+    "Cummin",
+    "CumulativeLogsumexp",
+    "cum_prod",
+    "cum_sum",
+    "cummax",
+    "cummax_mint",
+    "cummin",
+    "cummin_mint",
+    "cumprod",
+    "cumsum",
+    "cumsum_method",
+    "cumsum_mint",
+    "cumulative_logsumexp",
+    "diff",
+    "diff_method",
+    "diff_mint",
+    "logcumsumexp",
+    "running_product",
+    "trapz",
+]
+
+
+def _shifted(made: Tensor, axis: int, empty: Any) -> Tensor:
+    """The result one place later: what comes before an element, without the element."""
+    start = torch.full_like(made.narrow(axis, 0, min(1, made.shape[axis])), empty)
+    return torch.cat([start, made.narrow(axis, 0, max(0, made.shape[axis] - 1))], axis)
+
+
+def _run(
+    function: Any, name: str, x: Tensor, axis: Any, exclusive: bool, reverse: bool, empty: Any
+) -> Tensor:
+    at = axis_within(name, axis, x.ndim)
+    source = x.flip(at) if reverse else x
+    made = function(source, at)
+    if exclusive:
+        made = _shifted(made, at, empty)
+    return made.flip(at) if reverse else made
+
+
+def _sum(x: Tensor, axis: int) -> Tensor:
+    return torch.cumsum(x, axis, dtype=x.dtype)
+
+
+class _CumProd(torch.autograd.Function):
+    """Cumulative product for PyTorch before 2.13.
+
+    Those releases compute its gradient with other operations, and other last bits, while a step is captured.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, axis: int) -> Tensor:
+        return torch.cumprod(x, axis, dtype=x.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, ctx.axis = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx: Any, *given: Tensor) -> Any:
+        x, product = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody differentiates this gradient
+            return _product_gradient_of_all(given[0], x, ctx.axis), None
+        return _product_gradient(given[0], x, product, ctx.axis), None
+
+
+def _product_gradient(slope: Tensor, x: Tensor, product: Tensor, axis: int) -> Tensor:
+    """Gradient of a cumulative product.
+
+    Before the first zero: the sum of the products from here on, divided by the element. At the first zero: the sum of
+    the products without it. After it: 0, since every product has that zero as a factor.
+    """
+    zero = x == 0
+    zeros = torch.cumsum(zero, axis)
+    before = zeros == 0
+    first = zero & (zeros == 1)
+    weighted = torch.where(before, slope * product.conj(), 0)
+    later = weighted.flip(axis).cumsum(axis).flip(axis)
+    without = torch.cumprod(torch.where(first, 1, x), axis, dtype=x.dtype)
+    at_zero = torch.where(before, 0, slope * without.conj()).sum(axis, keepdim=True)
+    return torch.where(before, later / torch.where(before, x, 1).conj(), torch.where(first, at_zero, 0))
+
+
+def _product_gradient_of_all(slope: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The same by definition, from n x n products: right at zeros in its own gradients, too."""
+    rows, slopes = x.movedim(axis, -1), slope.movedim(axis, -1)
+    itself = torch.eye(rows.shape[-1], dtype=torch.bool, device=x.device)
+    without = torch.cumprod(torch.where(itself, 1, rows.unsqueeze(-2)), -1, dtype=x.dtype)
+    gradient = (slopes.unsqueeze(-2) * without.conj() * torch.triu(torch.ones_like(itself))).sum(-1)
+    return gradient.movedim(-1, axis)
+
+
+def running_product(x: Tensor, axis: int) -> Tensor:
+    """The product of each element along an axis with all before it."""
+    has_gradient = x.dtype.is_floating_point or x.dtype.is_complex
+    if release >= (2, 13) or not x.ndim or not has_gradient:
+        return torch.cumprod(x, axis, dtype=x.dtype)
+    return _CumProd.apply(x, axis)
+
+
+@op("ops", dtype=SAME)
+def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
+    """The sum of each element along an axis with all before it."""
+    return _sum(x if dtype is None else x.to(dtype), axis_within("CumSum", axis, x.ndim))
+
+
+@op("mint:cumsum", dtype=OTHER)
+def cumsum_mint(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The sum of each element along an axis with all before it."""
+    return torch.cumsum(input, dim, dtype=dtype)
+
+
+@op("Tensor:cumsum", dtype=OTHER, also={"dim": "axis"})
+def cumsum_method(input: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """The sum of each element along an axis, or of the flattened tensor, with all before it."""
+    source = input if dtype is None else input.to(dtype)
+    if axis is None:
+        return _sum(source.reshape(-1), 0)
+    return _sum(source, axis_within("CumSum", axis, input.ndim))
+
+
+@op(dtype=SAME)
+def cum_sum(input: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    """Running sums along an axis; without the element itself, or from the end, if asked."""
+    return _run(_sum, "CumSum", input, axis, exclusive, reverse, 0)
+
+
+CumSum = primitive("CumSum", cum_sum, init=("exclusive", "reverse"))
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The product of each element along an axis with all before it."""
+    return running_product(
+        input if dtype is None else input.to(dtype), axis_within("CumProd", dim, input.ndim)
+    )
+
+
+@op(dtype=SAME)
+def cum_prod(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    """Running products along an axis; without the element itself, or from the end, if asked."""
+    return _run(running_product, "CumProd", x, axis, exclusive, reverse, 1)
+
+
+CumProd = primitive("CumProd", cum_prod, init=("exclusive", "reverse"))
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def cummax(input: Tensor, axis: int) -> Any:
+    """The largest element so far along an axis, and where it was."""
+    return torch.cummax(input, axis_within("Cummax", axis, input.ndim))
+
+
+@op("ops", "Tensor", dtype=OTHER)
+def cummin(input: Tensor, axis: int) -> Any:
+    """The smallest element so far along an axis, and where it was."""
+    made, places = torch.cummin(input, axis_within("Cummin", axis, input.ndim))
+    return made, places.int()
+
+
+@op("mint:cummax", dtype=OTHER)
+def cummax_mint(input: Tensor, dim: int) -> Any:
+    """The largest element so far along an axis, and where it was."""
+    return torch.cummax(input, axis_within("Cummax", dim, input.ndim))
+
+
+@op("mint:cummin", dtype=OTHER)
+def cummin_mint(input: Tensor, dim: int) -> Any:
+    """The smallest element so far along an axis, and where it was."""
+    return torch.cummin(input, axis_within("Cummin", dim, input.ndim))
+
+
+Cummax = primitive("Cummax", cummax)
+Cummin = primitive("Cummin", cummin)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def logcumsumexp(input: Tensor, axis: int) -> Tensor:
+    """The logarithm of running sums of exponentials, without overflow."""
+    return torch.logcumsumexp(input, axis_within("logcumsumexp", axis, input.ndim))
+
+
+@op(dtype=SAME)
+def cumulative_logsumexp(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    """The logarithm of running sums of exponentials; without the element itself, or from the end, if asked."""
+    lowest = torch.finfo(x.dtype).min
+    return _run(torch.logcumsumexp, "CumulativeLogsumexp", x, axis, exclusive, reverse, lowest)
+
+
+CumulativeLogsumexp = primitive("CumulativeLogsumexp", cumulative_logsumexp, init=("exclusive", "reverse"))
+
+
+@op("ops", dtype=SAME)
+def diff(
+    x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along an axis, `n` times."""
+    if not x.ndim:
+        raise OperationError(
+            "For 'diff', the input must have at least one dimension, but got a single number."
+        )
+    return torch.diff(x, n, axis, prepend, append)
+
+
+@op("Tensor:diff", dtype=SAME)
+def diff_method(
+    input: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along an axis, `n` times."""
+    return diff.raw(input, n, axis, prepend, append)
+
+
+@op("mint:diff", "ops:diff_ext", dtype=SAME)
+def diff_mint(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along an axis, `n` times."""
+    return torch.diff(input, n, dim, prepend, append)
+
+
+@op("ops", dtype=OTHER)
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+    """The area under points along an axis, by trapezoids."""
+    if isinstance(dx, bool) or not isinstance(dx, (int, float)):
+        raise ArgumentTypeError(f"For 'trapz', 'dx' must be a number, but got {dx!r}.")
+    values = y if y.is_floating_point() or y.is_complex() else y.float()
+    if x is not None:
+        return torch.trapezoid(values, x.to(values.dtype), dim=dim)
+    return torch.trapezoid(values, dx=dx, dim=dim)

@@ -1,0 +1,101 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import ANY, FLOAT, FLOATS, FLOATS_COMPLEX, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "GeLU",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "gelu",
+    "gelu_mint",
+    "gelu_tanh",
+    "leaky_relu",
+    "leaky_relu_mint",
+    "relu",
+    "relu6",
+    "sigmoid",
+    "silu",
+    "silu_mint",
+]
+
+
+@op("ops", "mint.nn.functional", accepts=ANY, dtype=SAME)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element, or 0 where it is below; `inplace` writes the result into `input`."""
+    if input.dtype is torch.bool:
+        return input.clone()
+    return torch.relu_(input) if inplace else torch.relu(input)
+
+
+@op("ops", dtype=SAME)
+def relu6(x: Tensor) -> Tensor:
+    """Each element, held between 0 and 6."""
+    return F.relu6(x)
+
+
+@op("ops", "mint", "mint.nn.functional", "Tensor", accepts=FLOATS_COMPLEX, dtype=SAME)
+def sigmoid(input: Tensor) -> Tensor:
+    """The logistic function of each element."""
+    return torch.sigmoid(input)
+
+
+@op("ops", accepts=FLOATS_COMPLEX, dtype=SAME)
+def silu(input: Tensor) -> Tensor:
+    """Each element times its logistic function."""
+    return F.silu(input)
+
+
+@op("mint.nn.functional:silu", accepts=FLOATS_COMPLEX, dtype=SAME)
+def silu_mint(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element times its logistic function; `inplace` writes the result into `input`."""
+    return F.silu(input, inplace)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    if approximate not in ("none", "tanh"):
+        raise ArgumentValueError("For ops.gelu, approximate value should be either 'none' or 'tanh'.")
+    return F.gelu(input, approximate=approximate)
+
+
+@op("mint.nn.functional:gelu", accepts=FLOATS, dtype=SAME)
+def gelu_mint(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    return gelu.raw(input, approximate)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU by its tanh approximation, which is what the class `ops.GeLU` computes."""
+    return F.gelu(x, approximate="tanh")
+
+
+@op("ops", dtype=FLOAT)
+def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
+    """Each element, or `alpha` times it where it is below 0."""
+    if not input.is_floating_point():
+        input = input.to(torch.float32)
+    return F.leaky_relu(input, alpha)
+
+
+@op("mint.nn.functional:leaky_relu", accepts=FLOATS, dtype=SAME)
+def leaky_relu_mint(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """Each element, or `negative_slope` times it where it is below 0."""
+    return F.leaky_relu(input, negative_slope)
+
+
+ReLU = primitive("ReLU", relu, init=(), call=("input",))
+ReLU6 = primitive("ReLU6", relu6)
+Sigmoid = primitive("Sigmoid", sigmoid)
+GeLU = primitive("GeLU", gelu_tanh)

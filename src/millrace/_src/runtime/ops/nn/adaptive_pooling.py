@@ -1,0 +1,346 @@
+"""Pooling to a wanted size, pooling undone, and pooling with windows at random places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .sliding_window import each
+
+__all__ = [
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
+    "FractionalMaxPool3DWithFixedKsize",
+    "FractionalMaxPoolWithFixedKsize",
+    "MaxUnpool2D",
+    "MaxUnpool3D",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool1d_mint",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_mint",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_places",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_places",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_places",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_places",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool2d_mint",
+    "max_unpool2d_of",
+    "max_unpool3d",
+    "max_unpool3d_of",
+]
+
+
+def _sizes(name: str, input: Tensor, output_size: Any, count: int) -> Any:
+    """The wanted size of each axis; None, for maxima -1 too, leaves an axis as it is."""
+    if isinstance(output_size, Tensor):
+        output_size = tuple(listed(output_size))
+    if isinstance(output_size, int) and not isinstance(output_size, bool):
+        output_size = (output_size,) * count
+    if not isinstance(output_size, (tuple, list)):
+        raise ArgumentTypeError(
+            f"For '{name}', 'output_size' must be an int or a tuple of {count}, but got {output_size!r}."
+        )
+    if input.ndim not in (count + 1, count + 2) or len(output_size) != count:
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {count + 1} or {count + 2} axes and 'output_size' {count} numbers, but "
+            f"got {list(input.shape)} and {output_size}."
+        )
+    unsaid = (None, -1) if "max" in name.lower() else (None,)
+    found = tuple(h if n in unsaid else n for h, n in zip(input.shape[-count:], output_size, strict=True))
+    if any(isinstance(n, bool) or not isinstance(n, int) for n in found):
+        raise ArgumentTypeError(f"For '{name}', 'output_size' must hold ints or None, but got {output_size}.")
+    if min(found) < 0:
+        raise (OperationError if "max" in name.lower() else ArgumentValueError)(
+            f"For '{name}', 'output_size' must not be below 0, but got {output_size}."
+        )
+    return found
+
+
+def _divisible(name: str, input: Tensor, output_size: Any) -> int:
+    """The size of MindSpore's pools over one axis, which must divide the input's."""
+    if isinstance(output_size, bool) or not isinstance(output_size, int):
+        raise ArgumentTypeError(f"For '{name}', 'output_size' must be an int, but got {output_size!r}.")
+    if input.ndim != 3:
+        raise ArgumentValueError(f"For {name} input must have 3 dim, but got {input.ndim}.")
+    if output_size < 1 or input.shape[-1] % output_size:
+        raise ArgumentValueError(
+            f"For {name} input's last dimension must be divisible by output size {output_size}, but got "
+            f"{input.shape[-1]}; mint.nn.functional.{name} takes any size."
+        )
+    return output_size
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
+    """Means of as many equal parts of the last axis as wanted."""
+    return F.adaptive_avg_pool1d(input, _divisible("adaptive_avg_pool1d", input, output_size))
+
+
+@op("mint.nn.functional:adaptive_avg_pool1d", accepts=FLOATS, dtype=SAME)
+def adaptive_avg_pool1d_mint(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many parts of the last axis as wanted."""
+    return F.adaptive_avg_pool1d(input, output_size)
+
+
+@op("ops", "ops:adaptive_avg_pool2d_ext", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
+    return F.adaptive_avg_pool2d(input, _sizes("adaptive_avg_pool2d", input, output_size, 2))
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many parts of the last three axes as wanted; None leaves an axis as it is."""
+    return F.adaptive_avg_pool3d(input, _sizes("adaptive_avg_pool3d", input, output_size, 3))
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
+    """Maxima of as many equal parts of the last axis as wanted."""
+    return F.adaptive_max_pool1d(input, _divisible("adaptive_max_pool1d", input, output_size))
+
+
+@op("mint.nn.functional:adaptive_max_pool1d", accepts=FLOATS, dtype=OTHER)
+def adaptive_max_pool1d_mint(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
+    """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
+    return F.adaptive_max_pool1d(input, output_size, return_indices)
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=OTHER)
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
+    """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
+    return F.adaptive_max_pool2d(input, _sizes("adaptive_max_pool2d", input, output_size, 2), return_indices)
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
+    """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
+    values, where = adaptive_max_pool3d_places.raw(input, output_size)
+    return (values, where) if return_indices else values
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def adaptive_max_pool2d_places(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """Maxima of as many parts of the last two axes as wanted, and their places."""
+    size = _sizes("AdaptiveMaxPool2D", input, output_size, 2)
+    values, where = F.adaptive_max_pool2d(input, size, return_indices=True)
+    return values, where
+
+
+@op(accepts=REAL, dtype=OTHER)
+def adaptive_max_pool3d_places(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """Maxima of as many parts of the last three axes as wanted, and their places."""
+    size = _sizes("AdaptiveMaxPool3D", x, output_size, 3)
+    values, where = F.adaptive_max_pool3d(x, size, return_indices=True)
+    return values, where.to(torch.int32)
+
+
+# --- pooling undone ---------------------------------------------------------------------------------------------
+
+
+def _unpooled(
+    name: str,
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    output_size: Any,
+    count: int,
+) -> Tensor:
+    """Each maximum at its place, 0 elsewhere."""
+    kernel = each(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None or stride == 0 else each(name, "stride", stride, count)
+    around = each(name, "padding", padding, count, 0)
+    if indices.shape != x.shape or x.ndim not in (count + 1, count + 2):
+        raise ArgumentValueError(
+            f"For '{name}', 'indices' must have the shape of the input, of {count + 1} or {count + 2} axes, but got "
+            f"{list(indices.shape)} and {list(x.shape)}."
+        )
+    if indices.dtype not in (torch.int32, torch.int64):
+        raise ArgumentTypeError(f"For '{name}', 'indices' must be int32 or int64, but got {indices.dtype}.")
+    size = tuple(output_size) if output_size else None
+    if size is None:
+        size = tuple(
+            (n - 1) * s - 2 * p + k
+            for n, s, p, k in zip(x.shape[-count:], steps, around, kernel, strict=True)
+        )
+    flat = x.flatten(-count)
+    whole = 1
+    for n in size[-count:]:
+        whole *= n
+    made = torch.zeros((*flat.shape[:-1], whole), dtype=x.dtype, device=x.device)
+    return made.scatter(-1, indices.flatten(-count).long(), flat).reshape(*flat.shape[:-1], *size[-count:])
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def max_unpool1d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Each maximum of a pool over one axis at its place, 0 elsewhere."""
+    return _unpooled("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def max_unpool2d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    return _unpooled("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def max_unpool3d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
+    return _unpooled("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
+
+
+@op("mint.nn.functional:max_unpool2d", accepts=REAL, dtype=SAME)
+def max_unpool2d_mint(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    return _unpooled("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+@op(accepts=REAL, dtype=SAME)
+def max_unpool2d_of(
+    x: Tensor,
+    argmax: Tensor,
+    ksize: Any,
+    strides: Any = 0,
+    pads: Any = 0,
+    output_shape: Any = (),
+    data_format: str = "NCHW",
+) -> Tensor:
+    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    return _unpooled("MaxUnpool2D", x, argmax, ksize, strides, pads, output_shape, 2)
+
+
+@op(accepts=REAL, dtype=SAME)
+def max_unpool3d_of(
+    x: Tensor,
+    argmax: Tensor,
+    ksize: Any,
+    strides: Any = 0,
+    pads: Any = 0,
+    output_shape: Any = (),
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
+    return _unpooled("MaxUnpool3D", x, argmax, ksize, strides, pads, output_shape, 3)
+
+
+# --- windows at random places -----------------------------------------------------------------------------------
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER, random=True)
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: Any = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 2)."""
+    found = F.fractional_max_pool2d(
+        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
+    )
+    return found if return_indices else found[0]
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER, random=True)
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: Any = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 3)."""
+    found = F.fractional_max_pool3d(
+        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
+    )
+    return found if return_indices else found[0]
+
+
+def _samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
+    return None if samples is None else samples.detach().to(input.dtype)
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def fractional_max_pool2d_places(
+    input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCHW"
+) -> tuple[Tensor, Tensor]:
+    """Maxima of windows whose places `random_samples` say, and where they were."""
+    found: tuple[Tensor, Tensor] = fractional_max_pool2d.raw(
+        input_x, ksize, output_shape, None, True, random_samples
+    )
+    return found
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def fractional_max_pool3d_places(
+    x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
+) -> tuple[Tensor, Tensor]:
+    """Maxima of windows whose places `random_samples` say, and where they were."""
+    if not isinstance(ksize, (int, float)):
+        ksize = tuple(int(k) for k in ksize)  # MindSpore takes whole numbers that are floats
+    found: tuple[Tensor, Tensor] = fractional_max_pool3d.raw(
+        x, ksize, output_shape, None, True, random_samples
+    )
+    return found
+
+
+AdaptiveAvgPool2D = primitive("AdaptiveAvgPool2D", adaptive_avg_pool2d)
+AdaptiveAvgPool3D = primitive("AdaptiveAvgPool3D", adaptive_avg_pool3d)
+AdaptiveMaxPool2D = primitive("AdaptiveMaxPool2D", adaptive_max_pool2d_places)
+AdaptiveMaxPool3D = primitive("AdaptiveMaxPool3D", adaptive_max_pool3d_places, init=())
+MaxUnpool2D = primitive("MaxUnpool2D", max_unpool2d_of)
+MaxUnpool3D = primitive("MaxUnpool3D", max_unpool3d_of)
+FractionalMaxPoolWithFixedKsize = primitive("FractionalMaxPoolWithFixedKsize", fractional_max_pool2d_places)
+FractionalMaxPool3DWithFixedKsize = primitive(
+    "FractionalMaxPool3DWithFixedKsize", fractional_max_pool3d_places
+)

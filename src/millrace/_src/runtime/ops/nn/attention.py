@@ -1,0 +1,138 @@
+"""Attention, and rotary embedding of positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "ALL_TOKENS",
+    "flash_attention_score",
+    "headed",
+    "laid",
+    "rotary_position_embedding",
+    "seen_between",
+]
+
+ALL_TOKENS = 2147483647
+
+
+def headed(x: Tensor, layout: str, heads: int) -> Tensor:
+    """(batch, heads, length, width) of a tensor in another layout."""
+    if layout == "BNSD":
+        return x
+    if layout == "BSND":
+        return x.transpose(1, 2)
+    if layout == "SBH":
+        x = x.transpose(0, 1)
+    return x.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def laid(x: Tensor, layout: str) -> Tensor:
+    """The way back."""
+    if layout == "BNSD":
+        return x
+    if layout == "BSND":
+        return x.transpose(1, 2)
+    flat = x.transpose(1, 2).flatten(2)
+    return flat.transpose(0, 1) if layout == "SBH" else flat
+
+
+def seen_between(
+    length: int, others: int, before: int, after: int, shift: int, device: torch.device
+) -> Tensor:
+    """Which places each place sees: so many before it and after it."""
+    away = torch.arange(others, device=device) - torch.arange(length, device=device).unsqueeze(1) - shift
+    return (away >= -before) & (away <= after)
+
+
+@op("ops", dtype=SAME)
+def flash_attention_score(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    head_num: int,
+    real_shift: Tensor | None = None,
+    drop_mask: Tensor | None = None,
+    padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    prefix: Any = None,
+    actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None,
+    keep_prob: float = 1.0,
+    scalar_value: float = 1.0,
+    pre_tokens: int = ALL_TOKENS,
+    next_tokens: int = ALL_TOKENS,
+    inner_precise: int = 0,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
+) -> Tensor:
+    """Dropout(softmax(mask(scale * (query @ key + real_shift)))) @ value; a mask is true where nothing is seen.
+
+    MindSpore has it on Ascend only. Here PyTorch's attention computes it, with fewer heads of keys than of queries too.
+    Layouts BSH, BNSD, SBH and BSND; sparse modes 0 (the mask, and `pre_tokens`, `next_tokens`), 1 (the mask), 2 and 3
+    (causal, aligned at the first or the last place)."""
+    name = "flash_attention_score"
+    if input_layout not in ("BSH", "BNSD", "SBH", "BSND"):
+        raise ArgumentValueError(
+            f"For '{name}', 'input_layout' must be BSH, BNSD, SBH or BSND here, but got {input_layout!r}."
+        )
+    if sparse_mode not in (0, 1, 2, 3):
+        raise ArgumentValueError(
+            f"For '{name}', 'sparse_mode' must be 0, 1, 2 or 3 here, but got {sparse_mode!r}."
+        )
+    extra = {"drop_mask": drop_mask, "prefix": prefix, "actual_seq_qlen": actual_seq_qlen}
+    for label, given in {**extra, "actual_seq_kvlen": actual_seq_kvlen, "padding_mask": padding_mask}.items():
+        if given is not None:
+            raise ArgumentValueError(f"For '{name}', '{label}' must be None here: write it into 'attn_mask'.")
+    if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
+        raise ArgumentTypeError(f"For '{name}', 'keep_prob' must be a number, but got {keep_prob!r}.")
+    if not 0 < keep_prob <= 1:
+        raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
+    q = headed(query, input_layout, head_num)
+    width = q.shape[3]
+    k, v = (
+        headed(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
+        for x in (key, value)
+    )
+    length, others = q.shape[2], k.shape[2]
+    allowed: Tensor | None = None
+    if sparse_mode in (2, 3):
+        allowed = seen_between(
+            length, others, ALL_TOKENS, 0, others - length if sparse_mode == 3 else 0, q.device
+        )
+    else:
+        if attn_mask is not None:
+            allowed = ~attn_mask.bool()
+        if sparse_mode == 0 and (pre_tokens < others or next_tokens < others):
+            band = seen_between(length, others, pre_tokens, next_tokens, 0, q.device)
+            allowed = band if allowed is None else allowed & band
+    bias: Tensor | None = allowed
+    if real_shift is not None:
+        bias = real_shift.to(q.dtype) * scalar_value
+        if allowed is not None:
+            bias = bias.masked_fill(~allowed, float("-inf"))
+    made = F.scaled_dot_product_attention(
+        q, k, v, bias, 1 - keep_prob, scale=scalar_value, enable_gqa=k.shape[1] != q.shape[1]
+    )
+    return laid(made, input_layout)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def rotary_position_embedding(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0) -> Tensor:
+    """x * cos + turned(x) * sin, where the halves of the last axis are turned (mode 0) or neighbours (mode 1)."""
+    if mode not in (0, 1):
+        raise ArgumentValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, but got {mode!r}.")
+    if mode == 0:
+        first, second = x.chunk(2, -1)
+        turned = torch.cat([-second, first], -1)
+    else:
+        turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+    return x * cos + turned * sin

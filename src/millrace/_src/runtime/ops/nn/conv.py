@@ -1,0 +1,498 @@
+"""Convolutions, plain, transposed and depthwise."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .sliding_window import (
+    Sides,
+    channels_first,
+    channels_first_advice,
+    channels_last,
+    each,
+    modes,
+    pad_sides,
+    same_type,
+    sides,
+    split,
+)
+
+__all__ = [
+    "Conv2D",
+    "Conv2DBackpropInput",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "DepthwiseConv2dNative",
+    "conv1d",
+    "conv1d_mint",
+    "conv2d",
+    "conv2d_input",
+    "conv2d_mint",
+    "conv2d_of",
+    "conv3d",
+    "conv3d_mint",
+    "conv3d_of",
+    "conv3d_transpose",
+    "conv3d_transpose_of",
+    "conv_transpose2d",
+    "depthwise_conv2d",
+]
+
+_PLAIN = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+def convolved(
+    name: str,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    pad_mode: Any,
+    given: Sides,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    """The convolution over as many axes as the weight has."""
+    if stride.__class__ is list:
+        stride = tuple(stride)
+    if dilation.__class__ is list:
+        dilation = tuple(dilation)
+    same_type(name, x, weight)
+    mode = modes(name, pad_mode)
+    function, steps, left, uneven, dilated = _planned(
+        name, x.shape, weight.shape, stride, mode, given, dilation, groups
+    )
+    return function(x if uneven is None else F.pad(x, uneven), weight, bias, steps, left, dilated, groups)
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _planned(
+    name: str,
+    shape: tuple[int, ...],
+    weight: tuple[int, ...],
+    stride: Any,
+    pad_mode: str,
+    given: Sides,
+    dilation: Any,
+    groups: int,
+) -> tuple[Any, ...]:
+    """What to call for tensors of these shapes, with strides, padding and dilation as PyTorch takes them; checked and
+    worked out once."""
+    count = len(weight) - 2
+    if len(shape) != len(weight):
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {count + 2} axes like the weight, but its shape is {list(shape)}."
+            + (
+                " Is it one row without a batch? dataset.batch(n), or x.expand_dims(0)."
+                if len(shape) == count + 1
+                else ""
+            )
+        )
+    if shape[1] != weight[1] * groups:
+        raise OperationError(
+            f"For '{name}', the channels of the input divided by 'group' must be those of the weight: "
+            f"{weight[1]}, but got {shape[1]} channels and group {groups}. The input's shape is {list(shape)}."
+            + (channels_first_advice(count) if shape[-1] == weight[1] * groups else "")
+        )
+    steps, dilated = each(name, "stride", stride, count), each(name, "dilation", dilation, count)
+    pads = sides(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)
+    return (_PLAIN[count], steps, *split(pads), dilated)
+
+
+def _around(name: str, padding: Any, count: int) -> Sides:
+    """The padding of the functions: one number for all axes, or one per axis."""
+    if isinstance(padding, (tuple, list)) and len(padding) != count:
+        raise ArgumentValueError(
+            f"For '{name}', 'padding' must be a tuple or list of {count} integers, but got {padding}."
+        )
+    return tuple((p, p) for p in each(name, "padding", padding, count, 0))
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over one axis of (N, C, L)."""
+    given = _around("conv1d", padding, 1)
+    return convolved("conv1d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over two axes of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
+    given = _around("conv2d", padding, 2)
+    return convolved("conv2d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over three axes of (N, C, D, H, W)."""
+    given = _around("conv3d", padding, 3)
+    return convolved("conv3d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+
+
+@op("mint.nn.functional:conv1d", accepts=FLOATS, dtype=SAME)
+def conv1d_mint(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over one axis of (N, C, L) or (C, L)."""
+    return F.conv1d(input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("mint.nn.functional:conv2d", "mint:conv2d", accepts=FLOATS, dtype=SAME)
+def conv2d_mint(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over two axes of (N, C, H, W) or (C, H, W)."""
+    if input.shape[-3] != weight.shape[1] * groups:
+        raise ArgumentValueError(
+            f"For 'conv2d', in_channels/groups must be equal weight[1], but the shapes are {list(input.shape)} and "
+            f"{list(weight.shape)} with {groups} groups."
+        )
+    return F.conv2d(input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("mint.nn.functional:conv3d", accepts=FLOATS, dtype=SAME)
+def conv3d_mint(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution over three axes of (N, C, D, H, W) or (C, D, H, W)."""
+    return F.conv3d(input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of a convolution over two axes."""
+    return F.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# --- the classes ------------------------------------------------------------------------------------------------
+
+
+def _fits(name: str, weight: Tensor, out_channel: int, kernel: tuple[int, ...]) -> None:
+    """Refuse a weight of another shape than the constructor's arguments say."""
+    if tuple(weight.shape[2:]) != kernel or weight.shape[0] != out_channel:
+        raise OperationError(
+            f"For '{name}', the weight must have {out_channel} output channels and the kernel {kernel}, but its shape "
+            f"is {list(weight.shape)}."
+        )
+
+
+def _classed(
+    name: str,
+    x: Tensor,
+    weight: Tensor,
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    data_format: str,
+) -> Tensor:
+    """What Conv2D and Conv3D share."""
+    count = weight.ndim - 2
+    x, weight = channels_first(x, data_format), channels_first(weight, data_format)
+    kernel = each(name, "kernel_size", kernel_size, count)
+    given = pad_sides(name, pad, count)
+    _fits(name, weight, out_channel, kernel)
+    made = convolved(name, x, weight, None, stride, pad_mode, given, dilation, group)
+    return channels_last(made, data_format)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def conv2d_of(
+    x: Tensor,
+    weight: Tensor,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """Convolution over two axes; NHWC works on the CPU too."""
+    return _classed(
+        "Conv2D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
+    )
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def conv3d_of(
+    x: Tensor,
+    weight: Tensor,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """Convolution over three axes."""
+    return _classed(
+        "Conv3D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _back(
+    wanted: tuple[int, ...], full: tuple[int, ...], pads: Sides, stride: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """PyTorch's padding and output padding that give the wanted sizes, where there are such."""
+    even = tuple(before for before, _ in pads)
+    extra = tuple(w - (f - 2 * p) for w, f, p in zip(wanted, full, even, strict=True))
+    fits = all(0 <= e < s for e, s in zip(extra, stride, strict=True))
+    return (even, extra) if fits else None
+
+
+def transposed(
+    name: str,
+    dout: Tensor,
+    weight: Tensor,
+    wanted: tuple[int, ...],
+    pads: Sides,
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+) -> Tensor:
+    """The input of sizes `wanted` from which a convolution with these pads would have made `dout`, transposed."""
+    count = weight.ndim - 2
+    if dout.ndim != weight.ndim or dout.shape[1] != weight.shape[0]:
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {count + 2} axes and as many channels as the weight has outputs, but "
+            f"their shapes are {list(dout.shape)} and {list(weight.shape)}."
+        )
+    same_type(name, dout, weight)
+    full = tuple(
+        (o - 1) * s + d * (k - 1) + 1
+        for o, s, d, k in zip(dout.shape[2:], stride, dilation, weight.shape[2:], strict=True)
+    )
+    known = _back(wanted, full, pads, stride)
+    if known is not None:
+        even, extra = known
+        return _TRANSPOSED[count](dout, weight, None, stride, even, extra, groups, dilation)
+    made = _TRANSPOSED[count](dout, weight, None, stride, 0, 0, groups, dilation)
+    cut: list[int] = []
+    for size, have, (before, _) in zip(reversed(wanted), reversed(full), reversed(pads), strict=True):
+        cut += [-before, size - have + before]
+    return F.pad(made, cut)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def conv2d_input(
+    out_backprop: Tensor,
+    filter: Tensor,
+    input_sizes: Any,
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    pad_list: Any = None,
+    mode: int = 1,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """The transpose of Conv2D: a tensor of the shape `input_sizes`."""
+    name = "Conv2DBackpropInput"
+    if isinstance(input_sizes, Tensor):
+        input_sizes = tuple(listed(input_sizes))
+    if not isinstance(input_sizes, (tuple, list)) or len(input_sizes) != 4:
+        raise ArgumentTypeError(
+            f"For '{name}', 'input_sizes' must be a tuple of 4 ints, but got {input_sizes!r}."
+        )
+    kernel = each(name, "kernel_size", kernel_size, 2)
+    steps, dilated = each(name, "stride", stride, 2), each(name, "dilation", dilation, 2)
+    _fits(name, filter, filter.shape[0], kernel)
+    nhwc = data_format == "NHWC"
+    wanted = tuple(input_sizes[1:3] if nhwc else input_sizes[2:])
+    way = modes(name, pad_mode)
+    given = pad_sides(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
+    pads = sides(name, way, given, wanted, kernel, steps, dilated)
+    dout = channels_first(out_backprop, data_format)
+    for size, o, s, d, k, (before, after) in zip(
+        wanted, dout.shape[2:], steps, dilated, kernel, pads, strict=True
+    ):
+        if (size + before + after - d * (k - 1) - 1) // s + 1 != o:
+            raise OperationError(
+                f"For '{name}', a convolution of sizes {list(wanted)} does not give {list(dout.shape[2:])} with kernel "
+                f"{kernel}, stride {steps}, dilation {dilated} and pad_mode '{pad_mode}': correct 'input_sizes'."
+            )
+    return channels_last(transposed(name, dout, filter, wanted, pads, steps, dilated, group), data_format)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def conv3d_transpose_of(
+    dout: Tensor,
+    weight: Tensor,
+    in_channel: int,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """The transpose of Conv3D."""
+    name = "Conv3DTranspose"
+    each(name, "kernel_size", kernel_size, 3)
+    if dout.ndim != 5 or weight.ndim != 5:
+        raise ArgumentValueError(
+            f"For '{name}', input and weight must have 5 axes, but got {list(dout.shape)}."
+        )
+    steps, dilated = each(name, "stride", stride, 3), each(name, "dilation", dilation, 3)
+    extra = each(name, "output_padding", output_padding, 3, 0)
+    way = modes(name, pad_mode)
+    given = pad_sides(name, pad, 3)
+    kernel = tuple(weight.shape[2:])
+    if way == "same":
+        wanted = tuple(o * s for o, s in zip(dout.shape[2:], steps, strict=True))
+    else:
+        wanted = tuple(
+            (o - 1) * s + d * (k - 1) + 1 - before - after + e
+            for o, s, d, k, (before, after), e in zip(
+                dout.shape[2:], steps, dilated, kernel, given, extra, strict=True
+            )
+        )
+    pads = sides(name, way, given, wanted, kernel, steps, dilated)
+    return transposed(name, dout, weight, wanted, pads, steps, dilated, group)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def conv3d_transpose(
+    inputs: Tensor,
+    weight: Tensor,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+) -> Tensor:
+    """The transpose of a convolution over three axes."""
+    return conv3d_transpose_of.raw(
+        inputs,
+        weight,
+        1,
+        1,
+        tuple(weight.shape[2:]),
+        1,
+        pad_mode,
+        padding,
+        stride,
+        dilation,
+        group,
+        output_padding,
+    )
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def depthwise_conv2d(
+    x: Tensor,
+    weight: Tensor,
+    channel_multiplier: int,
+    kernel_size: Any,
+    mode: int = 3,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+) -> Tensor:
+    """A convolution of each channel for itself; the weight is (channel_multiplier, C, H, W)."""
+    name = "DepthwiseConv2dNative"
+    if weight.ndim != 4 or weight.shape[0] != 1:
+        raise ArgumentValueError(
+            f"For '{name}', the batch of 'weight' must be 1, but got {list(weight.shape)}."
+        )
+    given = pad_sides(name, pad, 2)
+    each(name, "kernel_size", kernel_size, 2)
+    one = weight.transpose(0, 1)
+    return convolved(name, x, one, None, stride, pad_mode, given, dilation, weight.shape[1])
+
+
+Conv2D = primitive("Conv2D", conv2d_of)
+Conv3D = primitive("Conv3D", conv3d_of)
+_INPUT = tuple(
+    n for n in conv2d_input.op.signature.parameters if n not in ("out_backprop", "filter", "input_sizes")
+)
+Conv2DBackpropInput = primitive("Conv2DBackpropInput", conv2d_input, init=_INPUT)
+Conv2DTranspose = primitive("Conv2DTranspose", conv2d_input, init=_INPUT)
+Conv3DTranspose = primitive("Conv3DTranspose", conv3d_transpose_of)
+DepthwiseConv2dNative = primitive("DepthwiseConv2dNative", depthwise_conv2d)

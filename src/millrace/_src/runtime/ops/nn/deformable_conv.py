@@ -1,0 +1,165 @@
+"""Volumes in another size and in patches, and convolutions whose windows are bent by offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .sliding_window import each, modes, pad_sides, sides
+
+__all__ = [
+    "DeformableOffsets",
+    "ExtractVolumePatches",
+    "UpsampleNearest3D",
+    "UpsampleTrilinear3D",
+    "deformable_conv2d",
+    "deformable_offsets",
+    "extract_volume_patches",
+    "upsample_nearest_3d",
+    "upsample_trilinear_3d",
+]
+
+
+def _sizes(name: str, x: Tensor, output_size: Any, scales: Any) -> tuple[int, ...]:
+    """The wanted sizes, said by them or by factors."""
+    if x.ndim != 5:
+        raise ArgumentValueError(f"For '{name}', the input must have 5 axes, but got {list(x.shape)}.")
+    if (output_size is None) == (scales is None):
+        raise ArgumentValueError(
+            f"For '{name}', one of 'output_size' and 'scales' must be given, and one only."
+        )
+    given = output_size if scales is None else [int(n * s) for n, s in zip(x.shape[2:], scales, strict=False)]
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
+        raise ArgumentValueError(f"For '{name}', there must be 3 sizes or factors, but got {given!r}.")
+    return tuple(given)
+
+
+@op(dtype=SAME)
+def upsample_trilinear_3d(
+    x: Tensor, output_size: Any = None, scales: Any = None, align_corners: bool = False
+) -> Tensor:
+    """Linear along the three axes of (N, C, D, H, W)."""
+    size = _sizes("UpsampleTrilinear3D", x, output_size, scales)
+    return F.interpolate(x, size, mode="trilinear", align_corners=align_corners)
+
+
+@op(dtype=SAME)
+def upsample_nearest_3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+    """The nearest element along the three axes of (N, C, D, H, W)."""
+    return F.interpolate(x, _sizes("UpsampleNearest3D", x, output_size, scales), mode="nearest")
+
+
+@op(dtype=SAME)
+def extract_volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padding: str) -> Tensor:
+    """Windows of (N, C, D, H, W) as channels: (N, elements * C, D', H', W')."""
+    name = "ExtractVolumePatches"
+    kernel, steps = each(name, "kernel_size", kernel_size, 3), each(name, "strides", strides, 3)
+    way = modes(name, padding, ("valid", "same"), fold=True)
+    if input_x.ndim != 5:
+        raise ArgumentValueError(f"For '{name}', the input must have 5 axes, but got {list(input_x.shape)}.")
+    none = pad_sides(name, 0, 3)
+    around = sides(name, way, none, tuple(input_x.shape[2:]), kernel, steps, (1, 1, 1))
+    x = F.pad(input_x, [side for pair in reversed(around) for side in pair])
+    for axis, (k, s) in enumerate(zip(kernel, steps, strict=True), 2):
+        x = x.unfold(axis, k, s)
+    return x.permute(0, 5, 6, 7, 1, 2, 3, 4).reshape(x.shape[0], -1, *x.shape[2:5])
+
+
+# --- windows bent by offsets ------------------------------------------------------------------------------------
+
+
+def _last_two(name: str, label: str, value: Any) -> tuple[int, int]:
+    if not isinstance(value, tuple) or not all(isinstance(n, int) for n in value):
+        raise ArgumentTypeError(f"For '{name}', '{label}' must be a tuple of ints, but got {value!r}.")
+    if len(value) not in (2, 4):
+        raise ArgumentValueError(f"For '{name}', '{label}' must have 4 numbers, but got {value}.")
+    return value[-2], value[-1]
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def deformable_offsets(
+    x: Tensor,
+    offsets: Tensor,
+    strides: Any,
+    pads: Any,
+    ksize: Any,
+    dilations: Any = (1, 1, 1, 1),
+    data_format: str = "NCHW",
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> Tensor:
+    """The elements of every window, moved by offsets and weighed: (N, C, H' * rows, W' * columns).
+
+    `offsets` holds for each place and element of the window how far to move right, how far down, and the weight."""
+    name = "DeformableOffsets"
+    rows, columns = _last_two(name, "ksize", ksize)
+    down, across = _last_two(name, "strides", strides)
+    dilate_y, dilate_x = _last_two(name, "dilations", dilations)
+    if not isinstance(pads, tuple) or len(pads) != 4:
+        raise ArgumentValueError(
+            f"For '{name}', 'pads' must be (top, bottom, left, right), but got {pads!r}."
+        )
+    batch, channels, height, width = x.shape
+    high = (height + pads[0] + pads[1] - dilate_y * (rows - 1) - 1) // down + 1
+    wide = (width + pads[2] + pads[3] - dilate_x * (columns - 1) - 1) // across + 1
+    wanted = (batch, 3 * deformable_groups * rows * columns, high, wide)
+    if tuple(offsets.shape) != wanted or channels % deformable_groups:
+        raise ArgumentValueError(
+            f"For '{name}', 'offsets' must have the shape {wanted}, but got {list(offsets.shape)}."
+        )
+    right, lower, weight = offsets.reshape(batch, 3, deformable_groups, rows, columns, high, wide).unbind(1)
+    at = torch.arange
+    y = (at(high, device=x.device) * down - pads[0]).reshape(-1, 1) + lower
+    y = y + (at(rows, device=x.device) * dilate_y).reshape(-1, 1, 1, 1)
+    x_at = (at(wide, device=x.device) * across - pads[2]) + right
+    x_at = x_at + (at(columns, device=x.device) * dilate_x).reshape(-1, 1, 1)
+    # (batch * groups, H' * rows, W' * columns): windows side by side
+    order = (0, 1, 4, 2, 5, 3)
+    place = torch.stack([(2 * x_at + 1) / width - 1, (2 * y + 1) / height - 1], -1)
+    grid = place.permute(*order, 6).reshape(batch * deformable_groups, high * rows, wide * columns, 2)
+    found = F.grid_sample(
+        x.reshape(batch * deformable_groups, -1, height, width),
+        grid,
+        "bilinear",
+        "zeros",
+        align_corners=False,
+    )
+    if modulated:
+        found = found * weight.permute(order).reshape(-1, 1, high * rows, wide * columns)
+    return found.reshape(batch, channels, high * rows, wide * columns)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def deformable_conv2d(
+    x: Tensor,
+    weight: Tensor,
+    offsets: Tensor,
+    kernel_size: Any,
+    strides: Any,
+    padding: Any,
+    bias: Tensor | None = None,
+    dilations: Any = (1, 1, 1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> Tensor:
+    """A convolution over two axes whose windows are bent by offsets."""
+    kernel = _last_two("deformable_conv2d", "kernel_size", kernel_size)
+    bent = deformable_offsets.raw(
+        x, offsets, strides, padding, kernel, dilations, "NCHW", deformable_groups, modulated
+    )
+    return F.conv2d(bent, weight, bias, kernel, groups=groups)
+
+
+UpsampleTrilinear3D = primitive("UpsampleTrilinear3D", upsample_trilinear_3d, init=("align_corners",))
+UpsampleNearest3D = primitive("UpsampleNearest3D", upsample_nearest_3d, init=())
+ExtractVolumePatches = primitive("ExtractVolumePatches", extract_volume_patches)
+DeformableOffsets = primitive("DeformableOffsets", deformable_offsets)

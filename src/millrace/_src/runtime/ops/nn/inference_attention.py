@@ -1,0 +1,410 @@
+"""Attention with caches and lengths, as large models use it when they serve.
+
+MindSpore has these on Ascend only, so nothing is recorded of them: the tests hold them against their definitions.
+What only quantised caches need is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import widened
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .attention import ALL_TOKENS, headed, laid, seen_between
+
+__all__ = [
+    "PagedAttention",
+    "PagedAttentionMask",
+    "ReshapeAndCache",
+    "fused_infer_attention_score",
+    "incre_flash_attention",
+    "paged_attention",
+    "prompt_flash_attention",
+    "ring_attention_update",
+    "speed_fusion_attention",
+    "write_to_cache",
+]
+
+
+def _refused(name: str, **given: Any) -> None:
+    """Options that must be left out."""
+    for label, value in given.items():
+        if value is not None:
+            raise ArgumentValueError(
+                f"For '{name}', '{label}' must be None here: no cache is quantised or cut in this way."
+            )
+
+
+def _layout(name: str, layout: str, query: Tensor) -> None:
+    if layout not in ("BSH", "BNSD", "SBH", "BSND"):
+        raise ArgumentValueError(
+            f"For '{name}', the layout must be BSH, BNSD, SBH or BSND, but got {layout!r}."
+        )
+    if query.ndim != (3 if layout in ("BSH", "SBH") else 4):
+        raise ArgumentValueError(
+            f"For '{name}', a tensor of the layout {layout} cannot have the shape {list(query.shape)}."
+        )
+
+
+def _lengths(lengths: Any, batch: int, device: torch.device) -> Tensor:
+    """A length per row, given as numbers or a tensor."""
+    made = torch.as_tensor(lengths, device=device).reshape(-1)
+    return made.expand(batch) if len(made) == 1 else made
+
+
+def _scores(q: Tensor, k: Tensor, scale: float, shift: Tensor | None, allowed: Tensor | None) -> Tensor:
+    """What each place (rows) makes of each other (columns), before the softmax; heads of keys serve several of
+    queries."""
+    k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
+    made = torch.matmul(widened(q), widened(k).transpose(-1, -2)) * scale
+    made = made if shift is None else made + shift
+    return made if allowed is None else made.masked_fill(~allowed, float("-inf"))
+
+
+def _mixed(scores: Tensor, v: Tensor, like: Tensor, keep: float = 1.0) -> Tensor:
+    """The values by the softmax of the scores; nothing where nothing is seen."""
+    v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1)
+    shares = torch.nan_to_num(torch.softmax(scores, -1))
+    return torch.matmul(F.dropout(shares, 1 - keep), widened(v)).to(like.dtype)
+
+
+def _allowed(
+    q: Tensor, k: Tensor, mask: Tensor | None, mode: int, before: int, after: int, lengths: Any, others: Any
+) -> Tensor | None:
+    """Which places (columns) each place (rows) sees, or none where it sees all of them."""
+    length, count = q.shape[2], k.shape[2]
+    made: Tensor | None = None
+    if mode in (2, 3):
+        made = seen_between(length, count, ALL_TOKENS, 0, count - length if mode == 3 else 0, q.device)
+    elif mask is not None:
+        made = ~mask.bool()
+        if mode == 0 and (before < count or after < count):
+            made = made & seen_between(length, count, before, after, 0, q.device)
+    for axis, given, total in ((2, lengths, length), (3, others, count)):
+        if given is not None:
+            place = torch.arange(total, device=q.device)
+            shape = [-1, 1, 1, 1]
+            inside = place < _lengths(given, q.shape[0], q.device).reshape(-1, 1)
+            shape[axis] = total
+            shape[0] = q.shape[0]
+            made = inside.reshape(shape) if made is None else made & inside.reshape(shape)
+    return made
+
+
+def _mode(name: str, mode: Any) -> None:
+    if mode not in (0, 1, 2, 3):
+        raise ArgumentValueError(f"For '{name}', 'sparse_mode' must be 0, 1, 2 or 3 here, but got {mode!r}.")
+
+
+def _parts(
+    name: str, layout: str, query: Tensor, key: Any, value: Any, heads: int, kept: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(batch, heads, length, width) of query, key and value; keys may come as a list of one."""
+    _layout(name, layout, query)
+    key, value = (part[0] if isinstance(part, (list, tuple)) else part for part in (key, value))
+    return (
+        headed(query, layout, heads),
+        headed(key, layout, kept or heads),
+        headed(value, layout, kept or heads),
+    )
+
+
+@op("ops", dtype=SAME)
+def prompt_flash_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    actual_seq_lengths: Any = None,
+    actual_seq_lengths_kv: Any = None,
+    pse_shift: Tensor | None = None,
+    deq_scale1: Any = None,
+    quant_scale1: Any = None,
+    deq_scale2: Any = None,
+    quant_scale2: Any = None,
+    quant_offset2: Any = None,
+    num_heads: int = 1,
+    scale_value: float = 1.0,
+    pre_tokens: int = ALL_TOKENS,
+    next_tokens: int = 0,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    sparse_mode: int = 0,
+    inner_precise: int = 1,
+) -> Tensor:
+    """Attention over whole prompts. A mask is true where nothing is seen; without one all is, in the modes 0 and 1."""
+    name = "prompt_flash_attention"
+    _refused(
+        name, deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2,
+        quant_scale2=quant_scale2, quant_offset2=quant_offset2,
+    )  # fmt: skip
+    _mode(name, sparse_mode)
+    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    allowed = _allowed(
+        q, k, attn_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
+    )
+    return laid(_mixed(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+
+
+@op("ops", dtype=SAME)
+def incre_flash_attention(
+    query: Tensor,
+    key: Any,
+    value: Any,
+    attn_mask: Tensor | None = None,
+    actual_seq_lengths: Any = None,
+    pse_shift: Tensor | None = None,
+    dequant_scale1: Any = None,
+    quant_scale1: Any = None,
+    dequant_scale2: Any = None,
+    quant_scale2: Any = None,
+    quant_offset2: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    block_table: Any = None,
+    num_heads: int = 1,
+    input_layout: str = "BSH",
+    scale_value: float = 1.0,
+    num_key_value_heads: int = 0,
+    block_size: int = 0,
+    inner_precise: int = 1,
+    kv_padding_size: Any = None,
+) -> Tensor:
+    """Attention of one new place over keys and values so far."""
+    name = "incre_flash_attention"
+    _refused(
+        name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
+        quant_scale2=quant_scale2, quant_offset2=quant_offset2, antiquant_scale=antiquant_scale,
+        antiquant_offset=antiquant_offset, block_table=block_table, kv_padding_size=kv_padding_size,
+    )  # fmt: skip
+    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    allowed = _allowed(q, k, attn_mask, 1, 0, 0, None, actual_seq_lengths)
+    return laid(_mixed(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+
+
+@op("ops", dtype=OTHER)
+def fused_infer_attention_score(
+    query: Tensor,
+    key: Any,
+    value: Any,
+    *,
+    pse_shift: Tensor | None = None,
+    atten_mask: Tensor | None = None,
+    actual_seq_lengths: Any = None,
+    actual_seq_lengths_kv: Any = None,
+    dequant_scale1: Any = None,
+    quant_scale1: Any = None,
+    dequant_scale2: Any = None,
+    quant_scale2: Any = None,
+    quant_offset2: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    key_antiquant_scale: Any = None,
+    key_antiquant_offset: Any = None,
+    value_antiquant_scale: Any = None,
+    value_antiquant_offset: Any = None,
+    block_table: Any = None,
+    query_padding_size: Any = None,
+    kv_padding_size: Any = None,
+    key_shared_prefix: Any = None,
+    value_shared_prefix: Any = None,
+    actual_shared_prefix_len: Any = None,
+    num_heads: int = 1,
+    scale: float = 1.0,
+    pre_tokens: int = ALL_TOKENS,
+    next_tokens: int = ALL_TOKENS,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    sparse_mode: int = 0,
+    inner_precise: int = 1,
+    block_size: int = 0,
+    antiquant_mode: int = 0,
+    key_antiquant_mode: int = 0,
+    value_antiquant_mode: int = 0,
+    softmax_lse_flag: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention of prompts or of one new place, and with `softmax_lse_flag` the log of each place's sum (batch,
+    heads, length, 1), else 0."""
+    name = "fused_infer_attention_score"
+    _refused(
+        name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
+        quant_scale2=quant_scale2, quant_offset2=quant_offset2, antiquant_scale=antiquant_scale,
+        antiquant_offset=antiquant_offset, key_antiquant_scale=key_antiquant_scale,
+        key_antiquant_offset=key_antiquant_offset, value_antiquant_scale=value_antiquant_scale,
+        value_antiquant_offset=value_antiquant_offset, block_table=block_table, query_padding_size=query_padding_size,
+        kv_padding_size=kv_padding_size, key_shared_prefix=key_shared_prefix, value_shared_prefix=value_shared_prefix,
+        actual_shared_prefix_len=actual_shared_prefix_len,
+    )  # fmt: skip
+    _mode(name, sparse_mode)
+    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    allowed = _allowed(
+        q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
+    )
+    scores = _scores(q, k, scale, pse_shift, allowed)
+    total = torch.logsumexp(scores, -1, keepdim=True) if softmax_lse_flag else scores.new_zeros(1)
+    return laid(_mixed(scores, v, q), input_layout), total
+
+
+@op("ops", dtype=OTHER, random=True)
+def speed_fusion_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    head_num: int,
+    input_layout: str,
+    *,
+    pse: Tensor | None = None,
+    padding_mask: Any = None,
+    atten_mask: Tensor | None = None,
+    scale: float = 1.0,
+    keep_prob: float = 1.0,
+    pre_tokens: int = ALL_TOKENS,
+    next_tokens: int = ALL_TOKENS,
+    inner_precise: int = 0,
+    prefix: Any = None,
+    actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None,
+    sparse_mode: int = 0,
+    gen_mask_parallel: bool = True,
+    sync: bool = False,
+    pse_type: int = 1,
+    q_start_idx: Any = None,
+    kv_start_idx: Any = None,
+) -> tuple[Any, ...]:
+    """Attention for training: the result, the largest score and the sum of exponentials of each place (eight times
+    each, as Ascend lays them out), an empty tensor, and numbers that a dropout would be repeated from, which are 0
+    here."""
+    name = "speed_fusion_attention"
+    _refused(
+        name, padding_mask=padding_mask, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
+        actual_seq_kvlen=actual_seq_kvlen, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx,
+    )  # fmt: skip
+    _mode(name, sparse_mode)
+    if not 0 < keep_prob <= 1:
+        raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
+    width = headed(query, input_layout, head_num).shape[3]
+    kept = key.shape[2] // width if input_layout in ("BSH", "SBH") else 0
+    q, k, v = _parts(name, input_layout, query, key, value, head_num, kept)
+    shift = None if pse is None else pse * (scale if pse_type == 0 else 1.0)
+    allowed = _allowed(q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, None, None)
+    scores = _scores(q, k, scale, shift, allowed)
+    top = scores.amax(-1, keepdim=True)
+    total = torch.exp(scores - top).sum(-1, keepdim=True)
+    made = laid(_mixed(scores, v, q, keep_prob), input_layout)
+    return made, top.expand(-1, -1, -1, 8), total.expand(-1, -1, -1, 8), made.new_zeros(0), 0, 0, 0
+
+
+@op(dtype=SAME)
+def paged_attention(
+    query: Tensor,
+    key_cache: Tensor,
+    value_cache: Tensor,
+    block_tables: Tensor,
+    context_lens: Tensor,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    attn_mask: Tensor | None = None,
+    q_seq_lens: Any = None,
+    alibi_mask: Tensor | None = None,
+    head_num: int = 1,
+    scale_value: float = 1.0,
+    kv_head_num: int = 1,
+    kv_cache_quant_mode: str = "DEFAULT",
+    mask_mode: str = "MASK_DEFAULT",
+    mla_v_dim: int = 0,
+) -> Tensor:
+    """Attention of one new place (batch, 1, hidden) over a cache in pages (pages, page length, heads, width): the
+    table says which pages are a row's, the lengths how much of them is filled."""
+    name = "PagedAttention"
+    _refused(name, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, q_seq_lens=q_seq_lens)
+    if kv_cache_quant_mode != "DEFAULT" or mla_v_dim:
+        raise ArgumentValueError(f"For '{name}', the cache is neither quantised nor compressed here.")
+    if key_cache.ndim != 4 or query.ndim != 3 or key_cache.shape[2] != kv_head_num:
+        raise ArgumentValueError(
+            f"For '{name}', the query must have the shape (B, 1, H) and the caches (pages, length, "
+            f"{kv_head_num}, width), but "
+            f"got {list(query.shape)} and {list(key_cache.shape)}."
+        )
+    q = headed(query, "BSH", head_num)
+    pages = block_tables.long().clamp_min(0)
+    k, v = (cache[pages].flatten(1, 2).transpose(1, 2) for cache in (key_cache, value_cache))
+    allowed = _allowed(q, k, attn_mask, 1, 0, 0, None, context_lens)
+    return laid(_mixed(_scores(q, k, scale_value, alibi_mask, allowed), v, q), "BSH")
+
+
+_PAGES = ("head_num", "scale_value", "kv_head_num", "kv_cache_quant_mode")
+_NEEDED: Any = dict.fromkeys(_PAGES[:3], inspect.Parameter.empty)
+PagedAttention = primitive("PagedAttention", paged_attention, (*_PAGES, "mask_mode", "mla_v_dim"), **_NEEDED)
+PagedAttentionMask = primitive("PagedAttentionMask", paged_attention, _PAGES, **_NEEDED)
+
+
+@op(dtype=SAME, differentiable=False)
+def write_to_cache(
+    key: Tensor, value: Tensor, key_cache: Tensor, value_cache: Tensor, slot_mapping: Tensor
+) -> Tensor:
+    """Write the keys and values of new places into a cache in pages, in place: the slot of each place counts through
+    all pages, and below 0 it is left out. Gives the keys back."""
+    name = "ReshapeAndCache"
+    slots = slot_mapping.long().reshape(-1)
+    width = math.prod(key_cache.shape[2:])
+    if key_cache.ndim != 4 or key.numel() != len(slots) * width or value.numel() != len(slots) * width:
+        raise ArgumentValueError(
+            f"For '{name}', keys and values must have {width} numbers for each of {len(slots)} slots, but the "
+            f"shapes are "
+            f"{list(key.shape)} and {list(value.shape)}."
+        )
+    target = slots.clamp_min(0)
+    page, place = torch.div(target, key_cache.shape[1], rounding_mode="floor"), target % key_cache.shape[1]
+    for cache, given in ((key_cache, key), (value_cache, value)):
+        rows = given.detach().reshape(-1, *cache.shape[2:]).to(cache.dtype)
+        # a slot to leave out writes what stands there
+        cache[page, place] = torch.where((slots >= 0).reshape(-1, 1, 1), rows, cache[page, place])
+    return key
+
+
+ReshapeAndCache = primitive("ReshapeAndCache", write_to_cache)
+
+
+@op("ops", dtype=OTHER)
+def ring_attention_update(
+    prev_attn_out: Tensor,
+    prev_softmax_max: Tensor,
+    prev_softmax_sum: Tensor,
+    cur_attn_out: Tensor,
+    cur_softmax_max: Tensor,
+    cur_softmax_sum: Tensor,
+    actual_seq_qlen: Any = None,
+    layout: str = "SBH",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Two results of attention over different keys joined into that over both, with their largest scores and sums of
+    exponentials (batch, heads, length, 8)."""
+    name = "ring_attention_update"
+    _refused(name, actual_seq_qlen=actual_seq_qlen)
+    if layout != "SBH" or prev_attn_out.ndim != 3 or prev_softmax_max.ndim != 4:
+        raise ArgumentValueError(
+            f"For '{name}', the layout must be SBH, with three axes and (B, N, S, 8) for the softmax, but got "
+            f"{layout!r}, "
+            f"{list(prev_attn_out.shape)} and {list(prev_softmax_max.shape)}."
+        )
+    top = torch.maximum(prev_softmax_max, cur_softmax_max)
+    before = prev_softmax_sum * torch.exp(prev_softmax_max - top)
+    now = cur_softmax_sum * torch.exp(cur_softmax_max - top)
+    total = before + now
+    heads = top.shape[1]
+
+    def shared(part: Tensor, out: Tensor) -> Tensor:
+        share = (part / total)[..., :1]  # (batch, heads, length, 1)
+        return laid(headed(widened(out), "SBH", heads) * share, "SBH")
+
+    made = shared(before, prev_attn_out) + shared(now, cur_attn_out)
+    return made.to(prev_attn_out.dtype), top, total

@@ -1,0 +1,373 @@
+"""Losses of classification and regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "BCEWithLogitsLoss",
+    "BinaryCrossEntropy",
+    "KLDivLoss",
+    "L2Loss",
+    "NLLLoss",
+    "SigmoidCrossEntropyWithLogits",
+    "SmoothL1Loss",
+    "SoftmaxCrossEntropyWithLogits",
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "bce_with_logits_of",
+    "binary_cross_entropy",
+    "binary_cross_entropy_mint",
+    "binary_cross_entropy_with_logits",
+    "binary_cross_entropy_with_logits_mint",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "huber_loss",
+    "kl_div",
+    "kl_div_mint",
+    "l1_loss",
+    "l2_loss",
+    "mse_loss",
+    "nll_loss",
+    "nll_loss_mint",
+    "nll_loss_of",
+    "sigmoid_cross_entropy",
+    "smooth_l1_loss",
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
+
+
+def reduction_of(name: str, reduction: Any, known: tuple[str, ...] = ("none", "mean", "sum")) -> str:
+    """The way losses are put together, checked."""
+    if not isinstance(reduction, str) or reduction not in known:
+        raise ArgumentValueError(
+            f"For '{name}', the 'reduction' must be one of {list(known)}, but got {reduction!r}."
+        )
+    return reduction
+
+
+def reduced(name: str, loss: Tensor, reduction: Any) -> Tensor:
+    """All losses, their mean or their sum."""
+    way = reduction_of(name, reduction)
+    return loss if way == "none" else loss.mean() if way == "mean" else loss.sum()
+
+
+def alike(name: str, input: Tensor, target: Tensor) -> None:
+    """Refuse tensors of different shapes."""
+    if input.shape != target.shape:
+        raise ArgumentValueError(
+            f"For '{name}', both tensors must have the same shape, but got {list(input.shape)} and "
+            f"{list(target.shape)}."
+        )
+
+
+def numbered(name: str, target: Tensor) -> Tensor:
+    """Class numbers as PyTorch wants them."""
+    if target.is_floating_point() or target.dtype is torch.bool:
+        raise ArgumentTypeError(f"For '{name}', class numbers must be integers, but got {target.dtype}.")
+    return target.long()
+
+
+@op("ops", "mint.nn.functional", dtype=OTHER)
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy between logits and class numbers, or probabilities of classes."""
+    reduction_of("cross_entropy", reduction)
+    if not target.is_floating_point():
+        target = numbered("cross_entropy", target)
+        if weight is not None and weight.requires_grad:  # PyTorch has no gradient by it then
+            chances = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
+            return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)
+    return F.cross_entropy(
+        input,
+        target,
+        weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def _likelihood(
+    inputs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The negative log-likelihood; by the weights of classes too, for which PyTorch has no gradient."""
+    if weight is None or not weight.requires_grad:
+        return F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    axis, kept = 1 if inputs.ndim > 1 else 0, target != ignore_index
+    place = target * kept
+    share = weight[place] * kept
+    loss = -torch.gather(inputs, axis, place.unsqueeze(axis)).squeeze(axis) * share
+    if reduction == "none":
+        return loss
+    return loss.sum() / share.sum() if reduction == "mean" else loss.sum()
+
+
+@op("ops", dtype=SAME)
+def nll_loss(
+    inputs: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The negative log-likelihood of class numbers, from log-probabilities."""
+    reduction_of("nll_loss", reduction)
+    target = numbered("nll_loss", target)
+    plain = _likelihood(inputs, target, weight, ignore_index, reduction)
+    if not label_smoothing:
+        return plain
+    axis = 1 if inputs.ndim > 1 else 0
+    classes = inputs.shape[axis]
+    kept = target != ignore_index
+    if weight is None:
+        spread, mass = -inputs.sum(axis), kept.to(inputs.dtype)
+    else:
+        spread = -torch.movedim(inputs, axis, -1) @ weight
+        mass = weight[target * kept] * kept
+    spread = spread * kept
+    if reduction != "none":
+        spread = spread.sum()
+        spread = spread / mass.sum() if reduction == "mean" else spread
+    return (1 - label_smoothing) * plain + label_smoothing / classes * spread
+
+
+@op("mint.nn.functional:nll_loss", dtype=SAME)
+def nll_loss_mint(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of class numbers, from log-probabilities."""
+    return nll_loss.raw(input, target, weight, ignore_index, reduction)
+
+
+@op(dtype=OTHER)
+def nll_loss_of(
+    logits: Tensor, labels: Tensor, weight: Tensor, reduction: str = "mean", ignore_index: int = -100
+) -> tuple[Tensor, Tensor]:
+    """The negative log-likelihood of class numbers, and the sum of the weights of their classes."""
+    reduction_of("NLLLoss", reduction)
+    if logits.ndim not in (1, 2):
+        raise ArgumentValueError(
+            f"For 'NLLLoss', 'logits' must have 1 or 2 axes, but got {list(logits.shape)}."
+        )
+    labels = numbered("NLLLoss", labels)
+    loss = _likelihood(logits, labels, weight, ignore_index, reduction)
+    kept = labels != ignore_index
+    return loss, (weight[labels * kept] * kept).sum()
+
+
+# The next ones have MindSpore's gradients, which are not those of finite differences (hence differentiable=False;
+# tests/ops/test_networks.py has them): labels never have one, and that by logits takes labels to sum up to 1.
+
+
+@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
+def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The cross entropy of each row with probabilities of classes, and its gradient by the logits: softmax - labels."""
+    alike("SoftmaxCrossEntropyWithLogits", logits, labels)
+    if logits.ndim != 2:
+        raise ArgumentValueError(
+            f"For 'SoftmaxCrossEntropyWithLogits', the tensors must have 2 axes, but got {list(logits.shape)}."
+        )
+    labels = labels.detach()
+    logs = torch.log_softmax(logits, -1)
+    whole = torch.logsumexp(logits, -1)
+    # nothing, but with a gradient: what labels that do not sum up to 1 would take from softmax - labels
+    mends = (1 - labels.sum(-1)) * (whole - whole.detach())
+    return mends - (labels * logs).sum(-1), logs.detach().exp() - labels
+
+
+@op(dtype=SAME)
+def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool = False) -> Tensor:
+    """The mean cross entropy with class numbers; with `is_grad` its gradient by the logits."""
+    name = "SparseSoftmaxCrossEntropyWithLogits"
+    labels = numbered(name, labels)
+    if logits.ndim != 2 or labels.shape != logits.shape[:1]:
+        raise ArgumentValueError(
+            f"For '{name}', there must be a row of logits per label, but got {list(logits.shape)} and "
+            f"{list(labels.shape)}."
+        )
+    if not is_grad:
+        return F.cross_entropy(logits, labels)
+    ones = F.one_hot(labels, logits.shape[1]).to(logits.dtype)
+    return (torch.softmax(logits, -1) - ones) / logits.shape[0]
+
+
+@op(accepts=FLOATS, dtype=SAME, differentiable=False)
+def sigmoid_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
+    """The cross entropy of each logit with the probability `label`."""
+    alike("SigmoidCrossEntropyWithLogits", logits, label)
+    return F.binary_cross_entropy_with_logits(logits, label.detach(), reduction="none")
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def binary_cross_entropy(
+    logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy of probabilities `logits` with probabilities `labels`."""
+    alike("binary_cross_entropy", logits, labels)
+    way = reduction_of("binary_cross_entropy", reduction)
+    if weight is None:
+        return F.binary_cross_entropy(logits, labels, reduction=way)
+    return reduced(
+        "binary_cross_entropy", F.binary_cross_entropy(logits, labels, reduction="none") * weight, way
+    )
+
+
+@op("mint.nn.functional:binary_cross_entropy", accepts=FLOATS, dtype=SAME)
+def binary_cross_entropy_mint(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy of probabilities with probabilities."""
+    return binary_cross_entropy.raw(input, target, weight, reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of logits with probabilities."""
+    way = reduction_of("binary_cross_entropy_with_logits", reduction)
+    alike("binary_cross_entropy_with_logits", input, target)
+    if weight is None and pos_weight is None:
+        return F.binary_cross_entropy_with_logits(input, target, reduction=way)
+    tail = F.softplus(-input)  # PyTorch's own form has no gradient by the weights
+    if pos_weight is not None:
+        tail = tail * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * input + tail
+    return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, way)
+
+
+@op("mint.nn.functional:binary_cross_entropy_with_logits", accepts=FLOATS, dtype=SAME)
+def binary_cross_entropy_with_logits_mint(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """The cross entropy of logits with probabilities."""
+    return binary_cross_entropy_with_logits.raw(input, target, weight, pos_weight, reduction)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def bce_with_logits_of(
+    predict: Tensor, target: Tensor, weight: Tensor, pos_weight: Tensor, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy of logits with probabilities."""
+    return binary_cross_entropy_with_logits.raw(predict, target, weight, pos_weight, reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
+    """The absolute difference, squared below `beta`."""
+    if isinstance(beta, bool) or not isinstance(beta, (int, float)):
+        raise ArgumentTypeError(f"For 'smooth_l1_loss', 'beta' must be a number, but got {beta!r}.")
+    if beta <= 0:
+        raise OperationError(f"For 'smooth_l1_loss', 'beta' must be above 0, but got {beta}.")
+    alike("smooth_l1_loss", input, target)
+    return F.smooth_l1_loss(input, target, beta=beta, reduction=reduction_of("smooth_l1_loss", reduction))
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Half the squared difference, linear from `delta` on."""
+    if isinstance(delta, bool) or not isinstance(delta, (int, float)):
+        raise ArgumentTypeError(f"For 'huber_loss', 'delta' must be a number, but got {delta!r}.")
+    if delta <= 0:
+        raise ArgumentValueError(f"For 'huber_loss', 'delta' must be above 0, but got {delta}.")
+    away = (input - target).abs()
+    loss = torch.where(away < delta, 0.5 * away.square(), delta * (away - 0.5 * delta))
+    return reduced("huber_loss", loss, reduction)
+
+
+@op("ops", dtype=OTHER)
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The absolute difference."""
+    away = (input - target).abs()
+    if not away.is_floating_point():
+        away = away.float()
+    return reduced("l1_loss", away, reduction)
+
+
+@op("ops", "ops:mse_loss_ext", "mint.nn.functional", dtype=OTHER)
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The squared difference."""
+    return reduced("mse_loss", (input - target).square(), reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
+def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
+    """The divergence of Kullback and Leibler, from log-probabilities `logits` and probabilities `labels`."""
+    way = reduction_of("kl_div", reduction, ("none", "mean", "batchmean", "sum"))
+    alike("kl_div", logits, labels)
+    loss = F.kl_div(logits, labels.detach(), reduction="none")
+    if way == "batchmean":
+        return loss.sum() / logits.shape[0]
+    return reduced("kl_div", loss, way)
+
+
+@op("mint.nn.functional:kl_div", accepts=FLOATS, dtype=SAME, differentiable=False)
+def kl_div_mint(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """The divergence of Kullback and Leibler."""
+    return kl_div.raw(input, target.exp() if log_target else target, reduction)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def l2_loss(input_x: Tensor) -> Tensor:
+    """Half the sum of squares."""
+    return input_x.square().sum() / 2
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def gaussian_nll_loss(
+    x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log-likelihood of `target` under normal distributions of mean `x` and variance `var`."""
+    if not isinstance(eps, (int, float)) or isinstance(eps, bool):
+        raise ArgumentTypeError(f"For 'gaussian_nll_loss', 'eps' must be a number, but got {eps!r}.")
+    if eps <= 0:
+        raise ArgumentValueError(f"For 'gaussian_nll_loss', 'eps' must be above 0, but got {eps}.")
+    wide = torch.clamp(var, min=eps)
+    if wide.ndim == x.ndim - 1 and wide.shape == x.shape[:-1]:
+        wide = wide.unsqueeze(-1)
+    loss = 0.5 * (torch.log(wide) + (x - target).square() / wide)
+    if full:
+        loss = loss + 0.9189385332046727  # half the logarithm of 2 pi
+    return reduced("gaussian_nll_loss", loss, reduction)
+
+
+NLLLoss = primitive("NLLLoss", nll_loss_of)
+SoftmaxCrossEntropyWithLogits = primitive("SoftmaxCrossEntropyWithLogits", softmax_cross_entropy)
+SparseSoftmaxCrossEntropyWithLogits = primitive(
+    "SparseSoftmaxCrossEntropyWithLogits", sparse_softmax_cross_entropy
+)
+SigmoidCrossEntropyWithLogits = primitive("SigmoidCrossEntropyWithLogits", sigmoid_cross_entropy)
+BinaryCrossEntropy = primitive("BinaryCrossEntropy", binary_cross_entropy)
+BCEWithLogitsLoss = primitive("BCEWithLogitsLoss", bce_with_logits_of)
+SmoothL1Loss = primitive("SmoothL1Loss", smooth_l1_loss)
+KLDivLoss = primitive("KLDivLoss", kl_div)
+L2Loss = primitive("L2Loss", l2_loss)

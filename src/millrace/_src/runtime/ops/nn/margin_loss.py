@@ -1,0 +1,231 @@
+"""Losses that keep classes or pairs apart by a margin, and similarity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .loss import alike, numbered, reduced, reduction_of
+
+__all__ = [
+    "MultiMarginLoss",
+    "MultilabelMarginLoss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multi_margin_of",
+    "multilabel_margin_loss",
+    "multilabel_margin_of",
+    "multilabel_soft_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_of",
+]
+
+
+def _number(name: str, label: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentTypeError(f"For '{name}', '{label}' must be a number, but got {value!r}.")
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """log(1 + exp(-target * input))."""
+    alike("soft_margin_loss", input, target)
+    return reduced("soft_margin_loss", F.softplus(-target * input), reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+    if not isinstance(margin, float):
+        raise ArgumentTypeError(f"For 'margin_ranking_loss', 'margin' must be a float, but got {margin!r}.")
+    alike("margin_ranking_loss", input1, input2)
+    alike("margin_ranking_loss", input1, target)
+    loss = torch.clamp_min(-target * (input1 - input2) + margin, 0)
+    return reduced("margin_ranking_loss", loss, reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def hinge_embedding_loss(
+    inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean"
+) -> Tensor:
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    _number("hinge_embedding_loss", "margin", margin)
+    zero = torch.zeros((), dtype=inputs.dtype, device=inputs.device)
+    loss = torch.where(targets != -1, inputs, zero) + torch.where(
+        targets != 1, torch.clamp_min(margin - inputs, 0), zero
+    )
+    return reduced("hinge_embedding_loss", loss, reduction)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along an axis."""
+    return F.cosine_similarity(x1, x2, dim, eps)
+
+
+@op("ops", dtype=OTHER)
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 - the cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    if not isinstance(margin, float):
+        raise ArgumentTypeError(f"For 'cosine_embedding_loss', 'margin' must be a float, but got {margin!r}.")
+    if not -1 <= margin <= 1:
+        raise ArgumentValueError(
+            f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}."
+        )
+    alike("cosine_embedding_loss", input1, input2)
+    reduction_of("cosine_embedding_loss", reduction)
+    if target.ndim + 1 != input1.ndim:
+        raise ArgumentValueError(
+            f"For 'cosine_embedding_loss', the target must have one axis less than the inputs, but got "
+            f"{list(target.shape)} and {list(input1.shape)}."
+        )
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
+
+
+def _triplet(
+    name: str,
+    a: Tensor,
+    p: Tensor,
+    n: Tensor,
+    margin: Any,
+    power: Any,
+    eps: float,
+    swap: bool,
+    reduction: str,
+) -> Tensor:
+    way = reduction_of(name, reduction)
+    return F.triplet_margin_loss(a, p, n, float(margin), power, eps, swap, reduction=way)
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: int = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance to the positive - distance to the negative + margin)."""
+    _number("triplet_margin_loss", "margin", margin)
+    return _triplet("triplet_margin_loss", anchor, positive, negative, margin, p, eps, swap, reduction)
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def triplet_margin_of(
+    x: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: Any,
+    p: int = 2,
+    swap: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance to the positive - distance to the negative + margin); the margin is a tensor."""
+    way = reduction_of("TripletMarginLoss", reduction)
+    near = F.pairwise_distance(x, positive, p, eps)
+    far = F.pairwise_distance(x, negative, p, eps)
+    if swap:
+        far = torch.minimum(far, F.pairwise_distance(positive, negative, p, eps))
+    return reduced("TripletMarginLoss", torch.clamp_min(near - far + margin, 0), way)
+
+
+def _margins(
+    name: str, x: Tensor, target: Tensor, p: Any, margin: Any, weight: Tensor | None, reduction: str
+) -> Tensor:
+    if p not in (1, 2):
+        raise ArgumentValueError(f"For '{name}', 'p' must be 1 or 2, but got {p!r}.")
+    if x.ndim != 2 or target.shape != x.shape[:1]:
+        raise ArgumentValueError(
+            f"For '{name}', there must be a row of scores per class number, but got {list(x.shape)} and "
+            f"{list(target.shape)}."
+        )
+    way = reduction_of(name, reduction)
+    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
+    return F.multi_margin_loss(x, numbered(name, target), int(p), float(margin), weight, reduction=way)
+
+
+@op("ops", dtype=SAME)
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: int = 1,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of max(0, margin - score of the true class + score) ** p."""
+    if isinstance(margin, bool) or not isinstance(margin, int):
+        raise ArgumentTypeError(
+            f"For 'multi_margin_loss', the type of 'margin' must be int, but got {margin!r}."
+        )
+    return _margins("multi_margin_loss", input, target, p, margin, weight, reduction)
+
+
+@op(dtype=SAME)
+def multi_margin_of(
+    inputs: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    p: int = 1,
+    margin: float = 1.0,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of max(0, margin - score of the true class + score) ** p."""
+    return _margins("MultiMarginLoss", inputs, target, p, margin, weight, reduction)
+
+
+@op("ops", dtype=SAME)
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """Margins between the scores of the classes that `target` lists, up to the first -1, and of all others."""
+    alike("multilabel_margin_loss", input, target)
+    way = reduction_of("multilabel_margin_loss", reduction)
+    return F.multilabel_margin_loss(input, numbered("multilabel_margin_loss", target), reduction=way)
+
+
+@op(dtype=OTHER)
+def multilabel_margin_of(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Tensor, Tensor]:
+    """The loss, and for each class whether `target` lists it."""
+    loss = multilabel_margin_loss.raw(x, target, reduction)
+    listed = (torch.cummin(target, -1).values >= 0).to(torch.int32)
+    is_target = torch.zeros_like(target, dtype=torch.int32)
+    is_target.scatter_reduce_(-1, target.clamp_min(0).long(), listed, "amax")
+    return loss, is_target
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The mean over classes of the cross entropy of logits with 0 or 1."""
+    alike("multilabel_soft_margin_loss", input, target)
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+    loss = (loss if weight is None else loss * weight).mean(-1)
+    return reduced("multilabel_soft_margin_loss", loss, reduction)
+
+
+SoftMarginLoss = primitive("SoftMarginLoss", soft_margin_loss)
+TripletMarginLoss = primitive("TripletMarginLoss", triplet_margin_of, init=("p", "swap", "eps", "reduction"))
+MultiMarginLoss = primitive("MultiMarginLoss", multi_margin_of)
+MultilabelMarginLoss = primitive("MultilabelMarginLoss", multilabel_margin_of)

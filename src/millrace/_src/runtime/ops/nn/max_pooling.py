@@ -1,0 +1,359 @@
+"""Pooling by windows: maximum and mean, with MindSpore's ways of padding."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .sliding_window import Sides, channels_first, channels_last, each, modes, pad_sides, placed, sides
+
+__all__ = [
+    "AvgPool",
+    "AvgPool3D",
+    "MaxPool",
+    "MaxPool3D",
+    "MaxPool3DWithArgmax",
+    "MaxPoolWithArgmax",
+    "MaxPoolWithArgmaxV2",
+    "avg_pool3d_of",
+    "avg_pool_of",
+    "max_pool2d",
+    "max_pool2d_argmax",
+    "max_pool2d_mint",
+    "max_pool3d",
+    "max_pool3d_argmax",
+    "max_pool3d_of",
+    "max_pool_argmax",
+    "max_pool_of",
+]
+
+_MAX = {2: torch.max_pool2d, 3: torch.max_pool3d}
+_MAX_WITH_PLACES = {2: F.max_pool2d, 3: F.max_pool3d}
+MEAN = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
+    if len(shape) != ndim:
+        raise ArgumentValueError(
+            f"For '{name}', the input must have {ndim} axes, but its shape is {list(shape)}."
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> bool:
+    return all(
+        size + before + after >= k for size, k, (before, after) in zip(sizes, kernel, pads, strict=True)
+    )
+
+
+def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> None:
+    if not _fits(shape[2:], kernel, pads):
+        raise ArgumentValueError(
+            f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
+            f"{list(shape)}."
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _overhang(pads: Sides, stride: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where the last windows of "same" only hang over the end by the odd one, PyTorch's ceil mode makes them without
+    a copy of the input: the padding that it needs then."""
+    if all(
+        after - before in (0, 1) and (after == before or s > 1) for (before, after), s in zip(pads, stride)
+    ):
+        return tuple(before for before, _ in pads)
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _hanging(
+    name: str,
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Sides,
+    ceil: bool,
+) -> tuple[tuple[int, ...] | None, bool]:
+    """The padding that PyTorch needs, if it can place it, and whether its ceil mode is used; checked once."""
+    _rank(name, shape, len(kernel) + 2)
+    _fit(name, shape, kernel, pads)
+    over = _overhang(pads, stride)
+    return over, over is not None and (ceil or any(before != after for before, after in pads))
+
+
+def largest(
+    name: str, x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Sides, ceil: bool = False
+) -> Tensor:
+    """The maximum in each window; padding never wins."""
+    count = len(kernel)
+    over, hangs = _hanging(name, x.shape, kernel, stride, pads, ceil)
+    if over is not None:
+        return _MAX[count](x, kernel, stride, over, 1, hangs)
+    least = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
+    x, left = placed(x, pads, least)
+    return _MAX[count](x, kernel, stride, left, 1, ceil)
+
+
+def means(
+    name: str,
+    x: Tensor,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Sides,
+    ceil: bool,
+    counted: bool,
+) -> Tensor:
+    """The mean of each window; `counted` says whether padding counts as elements."""
+    count = len(kernel)
+    _rank(name, x.shape, count + 2)
+    _fit(name, x.shape, kernel, pads)
+    if all(before == after for before, after in pads):
+        return MEAN[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
+    over = None if counted else _overhang(pads, stride)
+    if over is not None:
+        return MEAN[count](x, kernel, stride, over, True, False)
+    filled, left = placed(x, pads)
+    made = MEAN[count](filled, kernel, stride, left, ceil, True)
+    if counted:
+        return made
+    ones, _ = placed(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
+    return made / MEAN[count](ones, kernel, stride, left, ceil, True)
+
+
+def _by_mode(
+    name: str, x: Tensor, kernel_size: Any, strides: Any, pad_mode: Any, count: int, given: Any = None
+) -> tuple[tuple[int, ...], tuple[int, ...], Sides]:
+    """Kernel, stride and padding that the arguments of a class say."""
+    kernel, stride = each(name, "kernel_size", kernel_size, count), each(name, "strides", strides, count)
+    known = ("valid", "same") if given is None else ("valid", "same", "pad")
+    way = modes(name, pad_mode, known, fold=True)
+    pad = pad_sides(name, 0 if given is None else given, count)
+    return kernel, stride, sides(name, way, pad, tuple(x.shape[2:]), kernel, stride, (1,) * count)
+
+
+@op(accepts=REAL, dtype=SAME)
+def max_pool_of(
+    input: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Tensor:
+    """The maximum in each window of (N, C, H, W)."""
+    _rank("MaxPool", input.shape, 4)
+    x = channels_first(input, data_format)
+    return channels_last(
+        largest("MaxPool", x, *_by_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)), data_format
+    )
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def avg_pool_of(
+    x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCHW"
+) -> Tensor:
+    """The mean of each window of (N, C, H, W); padding is left out of it."""
+    _rank("AvgPool", x.shape, 4)
+    x = channels_first(x, data_format)
+    window = _by_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
+    return channels_last(means("AvgPool", x, *window, False, False), data_format)
+
+
+@op(accepts=REAL, dtype=SAME)
+def max_pool3d_of(
+    x: Tensor,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "VALID",
+    pad_list: Any = 0,
+    ceil_mode: bool | None = None,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """The maximum in each window of (N, C, D, H, W)."""
+    _rank("MaxPool3D", x.shape, 5)
+    if ceil_mode is not None and modes("MaxPool3D", pad_mode, fold=True) != "pad":
+        raise ArgumentValueError(
+            "For 'MaxPool3D', when the 'pad_mode' is 'same' or 'valid', 'ceil_mode' must be None."
+        )
+    window = _by_mode("MaxPool3D", x, kernel_size, strides, pad_mode, 3, pad_list)
+    return largest("MaxPool3D", x, *window, bool(ceil_mode))
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def avg_pool3d_of(
+    x: Tensor,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """The mean of each window of (N, C, D, H, W)."""
+    _rank("AvgPool3D", x.shape, 5)
+    kernel, stride, pads = _by_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
+    return divided(
+        means(
+            "AvgPool3D", x, kernel, stride, pads, ceil_mode, True if divisor_override else count_include_pad
+        ),
+        kernel,
+        divisor_override,
+    )
+
+
+def divided(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
+    """A mean with another divisor than the number of elements in the window."""
+    if not divisor:
+        return mean
+    whole = 1
+    for k in kernel:
+        whole *= k
+    return mean * (whole / divisor)
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def max_pool_argmax(
+    x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> tuple[Tensor, Tensor]:
+    """The maximum in each window, and its place among the elements of the sample."""
+    _rank("MaxPoolWithArgmax", x.shape, 4)
+    x = channels_first(x, data_format)
+    kernel, stride, pads = _by_mode("MaxPoolWithArgmax", x, kernel_size, strides, pad_mode, 2)
+    _fit("MaxPoolWithArgmax", x.shape, kernel, pads)
+    filled, left = placed(x, pads, float("-inf"))
+    values, where = F.max_pool2d(filled, kernel, stride, left, return_indices=True)
+    width = x.shape[3]
+    if filled is not x:
+        rows, columns = where // filled.shape[3] - pads[0][0], where % filled.shape[3] - pads[1][0]
+        where = rows * width + columns
+    channel = torch.arange(x.shape[1], device=x.device).reshape(-1, 1, 1) * (x.shape[2] * width)
+    return channels_last(values, data_format), channels_last((where + channel).to(torch.int32), data_format)
+
+
+# --- the functions ----------------------------------------------------------------------------------------------
+
+
+def within_half(name: str, kernel: tuple[int, ...], padding: tuple[int, ...]) -> None:
+    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise ArgumentValueError(
+            f"For '{name}', 'padding' must be no more than half of the 'kernel_size', but got {padding} and {kernel}."
+        )
+
+
+def _max_with_places(
+    name: str,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    _rank(name, x.shape, count + 2)
+    kernel = each(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None else each(name, "stride", stride, count)
+    around = each(name, "padding", padding, count, 0)
+    within_half(name, kernel, around)
+    dilated = each(name, "dilation", dilation, count)
+    if not x.is_floating_point():  # PyTorch finds the places in floating types only
+        values, where = _MAX_WITH_PLACES[count](
+            x.double(), kernel, steps, around, dilated, ceil_mode, return_indices=True
+        )
+        return values.to(x.dtype), where
+    found: tuple[Tensor, Tensor] = _MAX_WITH_PLACES[count](
+        x, kernel, steps, around, dilated, ceil_mode, return_indices=True
+    )
+    return found
+
+
+@op("ops", accepts=REAL, dtype=OTHER)
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: Any = False,
+    ceil_mode: bool = False,
+) -> Any:
+    """The maximum in each window of (N, C, H, W), and its place in the plane if wanted."""
+    found = _max_with_places("max_pool2d", x, kernel_size, stride, padding, dilation, ceil_mode, 2)
+    return found if return_indices else found[0]
+
+
+@op("ops", accepts=REAL, dtype=OTHER)
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: Any = False,
+) -> Any:
+    """The maximum in each window of (N, C, D, H, W), and its place if wanted."""
+    found = _max_with_places("max_pool3d", x, kernel_size, stride, padding, dilation, ceil_mode, 3)
+    return found if return_indices else found[0]
+
+
+@op(accepts=REAL, dtype=OTHER)
+def max_pool2d_argmax(
+    x: Tensor,
+    kernel_size: Any,
+    strides: Any = None,
+    pads: Any = 0,
+    dilation: Any = (1, 1),
+    ceil_mode: bool = False,
+    argmax_type: Any = torch.int64,
+) -> tuple[Tensor, Tensor]:
+    """The maximum in each window of (N, C, H, W), and its place in the plane."""
+    values, where = _max_with_places(
+        "MaxPoolWithArgmaxV2", x, kernel_size, strides, pads, dilation, ceil_mode, 2
+    )
+    return values, where.to(argmax_type)
+
+
+@op(accepts=REAL, dtype=OTHER)
+def max_pool3d_argmax(
+    x: Tensor,
+    ksize: Any,
+    strides: Any,
+    pads: Any,
+    dilation: Any = (1, 1, 1),
+    ceil_mode: bool = False,
+    data_format: str = "NCDHW",
+    argmax_type: Any = torch.int64,
+) -> tuple[Tensor, Tensor]:
+    """The maximum in each window of (N, C, D, H, W), and its place."""
+    values, where = _max_with_places("MaxPool3DWithArgmax", x, ksize, strides, pads, dilation, ceil_mode, 3)
+    return values, where.to(argmax_type)
+
+
+@op("mint.nn.functional:max_pool2d", accepts=REAL, dtype=OTHER)
+def max_pool2d_mint(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: Any = False,
+) -> Any:
+    """The maximum in each window, and its place if wanted."""
+    return F.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+MaxPool = primitive("MaxPool", max_pool_of)
+AvgPool = primitive("AvgPool", avg_pool_of)
+MaxPool3D = primitive("MaxPool3D", max_pool3d_of)
+AvgPool3D = primitive("AvgPool3D", avg_pool3d_of)
+MaxPoolWithArgmax = primitive("MaxPoolWithArgmax", max_pool_argmax)
+MaxPoolWithArgmaxV2 = primitive("MaxPoolWithArgmaxV2", max_pool2d_argmax)
+MaxPool3DWithArgmax = primitive("MaxPool3DWithArgmax", max_pool3d_argmax)

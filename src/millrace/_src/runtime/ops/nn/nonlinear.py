@@ -1,0 +1,322 @@
+"""Activation functions beyond the everyday ones of activation.py.
+
+Gradients are MindSpore's but for single points, where a curve has a kink (relu6 at 6, hardtanh at its limits, hardswish
+at -3 and 3, leaky_relu at 0) and either side is as good; and but for selu, where MindSpore's CPU is wrong below 0.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.args import Range
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.arguments import both
+from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, FLOATS, FLOATS_COMPLEX, REAL, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import expose, op
+
+from .softmax import one_axis
+
+__all__ = [
+    "GLU",
+    "CeLU",
+    "Elu",
+    "FastGeLU",
+    "HShrink",
+    "HSigmoid",
+    "HSwish",
+    "Mish",
+    "PReLU",
+    "SeLU",
+    "SoftShrink",
+    "Softplus",
+    "Softsign",
+    "celu",
+    "elu",
+    "elu_",
+    "elu_mint",
+    "fast_gelu",
+    "glu",
+    "glu_mint",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "hardtanh_mint",
+    "logsigmoid",
+    "logsigmoid_mint",
+    "mish",
+    "prelu",
+    "relu6_mint",
+    "relu_",
+    "rrelu",
+    "selu",
+    "softplus",
+    "softplus_plain",
+    "softshrink",
+    "softsign",
+    "swiglu",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
+    "threshold_mint",
+]
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
+    """Each element, or `alpha * (exp(x) - 1)` where it is below 0; MindSpore knows only `alpha=1.0`."""
+    return F.elu(input_x, alpha)
+
+
+@op("mint.nn.functional:elu", accepts=FLOATS, dtype=SAME)
+def elu_mint(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Each element, or `alpha * (exp(x) - 1)` where it is below 0."""
+    return F.elu(input, alpha, inplace)
+
+
+@op("mint.nn.functional", accepts=FLOATS, dtype=SAME, differentiable=False)
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """ELU, written into `input`."""
+    return F.elu_(input, alpha)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def selu(input_x: Tensor) -> Tensor:
+    """Each element scaled, exponential below 0, so that mean and variance stay; integers are rounded towards 0."""
+    if input_x.is_floating_point():
+        return F.selu(input_x)
+    return F.selu(input_x.to(torch.float32)).to(input_x.dtype)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    if isinstance(alpha, bool) or not isinstance(alpha, (float, int)):
+        raise ArgumentTypeError(f"For 'celu', 'alpha' must be a float, but got {alpha!r}.")
+    if alpha == 0:
+        raise ArgumentValueError("For 'celu', 'alpha' must not be 0.")
+    return F.celu(x, alpha)
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Each element, or `weight` times it where it is below 0; one weight per channel, or one for all."""
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise ArgumentValueError(
+            f"For 'prelu', the length of 'weight' must be equal to number of channels: {channels}, or 1, "
+            f"but got {list(weight.shape)}."
+        )
+    return torch.prelu(input, weight)
+
+
+def _accurate(x: Tensor) -> bool:
+    """Whether PyTorch's hardswish and hardsigmoid compute in this type: on CUDA, float64 is rounded to float32."""
+    return x.is_floating_point() and not (x.is_cuda and x.dtype == torch.float64)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def hardswish(input: Tensor) -> Tensor:
+    """x * relu6(x + 3) / 6."""
+    if _accurate(input):
+        return F.hardswish(input)
+    if input.is_floating_point():
+        return input * torch.clamp(input + 3, 0, 6) / 6
+    return (input * torch.clamp(input + 3, 0, 6)).div(6, rounding_mode="trunc").to(input.dtype)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def hardsigmoid(input: Tensor) -> Tensor:
+    """relu6(x + 3) / 6."""
+    if _accurate(input):
+        return F.hardsigmoid(input)
+    if input.is_floating_point():
+        return torch.clamp(input + 3, 0, 6) / 6
+    return torch.clamp(input + 3, 0, 6).div(6, rounding_mode="trunc").to(input.dtype)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def mish(x: Tensor) -> Tensor:
+    """x * tanh(softplus(x))."""
+    return F.mish(x)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def softplus(input: Tensor, beta: Any = 1, threshold: Any = 20) -> Tensor:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
+    for name, value in (("beta", beta), ("threshold", threshold)):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ArgumentTypeError(f"For 'softplus', '{name}' must be a number, but got {value!r}.")
+    return F.softplus(input, beta, threshold)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def softplus_plain(input_x: Tensor) -> Tensor:
+    """log(1 + exp(x))."""
+    return F.softplus(input_x)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def softsign(x: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return F.softsign(x)
+
+
+@op("ops", accepts=FLOATS_COMPLEX, dtype=SAME)
+def logsigmoid(x: Tensor) -> Tensor:
+    """The logarithm of the logistic function."""
+    return F.logsigmoid(x)
+
+
+@op("mint.nn.functional:logsigmoid", accepts=FLOATS, dtype=SAME)
+def logsigmoid_mint(input: Tensor) -> Tensor:
+    """The logarithm of the logistic function."""
+    return F.logsigmoid(input)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """Each element, held between two numbers. At a limit half of the gradient is the element's, as in MindSpore."""
+    _limits("hardtanh", min_val, max_val)
+    low, high = both(input, min_val)[1], both(input, max_val)[1]
+    return torch.minimum(torch.maximum(input, low), high).to(input.dtype)
+
+
+def _limits(name: str, low: Any, high: Any) -> None:
+    for label, value in (("min_val", low), ("max_val", high)):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ArgumentTypeError(f"For '{name}', '{label}' must be a number, but got {value!r}.")
+
+
+@op("mint.nn.functional:hardtanh", accepts=REAL, dtype=SAME)
+def hardtanh_mint(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Each element, held between two numbers; `inplace` writes the result into `input`."""
+    return F.hardtanh(input, min_val, max_val, inplace)
+
+
+@op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
+def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
+    """Each element, held between two numbers, written into `input`."""
+    return F.hardtanh_(input, min_val, max_val)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def glu(x: Tensor, axis: int = -1) -> Tensor:
+    """The first half along an axis times the logistic function of the second."""
+    return F.glu(x, one_axis("glu", axis, x.ndim))
+
+
+@op("mint.nn.functional:glu", accepts=FLOATS, dtype=SAME)
+def glu_mint(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along an axis times the logistic function of the second."""
+    if input.shape[dim] % 2:
+        raise OperationError(
+            f"For 'glu', the size along axis {dim} must be even, but got {input.shape[dim]}."
+        )
+    return F.glu(input, dim)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def swiglu(input: Tensor, dim: int = -1) -> Tensor:
+    """silu of the first half along an axis times the second half."""
+    first, second = torch.chunk(input, 2, dim)
+    return F.silu(first) * second
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def fast_gelu(x: Tensor) -> Tensor:
+    """GELU by the logistic function: x * sigmoid(1.702 * x)."""
+    return x * torch.sigmoid(1.702 * x)
+
+
+@op("ops", accepts=FLOATS, dtype=SAME, random=True)
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
+    """Each element, or a random multiple of it, drawn between `lower` and `upper`, where it is below 0."""
+    for name, value in (("lower", lower), ("upper", upper)):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ArgumentTypeError(f"For 'rrelu', '{name}' must be a float or an int, but got {value!r}.")
+    if lower > upper:
+        raise ArgumentValueError(
+            f"For 'rrelu', 'lower' must not be above 'upper', but got {lower} and {upper}."
+        )
+    return F.rrelu(input, lower, upper, training=True)
+
+
+@op("ops", accepts=REAL, dtype=SAME)
+def threshold(input: Tensor, thr: float, value: float) -> Tensor:
+    """Each element, or `value` where it is not above `thr`."""
+    for name, number in (("thr", thr), ("value", value)):
+        if not isinstance(number, (int, float)):
+            raise ArgumentTypeError(f"For 'threshold', '{name}' must be a number, but got {number!r}.")
+    return F.threshold(input, thr, value)
+
+
+@op("mint.nn.functional:threshold", accepts=REAL, dtype=SAME)
+def threshold_mint(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Each element, or `value` where it is not above the threshold."""
+    return F.threshold(input, threshold, value, inplace)
+
+
+@op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Each element, or `value` where it is not above the threshold, written into `input`."""
+    return F.threshold(input, threshold, value, inplace=True)
+
+
+@op("mint.nn.functional:relu6", accepts=REAL, dtype=SAME)
+def relu6_mint(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element, held between 0 and 6."""
+    return F.relu6(input, inplace)
+
+
+@op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
+def relu_(input: Tensor) -> Tensor:
+    """Each element, or 0 where it is below, written into `input`."""
+    return torch.relu_(input)
+
+
+@op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Each element, or 0 where it lies within `lambd` of 0."""
+    if isinstance(lambd, bool) or not isinstance(lambd, (int, float)):
+        raise ArgumentTypeError(f"For 'hardshrink', 'lambd' must be a number, but got {lambd!r}.")
+    return F.hardshrink(input, lambd)
+
+
+@op("ops", "ops:soft_shrink", "Tensor:soft_shrink", accepts=FLOATS, dtype=SAME)
+def softshrink(input: Tensor, lambd: Annotated[float | int, Range(0, float("inf"))] = 0.5) -> Tensor:
+    """Moves each element towards 0 by `lambd`."""
+    return F.softshrink(input, lambd)
+
+
+@op("ops", dtype=FLOAT)
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return F.tanhshrink(input)
+
+
+Elu = primitive("Elu", elu)
+SeLU = primitive("SeLU", selu)
+CeLU = primitive("CeLU", celu)
+PReLU = primitive("PReLU", prelu)
+HSwish = primitive("HSwish", hardswish)
+HSigmoid = primitive("HSigmoid", hardsigmoid)
+Mish = primitive("Mish", mish)
+Softplus = primitive("Softplus", softplus_plain)
+Softsign = primitive("Softsign", softsign)
+GLU = primitive("GLU", glu)
+FastGeLU = primitive("FastGeLU", fast_gelu)
+HShrink = primitive("HShrink", hardshrink)
+SoftShrink = primitive("SoftShrink", softshrink)
+
+# Older spellings.
+expose("millrace._src.runtime.ops.nn.activation", "ops", Gelu="GeLU")
+expose(__name__, "ops", FastGelu="FastGeLU")

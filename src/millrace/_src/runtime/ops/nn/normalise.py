@@ -1,0 +1,271 @@
+"""Normalisation: by batch, layer, group, root mean square, neighbouring channels, and length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "LRN",
+    "BatchNorm",
+    "L2Normalize",
+    "LayerNorm",
+    "RmsNorm",
+    "add_layer_norm",
+    "add_rms_norm",
+    "batch_norm",
+    "batch_norm_mint",
+    "batch_norm_of",
+    "group_norm",
+    "l2_normalize",
+    "layer_norm",
+    "layer_norm_of",
+    "lrn",
+    "rms_norm",
+]
+
+
+def _channels(name: str, x: Tensor, scale: Tensor | None) -> None:
+    if x.ndim < 2:
+        raise ArgumentValueError(
+            f"For '{name}', the input must have at least 2 axes, but got {list(x.shape)}."
+        )
+    if scale is not None and scale.shape[0] != x.shape[1]:
+        raise ArgumentValueError(
+            f"For '{name}', there must be one value per channel: {x.shape[1]}, but got {scale.shape[0]}."
+        )
+
+
+def _normalised(x: Tensor, mean: Tensor | None, variance: Tensor | None, *rest: Any) -> Tensor:
+    """The running statistics never have a gradient, also where they are Parameters that say they do."""
+    return F.batch_norm(
+        x, None if mean is None else mean.detach(), None if variance is None else variance.detach(), *rest
+    )
+
+
+# differentiable=False: by the input, the scale and the bias they are (tests/ops/test_networks.py); by the running
+# statistics, which the suite over the table would ask for too, they are not.
+@op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
+def batch_norm(
+    input_x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel with mean 0 and variance 1, then scaled and shifted.
+
+    In training the batch's own statistics are used, and `momentum` of them go into the running ones, in place."""
+    _channels("batch_norm", input_x, weight)
+    return _normalised(input_x, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@op("mint.nn.functional:batch_norm", accepts=FLOATS, dtype=SAME, differentiable=False)
+def batch_norm_mint(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel with mean 0 and variance 1, then scaled and shifted."""
+    _channels("batch_norm", input, weight)
+    return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
+def batch_norm_of(
+    input_x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    is_training: bool = False,
+    epsilon: float = 1e-5,
+    momentum: float = 0.1,
+    data_format: str = "NCHW",
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The normalised input, the running mean and variance, and those that it was normalised with."""
+    x = input_x.movedim(-1, 1) if data_format == "NHWC" else input_x
+    _channels("BatchNorm", x, scale)
+    if is_training:
+        used = torch.var_mean(
+            x.float() if x.dtype is not torch.float64 else x, [0, *range(2, x.ndim)], correction=0
+        )
+        by_variance, by_mean = used[0].detach(), used[1].detach()
+    else:
+        by_mean, by_variance = mean, variance
+    made = _normalised(x, mean, variance, scale, bias, is_training, momentum, epsilon)
+    made = made.movedim(1, -1) if data_format == "NHWC" else made
+    return made, mean, variance, by_mean, by_variance
+
+
+def _shape(normalized_shape: Any) -> tuple[int, ...]:
+    if isinstance(normalized_shape, int):
+        return (normalized_shape,)
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise ArgumentTypeError(
+            f"For 'layer_norm', 'normalized_shape' must be a tuple or list of ints, but got {normalized_shape!r}."
+        )
+    return tuple(normalized_shape)
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last axes, of the shape given, with mean 0 and variance 1, then scaled and shifted."""
+    shape = _shape(normalized_shape)
+    if tuple(input.shape[-len(shape) :]) != shape:
+        raise ArgumentValueError(
+            f"For 'layer_norm', the last axes of the input must be {shape}, but its shape is {list(input.shape)}."
+        )
+    return F.layer_norm(input, shape, weight, bias, eps)
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def layer_norm_of(
+    input_x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = 1,
+    epsilon: float = 1e-7,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The axes from `begin_norm_axis` on with mean 0 and variance 1, scaled and shifted; the mean; the variance."""
+    first = begin_norm_axis % input_x.ndim if -input_x.ndim <= begin_norm_axis < input_x.ndim else -1
+    if first < 0:
+        raise OperationError(
+            f"For 'LayerNorm', 'begin_norm_axis' must be in [{-input_x.ndim}, {input_x.ndim}), but got "
+            f"{begin_norm_axis}."
+        )
+    params = begin_params_axis % input_x.ndim
+    if gamma.shape != input_x.shape[params:] or beta.shape != gamma.shape:
+        raise ArgumentValueError(
+            f"For 'LayerNorm', gamma or beta shape must match the input's from axis {params} on, but the shapes are "
+            f"{list(input_x.shape)}, {list(gamma.shape)} and {list(beta.shape)}."
+        )
+    over = list(range(first, input_x.ndim))
+    if params == first:
+        made = F.layer_norm(input_x, input_x.shape[first:], gamma, beta, epsilon)
+    else:
+        made = F.layer_norm(input_x, input_x.shape[first:], None, None, epsilon) * gamma + beta
+    variance, mean = torch.var_mean(input_x, over, correction=0, keepdim=True)
+    return made, mean, variance
+
+
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Groups of channels with mean 0 and variance 1, then scaled and shifted."""
+    if isinstance(num_groups, bool) or not isinstance(num_groups, int):
+        raise ArgumentTypeError(f"For 'group_norm', 'num_groups' must be an int, but got {num_groups!r}.")
+    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
+        raise ArgumentValueError(
+            f"For 'group_norm', the channels must be divided by 'num_groups', but got the shape {list(input.shape)} "
+            f"and {num_groups} groups."
+        )
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """The last axes, as many as `gamma` has, divided by their root mean square and scaled; and 1 / that root."""
+    over = list(range(-gamma.ndim, 0))
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    inverse = torch.rsqrt(wide.square().mean(over, keepdim=True) + epsilon)
+    return (wide * inverse).to(x.dtype) * gamma, inverse
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def add_rms_norm(
+    x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`rms_norm` of a sum, and the sum as third result."""
+    whole = x1 + x2
+    made, inverse = rms_norm.raw(whole, gamma, epsilon)
+    return made, inverse, whole
+
+
+@op("ops", accepts=FLOATS, dtype=OTHER)
+def add_layer_norm(
+    x1: Tensor,
+    x2: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    epsilon: float = 1e-5,
+    additional_output: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`layer_norm` of a sum over the last axis, its mean, 1 / its standard deviation, and the sum."""
+    whole = x1 + x2
+    variance, mean = torch.var_mean(
+        whole if whole.dtype is torch.float64 else whole.float(), -1, correction=0, keepdim=True
+    )
+    made = F.layer_norm(whole, whole.shape[-1:], gamma, beta, epsilon)
+    return made, mean, torch.rsqrt(variance + epsilon), whole
+
+
+@op("ops", accepts=FLOATS, dtype=SAME)
+def lrn(
+    x: Tensor,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    norm_region: str = "ACROSS_CHANNELS",
+) -> Tensor:
+    """Each element divided by (bias + alpha * the squares of its neighbours among the channels) ** beta."""
+    if norm_region != "ACROSS_CHANNELS":
+        raise ArgumentValueError(
+            f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', but got {norm_region!r}."
+        )
+    if x.ndim != 4:
+        raise ArgumentValueError(f"For 'lrn', the input must have 4 axes, but got {list(x.shape)}.")
+    size = 2 * depth_radius + 1
+    return F.local_response_norm(x, size, alpha * size, beta, bias)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def l2_normalize(input_x: Tensor, axis: Any = 0, epsilon: float = 1e-4) -> Tensor:
+    """Each vector along the axis divided by its length; `epsilon` is the least square of that."""
+    if isinstance(axis, (list, tuple)):
+        if len(axis) != 1:
+            raise ArgumentTypeError(
+                f"For 'L2Normalize', the length of 'axis' must be 1, but got {len(axis)}."
+            )
+        axis = axis[0]
+    if not -input_x.ndim <= axis < input_x.ndim:
+        raise ArgumentValueError(
+            f"For 'L2Normalize', the axis value must be in [{-input_x.ndim},{input_x.ndim}), but got {axis}."
+        )
+    return input_x * torch.rsqrt(input_x.square().sum(axis, keepdim=True).clamp_min(epsilon))
+
+
+BatchNorm = primitive("BatchNorm", batch_norm_of)
+LayerNorm = primitive("LayerNorm", layer_norm_of)
+LRN = primitive("LRN", lrn)
+L2Normalize = primitive("L2Normalize", l2_normalize)
+RmsNorm = primitive("RmsNorm", rms_norm)

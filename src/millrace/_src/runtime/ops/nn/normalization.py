@@ -1,0 +1,88 @@
+"""Batch normalisation in three steps, as several devices do it together: statistics of each, of all, and the result.
+
+MindSpore has these on Ascend only, so nothing is recorded of them: the tests hold them against `batch_norm`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import widened
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = ["batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_norm_stats"]
+
+
+def _over(name: str, input: Tensor) -> list[int]:
+    """The axes to take means over: all but the channels."""
+    if input.ndim < 2:
+        raise ArgumentValueError(
+            f"For '{name}', 'input' must have at least two axes, (N, C, ...), but got the shape {list(input.shape)}."
+        )
+    return [0, *range(2, input.ndim)]
+
+
+def _each(statistic: Tensor, input: Tensor) -> Tensor:
+    """A number per channel, to meet the input."""
+    return statistic.reshape(1, -1, *(1,) * (input.ndim - 2))
+
+
+@op("mint", accepts=FLOATS, dtype=OTHER)
+def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """The mean of each channel, and one over its deviation."""
+    variance, mean = torch.var_mean(widened(input), _over("batch_norm_stats", input), correction=0)
+    return mean, torch.rsqrt(variance + eps)
+
+
+@op("mint", accepts=FLOATS, dtype=OTHER, differentiable=False)
+def batch_norm_gather_stats_with_counts(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    counts: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The statistics of all devices of those of each (devices, channels) and how many elements each had; `momentum`
+    of them goes into the running ones, in place."""
+    if mean.ndim != 2 or mean.shape != invstd.shape:
+        raise ArgumentValueError(
+            f"For 'batch_norm_gather_stats_with_counts', mean and invstd must have the shape (devices, "
+            f"channels), but got "
+            f"{list(mean.shape)} and {list(invstd.shape)}."
+        )
+    many = mean.new_ones(len(mean)) if counts is None else counts.to(mean.dtype)
+    shares = (many / many.sum()).unsqueeze(1)
+    together = (shares * mean).sum(0)
+    variance = (shares * (invstd.pow(-2) - eps + (mean - together).square())).sum(0)
+    with torch.no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(together.to(running_mean.dtype) * momentum)
+        if running_var is not None:
+            free = (many.sum() / (many.sum() - 1)).to(variance.dtype)
+            running_var.mul_(1 - momentum).add_((variance * free).to(running_var.dtype) * momentum)
+    return together, torch.rsqrt(variance + eps)
+
+
+@op("mint", accepts=FLOATS, dtype=SAME)
+def batch_norm_elemt(
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    mean: Tensor | None = None,
+    invstd: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The input with these statistics taken out, scaled and shifted."""
+    _over("batch_norm_elemt", input)
+    made = widened(input)
+    made = made if mean is None else made - _each(mean, input)
+    made = made if invstd is None else made * _each(invstd, input)
+    made = made if weight is None else made * _each(weight, input)
+    made = made if bias is None else made + _each(bias, input)
+    return made.to(input.dtype)

@@ -1,0 +1,98 @@
+"""Losses that only layers have: of overlaps, of hard examples, of counts, of any distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.registry import op
+
+from .loss import alike, reduced
+
+__all__ = ["dice_loss", "focal_loss", "poisson_nll_loss", "triplet_of_distances", "weighed_loss"]
+
+
+@op(dtype=OTHER)
+def weighed_loss(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
+    """Losses times weights, put together in float32, in their own type."""
+    wide = x if x.dtype is torch.float64 else x.to(torch.float32)
+    total = reduced("get_loss", wide * weights, reduction)
+    return total.to(x.dtype)
+
+
+@op(dtype=SAME)
+def dice_loss(logits: Tensor, label: Tensor, smooth: float = 1e-5) -> Tensor:
+    """1 less twice the overlap of two tensors, by the sizes of both."""
+    if logits.shape != label.shape:
+        raise ArgumentValueError(
+            f"For 'DiceLoss', the 'logits_shape' should be = label_shape: {tuple(label.shape)}, but got "
+            f"{tuple(logits.shape)}."
+        )
+    label = label.to(logits.dtype)
+    both = (logits * label).sum()
+    return 1 - 2 * both / (logits.square().sum() + label.square().sum() + smooth)
+
+
+@op(accepts=None, dtype=OTHER)
+def focal_loss(
+    logits: Tensor, labels: Tensor, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy by class, less of it where the class is likely already. Labels are class numbers with one
+    channel, or as many channels as there are classes."""
+    if logits.ndim < 2 or labels.ndim != logits.ndim:
+        raise ArgumentValueError(
+            f"For 'FocalLoss', 'logits' and 'labels' must have the same number of axes, 2 at least, but got "
+            f"{list(logits.shape)} and {list(labels.shape)}."
+        )
+    classes = logits.shape[1]
+    if classes == 1:
+        raise ArgumentValueError("For 'FocalLoss', the 'logits'.shape[1] cannot be one, but got 1.")
+    if labels.shape[1] not in (1, classes):
+        raise ArgumentValueError(
+            f"For 'FocalLoss', the 'labels'.shape[1] must be one or that of 'logits': {classes}, but got "
+            f"{labels.shape[1]}."
+        )
+    spatial = logits.ndim > 2
+    logs = torch.log_softmax(logits.flatten(2) if spatial else logits, 1)
+    flat = labels.flatten(2) if spatial else labels
+    if labels.shape[1] == 1:
+        number = flat.long()
+        logs = logs.gather(1, number).squeeze(1)
+        scale: Any = 1.0 if weight is None else weight[number].squeeze(1)
+    else:
+        rows = (1, classes, *(1,) * (logs.ndim - 2))
+        scale = flat.to(logs.dtype) if weight is None else flat.to(logs.dtype) * weight.reshape(rows)
+    loss = -((-torch.expm1(logs)) ** gamma) * logs * scale
+    # of a picture, the mean of its points counts as one
+    return reduced("FocalLoss", loss.mean(-1) if spatial else loss, reduction)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of counts."""
+    loss = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
+    if full:
+        about = target * torch.log(target) - target + 0.5 * torch.log(2 * torch.pi * target)
+        loss = loss + torch.where(target > 1, about, torch.zeros_like(target))
+    return reduced("PoissonNLLLoss", loss, reduction)
+
+
+@op(dtype=SAME)
+def triplet_of_distances(
+    near: Tensor, far: Tensor, other: Tensor | None = None, margin: float = 1.0, reduction: str = "mean"
+) -> Tensor:
+    """How much nearer than by a margin one distance must be than another, or than the lesser of two."""
+    alike("TripletMarginWithDistanceLoss", near, far)
+    far = far if other is None else torch.minimum(far, other)
+    return reduced("TripletMarginWithDistanceLoss", torch.clamp_min(near - far + margin, 0), reduction)

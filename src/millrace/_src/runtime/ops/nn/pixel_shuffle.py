@@ -1,0 +1,307 @@
+"""Space, channels and batch exchanged block by block; windows taken out of images and put back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import integer, listed, sizes
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "BatchToSpace",
+    "BatchToSpaceND",
+    "BatchToSpaceNDV2",
+    "ChannelShuffle",
+    "Col2Im",
+    "DepthToSpace",
+    "Im2Col",
+    "SpaceToBatch",
+    "SpaceToBatchND",
+    "SpaceToDepth",
+    "batch_to_space",
+    "batch_to_space_nd",
+    "channel_shuffle",
+    "col2im",
+    "col_to_image",
+    "depth_to_space",
+    "fold",
+    "image_to_col",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "shuffle_channels",
+    "space_to_batch",
+    "space_to_batch_nd",
+    "space_to_batch_nd_of",
+    "space_to_depth",
+    "unfold",
+]
+
+
+def _divides(length: int, by: int, name: str, what: str) -> None:
+    if length % by:
+        raise ArgumentValueError(f"For '{name}', the {what}, {length}, must be divisible by {by}.")
+
+
+def _factor(value: Any, name: str, least: int = 1) -> int:
+    if integer(value, name) < least:
+        raise ArgumentValueError(f"The '{name}' must be at least {least}, but got {value}.")
+    return int(value)
+
+
+@op("ops", dtype=SAME)
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Groups of channels spread over space: channels become r * r fewer, height and width r times longer."""
+    factor = _factor(upscale_factor, "upscale_factor")
+    if input.ndim < 3:
+        raise ArgumentValueError(
+            f"For 'pixel_shuffle', the input must have at least 3 axes, but got {input.ndim}."
+        )
+    _divides(input.shape[-3], factor**2, "pixel_shuffle", "number of channels")
+    return F.pixel_shuffle(input, factor)
+
+
+@op("ops", dtype=SAME)
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Blocks of space gathered in channels: what `pixel_shuffle` does, undone."""
+    factor = _factor(downscale_factor, "downscale_factor")
+    if input.ndim < 3:
+        raise ArgumentValueError(
+            f"For 'pixel_unshuffle', the input must have at least 3 axes, but got {input.ndim}."
+        )
+    for axis in (-1, -2):
+        _divides(input.shape[axis], factor, "pixel_unshuffle", "height and width")
+    return F.pixel_unshuffle(input, factor)
+
+
+def _image(x: Tensor, name: str) -> Tensor:
+    if x.ndim != 4:
+        raise ArgumentValueError(f"For '{name}', the input must have the 4 axes NCHW, but got {x.ndim}.")
+    return x
+
+
+@op(dtype=SAME)
+def space_to_depth(x: Tensor, block_size: int) -> Tensor:
+    """Blocks of space gathered in channels: the place in the block is the slow index, the channel the quick one."""
+    size = _factor(block_size, "block_size", 2)
+    batch, channels, height, width = _image(x, "SpaceToDepth").shape
+    for length in (height, width):
+        _divides(length, size, "SpaceToDepth", "height and width")
+    parts = x.reshape(batch, channels, height // size, size, width // size, size)
+    return parts.permute(0, 3, 5, 1, 2, 4).reshape(batch, -1, height // size, width // size)
+
+
+@op(dtype=SAME)
+def depth_to_space(x: Tensor, block_size: int) -> Tensor:
+    """Groups of channels spread over blocks of space: what `SpaceToDepth` does, undone."""
+    size = _factor(block_size, "block_size", 2)
+    batch, channels, height, width = _image(x, "DepthToSpace").shape
+    _divides(channels, size**2, "DepthToSpace", "number of channels")
+    parts = x.reshape(batch, size, size, channels // size**2, height, width)
+    return parts.permute(0, 3, 4, 1, 5, 2).reshape(batch, -1, height * size, width * size)
+
+
+def _pairs(value: Any, count: int, name: str) -> list[tuple[int, ...]]:
+    found = [sizes(pair) for pair in (listed(value) if isinstance(value, Tensor) else value)]
+    if len(found) != count or any(len(pair) != 2 or min(pair) < 0 for pair in found):
+        raise ArgumentValueError(
+            f"For '{name}', there must be a pair of ints >= 0 for each of {count} axes: {found}."
+        )
+    return found
+
+
+def _blocks(value: Any, x: Tensor, name: str) -> tuple[int, ...]:
+    """The block's length along each of the last axes."""
+    found = sizes(value)
+    if len(found) == 1:
+        found = found * 2
+    if x.ndim < len(found) + 1 or min(found) < 1:
+        raise ArgumentValueError(
+            f"For '{name}', blocks of {found} do not fit a tensor of shape {tuple(x.shape)}."
+        )
+    return found
+
+
+def _to_batch(x: Tensor, block: Any, paddings: Any, name: str) -> Tensor:
+    shape = _blocks(block, x, name)
+    count = len(shape)
+    width = [each for pair in reversed(_pairs(paddings, count, name)) for each in pair]
+    x = F.pad(x, width)
+    kept, space = list(x.shape[: x.ndim - count]), list(x.shape[x.ndim - count :])
+    for length, size in zip(space, shape):
+        _divides(length, size, name, "padded length")
+    parts = x.reshape(kept + [each for pair in zip(space, shape) for each in (pair[0] // pair[1], pair[1])])
+    first = len(kept)
+    order = (
+        [first + 1 + 2 * n for n in range(count)] + list(range(first)) + [first + 2 * n for n in range(count)]
+    )
+    made = [kept[0] * math.prod(shape), *kept[1:], *(length // size for length, size in zip(space, shape))]
+    return parts.permute(order).reshape(made)
+
+
+def _from_batch(x: Tensor, block: Any, crops: Any, name: str) -> Tensor:
+    shape = _blocks(block, x, name)
+    count, product = len(shape), math.prod(shape)
+    cuts = _pairs(crops, count, name)
+    _divides(x.shape[0], product, name, "length of the batch")
+    kept, space = [x.shape[0] // product, *x.shape[1 : x.ndim - count]], list(x.shape[x.ndim - count :])
+    parts = x.reshape([*shape, *kept, *space])
+    first = count + len(kept)
+    order = list(range(count, first)) + [axis for n in range(count) for axis in (first + n, n)]
+    made = parts.permute(order).reshape([*kept, *(length * size for length, size in zip(space, shape))])
+    for axis, (before, after) in enumerate(cuts, len(kept)):
+        length = made.shape[axis] - before - after
+        if length < 0:
+            raise ArgumentValueError(f"For '{name}', the crops {cuts} are more than there is.")
+        made = made.narrow(axis, before, length)
+    return made
+
+
+@op("ops", dtype=SAME)
+def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
+    """The last axes cut into blocks after padding; each place in a block becomes a part of the batch."""
+    return _to_batch(input_x, block_size, paddings, "SpaceToBatchND")
+
+
+@op(dtype=SAME)
+def space_to_batch_nd_of(input_x: Tensor, block_shape: Any, paddings: Any) -> Tensor:
+    """The last axes cut into blocks after padding; each place in a block becomes a part of the batch."""
+    return _to_batch(input_x, block_shape, paddings, "SpaceToBatchND")
+
+
+@op("ops", dtype=SAME)
+def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+    """Parts of the batch spread over blocks of the last axes, which are cropped then."""
+    return _from_batch(input_x, block_shape, crops, "BatchToSpaceND")
+
+
+@op(dtype=SAME)
+def space_to_batch(x: Tensor, block_size: int, paddings: Any) -> Tensor:
+    """Height and width cut into blocks after padding; each place in a block becomes a part of the batch."""
+    return _to_batch(
+        _image(x, "SpaceToBatch"), _factor(block_size, "block_size", 2), paddings, "SpaceToBatch"
+    )
+
+
+@op(dtype=SAME)
+def batch_to_space(x: Tensor, block_size: int, crops: Any) -> Tensor:
+    """Parts of the batch spread over blocks of height and width, which are cropped then."""
+    return _from_batch(_image(x, "BatchToSpace"), _factor(block_size, "block_size", 2), crops, "BatchToSpace")
+
+
+@op("ops", dtype=SAME)
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
+    """The channels of groups interleaved."""
+    return _shuffled(x, groups)
+
+
+@op(dtype=SAME)
+def shuffle_channels(x: Tensor, group: int) -> Tensor:
+    """The channels of groups interleaved."""
+    return _shuffled(x, group)
+
+
+def _shuffled(x: Tensor, groups: int) -> Tensor:
+    if x.ndim < 3 or _factor(groups, "groups") < 1:
+        raise ArgumentValueError(
+            f"For 'channel_shuffle', the input must have 3 axes at least, but got {x.ndim}."
+        )
+    _divides(x.shape[1], groups, "channel_shuffle", "number of channels")
+    parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    return parts.transpose(1, 2).reshape(x.shape)
+
+
+def _pair(value: Any, name: str, least: int) -> tuple[int, int]:
+    found = sizes(value)
+    if len(found) not in (1, 2) or min(found) < least:
+        raise ArgumentValueError(f"the '{name}' must be one or two ints >= {least}, but got {value}.")
+    return found[0], found[-1]
+
+
+@op("ops", "Tensor", dtype=SAME)
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The windows of images, as columns: [batch, channels * window, windows]."""
+    return _windows(input, kernel_size, dilation, padding, stride)
+
+
+def _windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+    if isinstance(padding, (tuple, list)) and len(padding) == 4:
+        top, bottom, left, right = sizes(padding)
+        input, padding = F.pad(input, (left, right, top, bottom)), 0
+    return F.unfold(
+        _image(input, "unfold"),
+        _pair(kernel, "kernel_size", 1),
+        _pair(dilation, "dilation", 1),
+        _pair(padding, "padding", 0),
+        _pair(stride, "stride", 1),
+    )
+
+
+@op("ops", "Tensor", dtype=SAME)
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
+    return _image_of(
+        _columns(input) if input.ndim == 4 else input, output_size, kernel_size, dilation, padding, stride
+    )
+
+
+def _image_of(columns: Tensor, output: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+    return F.fold(
+        columns,
+        _pair(output, "output_size", 1),
+        _pair(kernel, "kernel_size", 1),
+        _pair(dilation, "dilation", 1),
+        _pair(padding, "padding", 0),
+        _pair(stride, "stride", 1),
+    )
+
+
+@op(dtype=SAME)
+def image_to_col(x: Tensor, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> Tensor:
+    """The windows of images: [batch, channels, window, windows]."""
+    made = _windows(x, ksizes, dilations, pads, strides)
+    return made.reshape(x.shape[0], x.shape[1], -1, made.shape[-1])
+
+
+def _columns(x: Tensor) -> Tensor:
+    if x.ndim != 4:
+        raise ArgumentValueError(
+            f"For 'Col2Im', the input must be [batch, channels, window, windows]: {tuple(x.shape)}."
+        )
+    return x.reshape(x.shape[0], -1, x.shape[-1])
+
+
+@op("ops", "Tensor", dtype=SAME)
+def col2im(
+    input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any
+) -> Tensor:
+    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
+    return _image_of(_columns(input_x), output_size, kernel_size, dilation, padding_value, stride)
+
+
+@op(dtype=SAME)
+def col_to_image(
+    x: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
+    return _image_of(_columns(x), output_size, kernel_size, dilation, padding, stride)
+
+
+SpaceToDepth = primitive("SpaceToDepth", space_to_depth, init=("block_size",))
+DepthToSpace = primitive("DepthToSpace", depth_to_space, init=("block_size",))
+SpaceToBatch = primitive("SpaceToBatch", space_to_batch, init=("block_size", "paddings"))
+BatchToSpace = primitive("BatchToSpace", batch_to_space, init=("block_size", "crops"))
+SpaceToBatchND = primitive("SpaceToBatchND", space_to_batch_nd_of, init=("block_shape", "paddings"))
+BatchToSpaceND = primitive("BatchToSpaceND", batch_to_space_nd, init=("block_shape", "crops"))
+BatchToSpaceNDV2 = primitive("BatchToSpaceNDV2", batch_to_space_nd, init=())
+ChannelShuffle = primitive("ChannelShuffle", shuffle_channels, init=("group",))
+Im2Col = primitive("Im2Col", image_to_col, init=("ksizes", "strides", "dilations", "pads"))
+Col2Im = primitive("Col2Im", col_to_image, init=("kernel_size", "dilation", "padding", "stride"))

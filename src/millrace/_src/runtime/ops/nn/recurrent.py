@@ -1,0 +1,225 @@
+"""Recurrent layers as one operation: LSTM, and the older DynamicRNN and DynamicGRUV2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+from .sequences import mode_of
+
+__all__ = ["LSTM", "DynamicGRUV2", "DynamicRNN", "dynamic_gru", "dynamic_lstm", "lstm"]
+
+
+def _weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Tensor]:
+    """The matrices and biases of each layer and direction, cut out of one flat tensor: the matrices of all first, then
+    one bias of four gates for each, or two that are added up."""
+    flat = w.reshape(-1)
+    wanted = sum(rows * columns for rows, columns in sizes)
+    gates = [rows for rows, _ in sizes[::2]]
+    biases = (flat.numel() - wanted) // sum(gates) if has_bias else 0
+    if flat.numel() != wanted + biases * sum(gates) or (has_bias and biases not in (1, 2)):
+        raise ArgumentValueError(
+            f"For 'LSTM', the weights must have {wanted} elements"
+            f"{f' and {sum(gates)} for biases' if has_bias else ''}, but got {flat.numel()}."
+        )
+    parts = flat.split([rows * columns for rows, columns in sizes] + gates * biases)
+    found: list[Tensor] = []
+    for place in range(0, len(sizes), 2):
+        found += [parts[place + shift].reshape(sizes[place + shift]) for shift in (0, 1)]
+        if has_bias:
+            bias = parts[len(sizes) + place // 2]
+            if biases == 2:
+                bias = bias + parts[len(sizes) + len(gates) + place // 2]
+            found += [bias, torch.zeros_like(bias)]
+    return found
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def lstm(
+    input: Tensor,
+    h: Tensor,
+    c: Tensor,
+    w: Tensor,
+    input_size: int,
+    hidden_size: int,
+    num_layers: int,
+    has_bias: bool,
+    bidirectional: bool,
+    dropout: float,
+    proj_size: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """An LSTM over (time, batch, input_size): the outputs, the last states, and two results that only a backward of
+    MindSpore's reads."""
+    name = "LSTM"
+    if proj_size:
+        raise ArgumentValueError(f"For '{name}', 'proj_size' must be 0, but got {proj_size}: use nn.LSTM.")
+    if input.ndim != 3 or input.shape[2] != input_size:
+        raise ArgumentValueError(
+            f"For '{name}', the input must be (time, batch, {input_size}), but got {list(input.shape)}."
+        )
+    ways = 2 if bidirectional else 1
+    states = (num_layers * ways, input.shape[1], hidden_size)
+    if tuple(h.shape) != states or tuple(c.shape) != states:
+        raise ArgumentValueError(
+            f"For '{name}', 'h' and 'c' must have the shape {states}, but got {list(h.shape)} and {list(c.shape)}."
+        )
+    sizes = []
+    for layer in range(num_layers):
+        wide = input_size if layer == 0 else hidden_size * ways
+        sizes += [(4 * hidden_size, wide), (4 * hidden_size, hidden_size)] * ways
+    made = torch.lstm(
+        input,
+        (h, c),
+        _weights(w, sizes, has_bias),
+        has_bias,
+        num_layers,
+        *mode_of(input, dropout, dropout > 0),
+        bidirectional,
+        False,
+    )
+    rest = input.new_zeros((1, 1))
+    return made[0], made[1], made[2], rest, rest
+
+
+def _unsupported(name: str, **given: tuple[Any, Any]) -> None:
+    for label, (value, known) in given.items():
+        if value != known:
+            raise ArgumentValueError(f"For '{name}', '{label}' must be {known!r}, but got {value!r}.")
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def dynamic_lstm(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor,
+    seq_length: Any,
+    init_h: Tensor,
+    init_c: Tensor,
+    cell_type: str = "LSTM",
+    direction: str = "UNIDIRECTIONAL",
+    cell_depth: int = 1,
+    use_peephole: bool = False,
+    keep_prob: float = 1.0,
+    cell_clip: float = -1.0,
+    num_proj: int = 0,
+    time_major: bool = True,
+    activation: str = "tanh",
+    forget_bias: float = 0.0,
+    is_training: bool = True,
+) -> tuple[Tensor, ...]:
+    """An LSTM over (time, batch, input) with the weight (input + hidden, 4 * hidden), gates in the order i, j, f, o:
+    outputs, hidden and cell states, the gates i, j, f, o, and tanh of the cell states, all per time."""
+    _unsupported(
+        "DynamicRNN",
+        cell_type=(cell_type, "LSTM"),
+        direction=(direction, "UNIDIRECTIONAL"),
+        cell_depth=(cell_depth, 1),
+        use_peephole=(use_peephole, False),
+        num_proj=(num_proj, 0),
+        time_major=(time_major, True),
+        activation=(activation, "tanh"),
+        seq_length=(seq_length, None),
+    )
+    h, c = init_h.reshape(init_h.shape[-2:]), init_c.reshape(init_c.shape[-2:])
+    if x.ndim != 3 or w.shape[0] != x.shape[2] + h.shape[1] or w.shape[1] != 4 * h.shape[1]:
+        raise ArgumentValueError(
+            f"For 'DynamicRNN', the weight must be (input + hidden, 4 * hidden), but the shapes are {list(x.shape)}, "
+            f"{list(w.shape)} and {list(init_h.shape)}."
+        )
+    recurrent = w[x.shape[2] :]
+    from_input = x @ w[: x.shape[2]] + b
+    steps = []
+    for part in from_input.unbind(0):
+        i, j, f, o = (part + h @ recurrent).chunk(4, 1)
+        i, j, f, o = torch.sigmoid(i), torch.tanh(j), torch.sigmoid(f + forget_bias), torch.sigmoid(o)
+        c = c * f + i * j
+        if cell_clip > 0:
+            c = c.clamp(-cell_clip, cell_clip)
+        squeezed = torch.tanh(c)
+        h = o * squeezed
+        steps.append((h, h, c, i, j, f, o, squeezed))
+    return tuple(torch.stack(values) for values in zip(*steps, strict=True))
+
+
+@op(accepts=FLOATS, dtype=OTHER)
+def dynamic_gru(
+    x: Tensor,
+    weight_input: Tensor,
+    weight_hidden: Tensor,
+    bias_input: Tensor | None,
+    bias_hidden: Tensor | None,
+    seq_length: Any,
+    init_h: Tensor,
+    direction: str = "UNIDIRECTIONAL",
+    cell_depth: int = 1,
+    keep_prob: float = 1.0,
+    cell_clip: float = -1.0,
+    num_proj: int = 0,
+    time_major: bool = True,
+    activation: str = "tanh",
+    gate_order: str = "rzh",
+    reset_after: bool = True,
+    is_training: bool = True,
+) -> tuple[Tensor, ...]:
+    """A GRU over (time, batch, input) with weights (input, 3 * hidden) and (hidden, 3 * hidden): outputs, hidden
+    states, the update and reset gates, the new values, and the hidden part of those, all per time."""
+    _unsupported(
+        "DynamicGRUV2",
+        direction=(direction, "UNIDIRECTIONAL"),
+        cell_depth=(cell_depth, 1),
+        num_proj=(num_proj, 0),
+        time_major=(time_major, True),
+        activation=(activation, "tanh"),
+        reset_after=(reset_after, True),
+        seq_length=(seq_length, None),
+    )
+    if gate_order not in ("rzh", "zrh"):
+        raise ArgumentValueError(
+            f"For 'DynamicGRUV2', 'gate_order' must be 'rzh' or 'zrh', but got {gate_order!r}."
+        )
+    h = init_h.reshape(init_h.shape[-2:])
+    if x.ndim != 3 or weight_input.shape != (x.shape[2], 3 * h.shape[1]):
+        raise ArgumentValueError(
+            f"For 'DynamicGRUV2', 'weight_input' must be (input, 3 * hidden), but the shapes are {list(x.shape)}, "
+            f"{list(weight_input.shape)} and {list(init_h.shape)}."
+        )
+    from_input = x @ weight_input
+    if bias_input is not None:
+        from_input = from_input + bias_input
+    steps = []
+    for part in from_input.unbind(0):
+        inner = h @ weight_hidden
+        if bias_hidden is not None:
+            inner = inner + bias_hidden
+        first, second, new = part.chunk(3, 1)
+        first_h, second_h, new_h = inner.chunk(3, 1)
+        one, two = torch.sigmoid(first + first_h), torch.sigmoid(second + second_h)
+        reset, update = (one, two) if gate_order == "rzh" else (two, one)
+        fresh = torch.tanh(new + reset * new_h)
+        h = fresh + update * (h - fresh)
+        steps.append((h, h, update, reset, fresh, new_h))
+    return tuple(torch.stack(values) for values in zip(*steps, strict=True))
+
+
+LSTM = primitive("LSTM", lstm)
+DynamicRNN = primitive(
+    "DynamicRNN",
+    dynamic_lstm,
+    init=[
+        n
+        for n in dynamic_lstm.op.signature.parameters
+        if n not in ("x", "w", "b", "seq_length", "init_h", "init_c")
+    ],
+)
+DynamicGRUV2 = primitive(
+    "DynamicGRUV2",
+    dynamic_gru,
+    init=[n for n in dynamic_gru.op.signature.parameters if n not in ("seq_length", *dynamic_gru.op.tensors)],
+)

@@ -1,0 +1,67 @@
+"""The loss of a transducer: how likely a label sequence is over all ways to align it with a signal."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import widened
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = ["RNNTLoss", "transducer_loss"]
+
+
+def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: int) -> Tensor:
+    """-log of the chance of each row's labels. A step of time adds the chance of a blank; along the labels the sums
+    of one step are a running sum of exponentials."""
+    chances = torch.log_softmax(widened(acts), -1)
+    blanks = chances[..., blank]
+    labels = labels.long().unsqueeze(1).expand(-1, acts.shape[1], -1)
+    says = torch.gather(chances[:, :, :-1], 3, labels.unsqueeze(3)).squeeze(3)
+    said = torch.nn.functional.pad(torch.cumsum(says, 2), (1, 0))
+    rows = [said[:, 0]]
+    for time in range(1, acts.shape[1]):
+        before = rows[-1] + blanks[:, time - 1]
+        rows.append(said[:, time] + torch.logcumsumexp(before - said[:, time], 1))
+    reached = torch.stack(rows, 1) + blanks
+    batch = torch.arange(acts.shape[0], device=acts.device)
+    return -reached[batch, inputs.long() - 1, wanted.long()]
+
+
+@op(dtype=OTHER)
+def transducer_loss(
+    acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor, blank_label: int = 0
+) -> tuple[Tensor, Tensor]:
+    """The loss of each row, and its gradient by `acts` (batch, time, labels + 1, classes), which are normalised here.
+    MindSpore has no kernel for the CPU."""
+    name = "RNNTLoss"
+    if isinstance(blank_label, bool) or not isinstance(blank_label, int):
+        raise ArgumentTypeError(f"For '{name}', 'blank_label' must be an int, but got {blank_label!r}.")
+    if not acts.is_floating_point():
+        raise ArgumentTypeError(f"For '{name}', 'acts' must be floating numbers, but got {acts.dtype}.")
+    rows = acts.shape[:1]
+    if (
+        acts.ndim != 4
+        or labels.shape != (acts.shape[0], acts.shape[2] - 1)
+        or not input_lengths.shape == label_lengths.shape == rows
+    ):
+        raise ArgumentValueError(
+            f"For '{name}', acts must have the shape (B, T, U + 1, V), labels (B, U) and the lengths (B,), but "
+            f"the shapes "
+            f"are {[list(part.shape) for part in (acts, labels, input_lengths, label_lengths)]}."
+        )
+    if not 0 <= blank_label < acts.shape[3]:
+        raise ArgumentValueError(
+            f"For '{name}', 'blank_label' must be in [0, {acts.shape[3]}), but got {blank_label}."
+        )
+    with torch.enable_grad():
+        given = acts.detach().requires_grad_()
+        total = _costs(given, labels, input_lengths, label_lengths, blank_label).sum()
+        (slope,) = torch.autograd.grad(total, given)
+    return _costs(acts, labels, input_lengths, label_lengths, blank_label).to(acts.dtype), slope
+
+
+RNNTLoss = primitive("RNNTLoss", transducer_loss)

@@ -1,0 +1,153 @@
+"""Geometry of windows that slide over a tensor: kernel sizes, strides and padding as MindSpore says them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.tensor.storage import FROM_TORCH
+
+__all__ = [
+    "channels_first",
+    "channels_first_advice",
+    "channels_last",
+    "each",
+    "modes",
+    "pad_sides",
+    "placed",
+    "same_type",
+    "sides",
+    "split",
+]
+
+Sides = tuple[tuple[int, int], ...]
+
+
+def each(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
+    """A number per axis, from one for all or a tuple; a tuple for all axes of the input has 1, 1 before them."""
+    if value.__class__ is int and value >= least:  # the usual case, quickly
+        return (value,) * count
+    if isinstance(value, int) and not isinstance(value, bool):
+        numbers: tuple[int, ...] = (value,) * count
+    elif isinstance(value, (tuple, list)):
+        numbers = tuple(value)
+        if len(numbers) == count + 2:
+            numbers = numbers[2:]
+        elif len(numbers) == 1:
+            numbers = numbers * count
+        if any(isinstance(number, bool) or not isinstance(number, int) for number in numbers):
+            raise ArgumentTypeError(f"For '{name}', '{label}' must hold ints, but got {value!r}.")
+    else:
+        raise ArgumentTypeError(
+            f"For '{name}', '{label}' must be an int or a tuple of {count} ints, but got {value!r}."
+        )
+    if len(numbers) != count or min(numbers) < least:
+        what = "positive" if least else "not negative"
+        raise ArgumentValueError(
+            f"For '{name}', '{label}' must be an int or a tuple of {count} ints, {what}, but got {value!r}."
+        )
+    return numbers
+
+
+def modes(
+    name: str, pad_mode: Any, known: Sequence[str] = ("valid", "same", "pad"), fold: bool = False
+) -> str:
+    """The way of padding; `fold` takes upper case too."""
+    if not isinstance(pad_mode, str):
+        raise ArgumentTypeError(f"For '{name}', 'pad_mode' must be a str, but got {pad_mode!r}.")
+    found = pad_mode.lower() if fold else pad_mode
+    if found not in known:
+        raise ArgumentValueError(
+            f"For '{name}', the 'pad_mode' must be one of {list(known)}, but got {pad_mode!r}."
+        )
+    return found
+
+
+def pad_sides(name: str, pad: Any, count: int) -> Sides:
+    """The padding before and after each axis, from one number for all or two per axis."""
+    if pad.__class__ is int and pad >= 0:  # the usual case, quickly
+        return ((pad, pad),) * count
+    if isinstance(pad, int) and not isinstance(pad, bool):
+        pad = (pad,) * (2 * count)
+    if not isinstance(pad, (tuple, list)) or any(isinstance(p, bool) or not isinstance(p, int) for p in pad):
+        raise ArgumentTypeError(f"For '{name}', 'pad' must be an int or a tuple of ints, but got {pad!r}.")
+    if len(pad) != 2 * count or min(pad) < 0:
+        raise ArgumentValueError(
+            f"For '{name}', 'pad' must be an int or a tuple of {2 * count} ints, none below 0, but got {tuple(pad)}."
+        )
+    return tuple(zip(pad[::2], pad[1::2], strict=True))
+
+
+@functools.lru_cache(maxsize=4096)
+def sides(
+    name: str,
+    pad_mode: str,
+    given: Sides,
+    sizes: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+) -> Sides:
+    """The padding before and after each axis; "same" puts the odd one after."""
+    if pad_mode == "pad":
+        return given
+    if any(before or after for before, after in given):
+        raise ArgumentValueError(
+            f"For '{name}', the 'pad' must be zero when 'pad_mode' is not 'pad', but got 'pad': {given} and "
+            f"'pad_mode': {pad_mode}; give pad_mode='pad'."
+        )
+    if pad_mode == "valid":
+        return given
+    found = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        missing = max((-(-size // s) - 1) * s + d * (k - 1) + 1 - size, 0)
+        found.append((missing // 2, missing - missing // 2))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The padding that PyTorch can place, and the uneven one that has to be put around the tensor itself."""
+    if all(before == after for before, after in pads):
+        return tuple(before for before, _ in pads), None
+    flat: list[int] = []
+    for before, after in reversed(pads):
+        flat += [before, after]
+    return (0,) * len(pads), tuple(flat)
+
+
+def placed(x: Tensor, pads: Sides, value: float = 0.0) -> tuple[Tensor, tuple[int, ...]]:
+    """The tensor and the padding that is left for PyTorch: uneven padding is put around the tensor itself."""
+    even, uneven = split(pads)
+    return (x if uneven is None else F.pad(x, uneven, value=value)), even
+
+
+def channels_first(x: Tensor, data_format: str) -> Tensor:
+    """N, C, ... of a tensor that may be N, ..., C."""
+    return x.movedim(-1, 1) if data_format in ("NHWC", "NDHWC") else x
+
+
+def channels_last(x: Tensor, data_format: str) -> Tensor:
+    """The way back."""
+    return x.movedim(1, -1) if data_format in ("NHWC", "NDHWC") else x
+
+
+def same_type(name: str, x: Tensor, weight: Tensor) -> None:
+    """Refuse a weight of another type than the input's."""
+    if x.dtype is not weight.dtype:
+        raise ArgumentTypeError(
+            f"For '{name}', the input and the weight must have the same type, but got {FROM_TORCH[x.dtype]} and "
+            f"{FROM_TORCH[weight.dtype]}; convert one with x.astype(...)."
+        )
+
+
+def channels_first_advice(count: int) -> str:
+    """What to do with images whose channels are last, as files have them."""
+    turn = f"x.transpose{(0, count + 1, *range(1, count + 1))}"
+    in_pipeline = "vision.HWC2CHW() in the pipeline, or " if count == 2 else ""
+    return f" Are its channels last? {in_pipeline}{turn} brings them to the front."

@@ -1,0 +1,378 @@
+"""Tensors made of numbers, with NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.array.creation import number
+from millrace._src.runtime.ops.declare.arguments import integer, sizes
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap, wrap_all
+
+from .type_promotion import cast_to, kind_of, to_array
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "asfarray",
+    "diag",
+    "diag_indices",
+    "diagflat",
+    "diagonal",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "indices",
+    "ix_",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "mgrid",
+    "ogrid",
+    "ones",
+    "ones_like",
+    "tri",
+    "tril",
+    "tril_indices",
+    "tril_indices_from",
+    "triu",
+    "triu_indices",
+    "triu_indices_from",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    found = sizes(shape)
+    if any(length < 0 for length in found):
+        raise ArgumentValueError(f"no length of a shape may be negative, but got {found}.")
+    return found
+
+
+@op("numpy", dtype=OTHER)
+def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
+    """A tensor of a number, of nested lists, or of another tensor; Python's numbers become int32 and float32."""
+    made = cast_to(to_array(obj), dtype)
+    if copy and made is obj:
+        made = made.clone()
+    return made.reshape((1,) * max(ndmin - made.ndim, 0) + tuple(made.shape))
+
+
+@op("numpy", dtype=OTHER)
+def asarray(a: Any, dtype: Any = None) -> Tensor:
+    """A tensor of a number, of nested lists, or of another tensor, which is not copied."""
+    return cast_to(to_array(a), dtype)
+
+
+@op("numpy", dtype=OTHER)
+def asfarray(a: Any, dtype: Any = torch.float32) -> Tensor:
+    """A floating tensor of a number, of nested lists, or of another tensor."""
+    kind = kind_of(dtype, torch.float32)
+    return to_array(a).to(kind if kind is not None and kind.is_floating_point else torch.float32)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def zeros(shape: Any, dtype: Any = torch.float32) -> Tensor:
+    """A tensor of zeros."""
+    return torch.zeros(_lengths(shape), dtype=to_torch_dtype(dtype))
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def ones(shape: Any, dtype: Any = torch.float32) -> Tensor:
+    """A tensor of ones."""
+    return torch.ones(_lengths(shape), dtype=to_torch_dtype(dtype))
+
+
+@op("numpy", dtype=OTHER, differentiable=False, random=True)
+def empty(shape: Any, dtype: Any = torch.float32) -> Tensor:
+    """A tensor whose elements are whatever was in memory."""
+    return torch.empty(_lengths(shape), dtype=to_torch_dtype(dtype))
+
+
+@op("numpy", dtype=OTHER)
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """A tensor of one value, or of values that broadcast."""
+    value = cast_to(to_array(fill_value), dtype)
+    return torch.broadcast_to(value, _lengths(shape)).clone()
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], torch.dtype, torch.device]:
+    model = to_array(a)
+    wanted = tuple(model.shape) if shape is None else _lengths(shape)
+    return wanted, kind_of(dtype) or model.dtype, model.device
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+    """Zeros in the shape and type of a value, unless others are given."""
+    wanted, kind, place = _like(a, dtype, shape)
+    return torch.zeros(wanted, dtype=kind, device=place)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+    """Ones in the shape and type of a value, unless others are given."""
+    wanted, kind, place = _like(a, dtype, shape)
+    return torch.ones(wanted, dtype=kind, device=place)
+
+
+@op("numpy", dtype=OTHER, differentiable=False, random=True)
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+    """A tensor in the shape and type of a value, whose elements are whatever was in memory."""
+    wanted, kind, place = _like(prototype, dtype, shape)
+    return torch.empty(wanted, dtype=kind, device=place)
+
+
+@op("numpy", dtype=OTHER)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+    """One value in the shape and type of another, unless others are given."""
+    wanted, kind, place = _like(a, dtype, shape)
+    return torch.broadcast_to(to_array(fill_value).to(kind).to(place), wanted).clone()
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers from `start` to before `stop`; with one number, from 0 to before that. Whole ones are int32."""
+    if stop is None:
+        start, stop = 0, start
+    numbers = [number(each, "arange") for each in (start, stop, 1 if step is None else step)]
+    if numbers[2] == 0:
+        raise ArgumentValueError("For 'arange', the step must not be 0.")
+    whole = all(isinstance(each, int) for each in numbers)
+    if (numbers[1] - numbers[0]) * numbers[2] <= 0:
+        return torch.zeros(0, dtype=kind_of(dtype) or (torch.int32 if whole else torch.float32))
+    made = torch.arange(*numbers, dtype=torch.int32 if whole else torch.float32)
+    return cast_to(made, dtype)
+
+
+def _line(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple[Tensor, Tensor]:
+    """Numbers at equal distances along a new axis, and the distance; in float32 at least."""
+    first, last = (to_array(each) for each in (start, stop))
+    first, last = (each if each.is_floating_point() else each.to(torch.float32) for each in (first, last))
+    first, last = torch.broadcast_tensors(first, last)
+    count = integer(num, "num")
+    if count < 0:
+        raise ArgumentValueError(
+            f"For 'linspace', the number of elements must be at least 0, but got {count}."
+        )
+    gap = (last - first) / max(count - 1 if endpoint else count, 1)
+    places = torch.arange(count, dtype=first.dtype, device=first.device)
+    made = first + places.reshape((-1,) + (1,) * first.ndim) * gap
+    if endpoint and count > 1:
+        made = torch.cat((made[:-1], last.unsqueeze(0)))
+    return (made if axis == 0 else made.movedim(0, axis)), gap
+
+
+@op("numpy", dtype=OTHER)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers at equal distances from `start` to `stop`; the distance too where `retstep` asks for it."""
+    made, gap = _line(start, stop, num, endpoint, axis)
+    return (cast_to(made, dtype), gap) if retstep else cast_to(made, dtype)
+
+
+@op("numpy", dtype=OTHER)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    """Numbers from base ** start to base ** stop whose logarithms have equal distances."""
+    made, _ = _line(start, stop, num, endpoint, axis)
+    return cast_to(torch.pow(to_array(base).to(made.dtype), made), dtype)
+
+
+@op("numpy", dtype=OTHER)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """Numbers from `start` to `stop` of which each is the one before times the same factor."""
+    first, last = (to_array(each).to(torch.float32) for each in (start, stop))
+    made, _ = _line(torch.zeros_like(first), torch.log2(last / first), num, endpoint, axis)
+    return cast_to(first * torch.exp2(made), dtype)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = torch.float32) -> Tensor:
+    """Ones on a diagonal, zeros elsewhere."""
+    rows, columns = integer(N, "N"), integer(N if M is None else M, "M")
+    if min(rows, columns) < 0:
+        raise ArgumentValueError(f"For 'eye', N and M can not be negative, but got {rows} and {columns}.")
+    below = torch.arange(columns) - torch.arange(rows).unsqueeze(-1)
+    return (below == integer(k, "k")).to(to_torch_dtype(dtype))
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def identity(n: int, dtype: Any = torch.float32) -> Tensor:
+    """A unit matrix."""
+    return eye.raw(n, dtype=dtype)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = torch.float32) -> Tensor:
+    """Ones on and below a diagonal, zeros above."""
+    rows, columns = integer(N, "N"), integer(N if M is None else M, "M")
+    return torch.ones(_lengths((rows, columns)), dtype=to_torch_dtype(dtype)).tril(integer(k, "k"))
+
+
+def _matrix(m: Any) -> Tensor:
+    made = to_array(m)
+    return made if made.ndim > 1 else made.expand(made.numel(), made.numel())
+
+
+@op("numpy", dtype=OTHER)
+def tril(m: Any, k: int = 0) -> Tensor:
+    """The lower triangle of matrices, zeros above; a vector is each row."""
+    return torch.tril(_matrix(m), integer(k, "k"))
+
+
+@op("numpy", dtype=OTHER)
+def triu(m: Any, k: int = 0) -> Tensor:
+    """The upper triangle of matrices, zeros below; a vector is each row."""
+    return torch.triu(_matrix(m), integer(k, "k"))
+
+
+def _triangle(rows: int, columns: int, k: int, lower: bool) -> tuple[Tensor, ...]:
+    make = torch.tril_indices if lower else torch.triu_indices
+    height, width = _lengths((rows, columns))
+    return tuple(make(height, width, k, dtype=torch.int32))
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> Any:
+    """Rows and columns of the places in the lower triangle of an n x m matrix."""
+    return _triangle(n, n if m is None else m, k, lower=True)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> Any:
+    """Rows and columns of the places in the upper triangle of an n x m matrix."""
+    return _triangle(n, n if m is None else m, k, lower=False)
+
+
+def _two_axes(arr: Tensor) -> tuple[int, int]:
+    if arr.ndim != 2:
+        raise ArgumentValueError(f"input array must be 2-d, but got {arr.ndim} axes.")
+    return arr.shape[0], arr.shape[1]
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def tril_indices_from(arr: Tensor, k: int = 0) -> Any:
+    """Rows and columns of the places in the lower triangle of a matrix."""
+    return _triangle(*_two_axes(arr), k, lower=True)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def triu_indices_from(arr: Tensor, k: int = 0) -> Any:
+    """Rows and columns of the places in the upper triangle of a matrix."""
+    return _triangle(*_two_axes(arr), k, lower=False)
+
+
+@op("numpy", dtype=OTHER)
+def diag(v: Any, k: int = 0) -> Tensor:
+    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    made = to_array(v)
+    if made.ndim not in (1, 2):
+        raise ArgumentValueError("Input must be 1- or 2-d.")
+    return torch.diag(made, integer(k, "k"))
+
+
+@op("numpy", dtype=OTHER)
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """A matrix with all elements on a diagonal."""
+    return torch.diagflat(to_array(v), integer(k, "k"))
+
+
+@op("numpy", dtype=OTHER)
+def diagonal(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The diagonal of two axes, which becomes the last axis."""
+    return torch.diagonal(a, offset, axis1, axis2)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def diag_indices(n: int, ndim: int = 2) -> Any:
+    """The places of the main diagonal of a tensor with so many axes of one length."""
+    if integer(n, "n") < 0 or integer(ndim, "ndim") < 0:
+        raise ArgumentValueError(
+            f"For 'diag_indices', n and ndim can not be negative, but got {n} and {ndim}."
+        )
+    return (torch.arange(n, dtype=torch.int32),) * ndim
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def ix_(*args: Any) -> Any:
+    """Vectors along an axis each, which together name the places of a grid."""
+    parts = [to_array(each) for each in args]
+    if any(part.ndim != 1 for part in parts):
+        raise ArgumentValueError("Cross index must be 1 dimensional.")
+    return tuple(
+        part.reshape([-1 if axis == place else 1 for axis in range(len(parts))])
+        for place, part in enumerate(parts)
+    )
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def indices(dimensions: Any, dtype: Any = torch.int32, sparse: bool = False) -> Any:
+    """A grid per axis that says the place along it."""
+    lines = [torch.arange(length, dtype=to_torch_dtype(dtype)) for length in _lengths(dimensions)]
+    return list(ix_.raw(*lines)) if sparse else list(torch.meshgrid(*lines, indexing="ij"))
+
+
+@op("numpy", dtype=OTHER)
+def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> Any:
+    """One grid per vector: its element for each place of the grid; `sparse` leaves the other axes at length 1."""
+    if indexing not in ("xy", "ij"):
+        raise ArgumentTypeError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
+    grids = list(ix_.raw(*(to_array(each).reshape(-1) for each in xi)))
+    if indexing == "xy" and len(grids) > 1:
+        grids = [grid.transpose(0, 1) for grid in grids]
+    return grids if sparse else [grid.clone() for grid in torch.broadcast_tensors(*grids)]
+
+
+class _Grid:
+    """``mgrid[0:2, 0:3]``: grids by way of slices; a step such as 5j is a number of elements, the end among them."""
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, keys: Any) -> Any:
+        slices = keys if isinstance(keys, tuple) else (keys,)
+        lines = []
+        for each in slices:
+            start = 0 if each.start is None else each.start
+            if isinstance(each.step, complex):
+                lines.append(linspace.raw(start, each.stop, int(abs(each.step))))
+            else:
+                lines.append(arange.raw(start, each.stop, each.step))
+        if not isinstance(keys, tuple):
+            return wrap(lines[0])
+        kind = torch.float32 if any(line.is_floating_point() for line in lines) else torch.int32
+        grids = meshgrid.raw(*(line.to(kind) for line in lines), indexing="ij", sparse=self.sparse)
+        return wrap_all(grids) if self.sparse else wrap(torch.stack(grids))
+
+
+mgrid = _Grid(sparse=False)
+ogrid = _Grid(sparse=True)
+expose(__name__, "numpy", "mgrid", "ogrid")

@@ -1,0 +1,320 @@
+"""Shapes, joins, cuts and margins with NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import integer, sizes
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.registry import op
+
+from .type_promotion import to_array
+
+__all__ = [
+    "append",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "column_stack",
+    "concatenate",
+    "dsplit",
+    "dstack",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "moveaxis",
+    "ravel",
+    "repeat",
+    "reshape",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "size",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "vsplit",
+    "vstack",
+]
+
+
+@op("numpy", dtype=OTHER)
+def reshape(x: Any, new_shape: Any) -> Tensor:
+    """The same elements in another shape; one length may be -1."""
+    return torch.reshape(to_array(x), sizes(new_shape))
+
+
+@op("numpy", dtype=OTHER)
+def ravel(x: Any) -> Tensor:
+    """All elements along one axis."""
+    return to_array(x).reshape(-1)
+
+
+@op("numpy", dtype=OTHER)
+def transpose(a: Any, axes: Any = None) -> Tensor:
+    """The axes in another order, or reversed."""
+    made = to_array(a)
+    return torch.permute(made, tuple(range(made.ndim - 1, -1, -1)) if axes is None else sizes(axes))
+
+
+@op("numpy", dtype=OTHER)
+def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+    """Two axes exchanged."""
+    return torch.transpose(to_array(x), integer(axis1, "axis1"), integer(axis2, "axis2"))
+
+
+@op("numpy", dtype=OTHER)
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
+    """Some axes moved to other places; the rest keep their order."""
+    return torch.movedim(to_array(a), sizes(source), sizes(destination))
+
+
+@op("numpy", dtype=OTHER)
+def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
+    """An axis moved back to before `start`."""
+    made = to_array(x)
+    if (
+        not -made.ndim <= integer(axis, "axis") < made.ndim
+        or not -made.ndim <= integer(start, "start") <= made.ndim
+    ):
+        raise ArgumentValueError(f"axis {axis} or start {start} is out of bounds for {made.ndim} axes.")
+    axis, start = axis % made.ndim, start + made.ndim if start < 0 else start
+    return torch.movedim(made, axis, start - 1 if start > axis else start)
+
+
+@op("numpy", dtype=OTHER)
+def expand_dims(a: Any, axis: Any) -> Tensor:
+    """New axes of length 1 at places of the result."""
+    made = to_array(a)
+    places = sizes(axis)
+    ndim = made.ndim + len(places)
+    if any(not -ndim <= place < ndim for place in places):
+        raise ArgumentValueError(f"For 'expand_dims', the axis must be in [{-ndim},{ndim}), but got {axis}.")
+    for place in sorted(place % ndim for place in places):
+        made = made.unsqueeze(place)
+    return made
+
+
+@op("numpy", dtype=OTHER)
+def squeeze(a: Any, axis: Any = None) -> Tensor:
+    """The tensor without the axes of length 1, or without those of them that are named."""
+    return torch.squeeze(to_array(a)) if axis is None else torch.squeeze(to_array(a), sizes(axis))
+
+
+@op("numpy", dtype=OTHER)
+def broadcast_to(array: Any, shape: Any) -> Tensor:
+    """The tensor in a larger shape; axes of length 1 and new ones repeat their elements."""
+    return torch.broadcast_to(to_array(array), sizes(shape))
+
+
+@op("numpy", dtype=OTHER)
+def broadcast_arrays(*args: Any) -> Any:
+    """The tensors in the shape that they have in common."""
+    return list(torch.broadcast_tensors(*(to_array(each) for each in args)))
+
+
+def _at_least(arys: tuple[Any, ...], make: Any) -> Any:
+    made = [make(to_array(each)) for each in arys]
+    return made[0] if len(made) == 1 else made
+
+
+@op("numpy", dtype=OTHER)
+def atleast_1d(*arys: Any) -> Any:
+    """The values with one axis at least."""
+    return _at_least(arys, torch.atleast_1d)
+
+
+@op("numpy", dtype=OTHER)
+def atleast_2d(*arys: Any) -> Any:
+    """The values with two axes at least."""
+    return _at_least(arys, torch.atleast_2d)
+
+
+@op("numpy", dtype=OTHER)
+def atleast_3d(*arys: Any) -> Any:
+    """The values with three axes at least."""
+    return _at_least(arys, torch.atleast_3d)
+
+
+def _parts(values: Any) -> list[Tensor]:
+    """Tensors to put together, in their common type."""
+    if isinstance(values, Tensor):
+        values = tuple(values)
+    if not isinstance(values, (list, tuple)):
+        raise ArgumentTypeError(f"the tensors must come in a list or tuple, but got {values!r}.")
+    if not values:
+        raise ArgumentValueError("Need at least one tensor to concatenate.")
+    parts = [to_array(each) for each in values]
+    kind = parts[0].dtype
+    for part in parts[1:]:
+        kind = torch.promote_types(kind, part.dtype)
+    return [part.to(kind) for part in parts]
+
+
+@op("numpy", dtype=OTHER)
+def concatenate(arrays: Any, axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along an axis, or flat where it is None."""
+    parts = _parts(arrays)
+    return (
+        torch.cat([part.reshape(-1) for part in parts])
+        if axis is None
+        else torch.cat(parts, integer(axis, "axis"))
+    )
+
+
+@op("numpy", dtype=OTHER)
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Values after those of a tensor along an axis, or flat where it is None."""
+    return concatenate.raw((to_array(arr), to_array(values)), axis)
+
+
+@op("numpy", dtype=OTHER)
+def stack(arrays: Any, axis: int = 0) -> Tensor:
+    """Tensors side by side along a new axis."""
+    return torch.stack(_parts(arrays), integer(axis, "axis"))
+
+
+@op("numpy", dtype=OTHER)
+def vstack(tup: Any) -> Tensor:
+    """Tensors one below the other; a vector is a row."""
+    return torch.vstack(_parts(tup))
+
+
+@op("numpy", dtype=OTHER)
+def hstack(tup: Any) -> Tensor:
+    """Tensors one after the other along the second axis, vectors along their only one."""
+    return torch.hstack(_parts(tup))
+
+
+@op("numpy", dtype=OTHER)
+def dstack(tup: Any) -> Tensor:
+    """Tensors one behind the other along the third axis."""
+    return torch.dstack(_parts(tup))
+
+
+@op("numpy", dtype=OTHER)
+def column_stack(tup: Any) -> Tensor:
+    """Tensors one beside the other; a vector is a column."""
+    return torch.column_stack(_parts(tup))
+
+
+def _cut(x: Any, where: Any, axis: int, even: bool, least: int = 1) -> Any:
+    made = to_array(x)
+    if made.ndim < least:
+        raise ArgumentValueError(
+            f"the tensor must have at least {least} axes to be split, but got {made.ndim}."
+        )
+    if isinstance(where, int) and not isinstance(where, bool):
+        length = made.shape[axis] if -made.ndim <= axis < made.ndim else 0
+        if where <= 0 or (even and length % where):
+            raise ArgumentValueError(
+                f"the length, {length}, must be divisible by the number of parts, {where}."
+            )
+        return torch.tensor_split(made, where, axis)
+    if not isinstance(where, (list, tuple)):
+        raise ArgumentTypeError(
+            f"'indices_or_sections' must be an int, or a list or tuple of ints, but got {where!r}."
+        )
+    return list(torch.tensor_split(made, sizes(where), axis))
+
+
+@op("numpy", dtype=OTHER)
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Equal parts along an axis, or parts that begin at the given places."""
+    return _cut(x, indices_or_sections, axis, even=True)
+
+
+@op("numpy", dtype=OTHER)
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Parts along an axis, as equal as can be, or that begin at the given places."""
+    return _cut(x, indices_or_sections, axis, even=False)
+
+
+@op("numpy", dtype=OTHER)
+def vsplit(x: Any, indices_or_sections: Any) -> Any:
+    """Parts along the first axis."""
+    return _cut(x, indices_or_sections, 0, even=True)
+
+
+@op("numpy", dtype=OTHER)
+def hsplit(x: Any, indices_or_sections: Any) -> Any:
+    """Parts along the second axis."""
+    return _cut(x, indices_or_sections, 1, even=True, least=2)
+
+
+@op("numpy", dtype=OTHER)
+def dsplit(x: Any, indices_or_sections: Any) -> Any:
+    """Parts along the third axis."""
+    return _cut(x, indices_or_sections, 2, even=True, least=3)
+
+
+@op("numpy", dtype=OTHER)
+def tile(a: Any, reps: Any) -> Tensor:
+    """The tensor repeated as a whole, so many times along each axis."""
+    return torch.tile(to_array(a), sizes(reps))
+
+
+@op("numpy", dtype=OTHER)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    made = to_array(a)
+    times = sizes(repeats)
+    if any(each < 0 for each in times):
+        raise ArgumentValueError(f"For 'repeat', no number may be negative, but got {times}.")
+    if len(times) == 1:
+        return torch.repeat_interleave(made, times[0], axis)
+    return torch.repeat_interleave(made, torch.tensor(times, device=made.device), axis)
+
+
+@op("numpy", dtype=OTHER)
+def flip(m: Any, axis: Any = None) -> Tensor:
+    """The elements in reversed order along axes, or all of them."""
+    made = to_array(m)
+    return torch.flip(made, tuple(range(made.ndim)) if axis is None else sizes(axis))
+
+
+@op("numpy", dtype=OTHER)
+def flipud(m: Any) -> Tensor:
+    """The elements in reversed order along the first axis."""
+    return torch.flip(to_array(m), (0,))
+
+
+@op("numpy", dtype=OTHER)
+def fliplr(m: Any) -> Tensor:
+    """The elements in reversed order along the second axis."""
+    return torch.flip(to_array(m), (1,))
+
+
+@op("numpy", dtype=OTHER)
+def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
+    """A plane of axes turned by 90 degrees, `k` times."""
+    return torch.rot90(to_array(a), integer(k, "k"), sizes(axes))
+
+
+@op("numpy", dtype=OTHER)
+def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    """The elements moved along axes; what leaves at one end comes in at the other."""
+    moves, over = sizes(shift), () if axis is None else sizes(axis)
+    if len(over) != len(moves) and over:
+        moves, over = (moves * len(over), over) if len(moves) == 1 else (moves, over * len(moves))
+    return torch.roll(to_array(a), moves, over)
+
+
+@op("numpy", dtype=OTHER, differentiable=False)
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements, or the length of an axis."""
+    made = to_array(a)
+    return made.numel() if axis is None else made.shape[integer(axis, "axis")]

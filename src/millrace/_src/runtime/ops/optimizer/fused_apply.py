@@ -1,0 +1,104 @@
+"""Steps of optimizers that MindSpore has as one kernel: AdaFactor, and Adam with decay from gradients of a short
+type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .apply import moments, update
+
+__all__ = ["FusedAdaFactor", "FusedAdaFactorWithGlobalNorm", "FusedCastAdamWeightDecay"]
+
+
+def _size(x: Tensor) -> Tensor:
+    """The root of the mean square."""
+    return x.square().mean().sqrt()
+
+
+def _factor(
+    o: Any,
+    epsilon: Any,
+    clip_threshold: Any,
+    beta1: Any,
+    beta2: Any,
+    weight_decay: Any,
+    learning_rate: Any,
+    grad: Any,
+    param: Tensor,
+    exp_avg: Any,
+    exp_avg_sq_row: Any,
+    exp_avg_sq_col: Any,
+    exp_avg_sq: Any,
+) -> None:
+    """AdaFactor: of a matrix only the means of squares by row and by column are kept; of a vector all of them."""
+    small, least = epsilon.unbind() if isinstance(epsilon, Tensor) else epsilon
+    grad = grad.to(param.dtype)
+    squares = grad.square() + small
+    if param.ndim >= 2:
+        exp_avg_sq_row.mul_(beta2).add_(squares.mean(-1) * (1 - beta2))
+        exp_avg_sq_col.mul_(beta2).add_(squares.mean(-2) * (1 - beta2))
+        rows = (exp_avg_sq_row / exp_avg_sq_row.mean(-1, keepdim=True)).rsqrt().unsqueeze(-1)
+        step = rows * exp_avg_sq_col.rsqrt().unsqueeze(-2) * grad
+    else:
+        exp_avg_sq.mul_(beta2).add_(squares * (1 - beta2))
+        step = exp_avg_sq.rsqrt() * grad
+    step = step / (_size(step) / clip_threshold).clamp_min(1.0)
+    rate = learning_rate
+    if o.enable_scale_parameter:
+        rate = rate * torch.maximum(
+            _size(param), torch.as_tensor(least, dtype=param.dtype, device=param.device)
+        )
+    step = step * rate
+    if o.enable_first_moment:
+        exp_avg.mul_(beta1).add_(step * (1 - beta1))
+        step = exp_avg
+    decay = param * (weight_decay * rate) if o.enable_weight_decay else 0.0
+    param.sub_(step + decay)
+
+
+def _factor_by_norm(
+    o: Any,
+    epsilon: Any,
+    clip_threshold: Any,
+    beta1: Any,
+    beta2: Any,
+    weight_decay: Any,
+    learning_rate: Any,
+    grad: Any,
+    param: Tensor,
+    exp_avg: Any,
+    exp_avg_sq_row: Any,
+    exp_avg_sq_col: Any,
+    exp_avg_sq: Any,
+    global_norm: Any,
+) -> None:
+    """AdaFactor of the gradient over `global_norm`."""
+    rest = (param, exp_avg, exp_avg_sq_row, exp_avg_sq_col, exp_avg_sq)
+    _factor(o, epsilon, clip_threshold, beta1, beta2, weight_decay, learning_rate, grad / global_norm, *rest)
+
+
+def _cast_adam(
+    o: Any,
+    var: Tensor,
+    m: Tensor,
+    v: Tensor,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    decay: Any,
+    gradient: Any,
+    global_norm: Any,
+) -> None:
+    """Adam without correction of the moments, with decoupled weight decay, of a float16 gradient over `global_norm`."""
+    moments(m, v, gradient.to(m.dtype) / global_norm, beta1, beta2)
+    var.sub_(((m / (v.sqrt() + epsilon) + var.to(m.dtype) * decay) * lr).to(var.dtype))
+
+
+_FACTOR = {"enable_scale_parameter": False, "enable_first_moment": False, "enable_weight_decay": False}
+FusedAdaFactor = update(_factor, "FusedAdaFactor", 1, __name__, **_FACTOR)
+FusedAdaFactorWithGlobalNorm = update(_factor_by_norm, "FusedAdaFactorWithGlobalNorm", 1, __name__, **_FACTOR)
+FusedCastAdamWeightDecay = update(_cast_adam, "FusedCastAdamWeightDecay", 3, __name__, use_locking=False)

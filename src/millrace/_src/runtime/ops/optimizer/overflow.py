@@ -1,0 +1,43 @@
+"""Overflow of gradients, and the scale of the loss that follows from it; without a look at values in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = ["any_overflow", "followed_scale", "next_scale"]
+
+
+@op(dtype=OTHER, differentiable=False)
+def any_overflow(gradients: list[Tensor]) -> Tensor:
+    """Whether any element is infinite or no number."""
+    return torch.stack([~torch.isfinite(each).all() for each in gradients]).any()
+
+
+@op(dtype=OTHER, differentiable=False)
+def next_scale(
+    scale: Tensor, last: Tensor, step: Tensor, overflow: Any, factor: float, window: int, least: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The scale after a step, the step of the last change, and the number of the next step."""
+    over = torch.as_tensor(overflow, device=scale.device)
+    grows = ~over & (step - last >= window)
+    smaller = torch.clamp_min(scale / factor, least)
+    made = torch.where(over, smaller, torch.where(grows, scale * factor, scale))
+    return made, torch.where(over | grows, step, last), step + 1
+
+
+@op(dtype=OTHER, differentiable=False)
+def followed_scale(
+    scale: Tensor, count: Tensor, finite: Any, factor: int, window: int
+) -> tuple[Tensor, Tensor]:
+    """The scale after gradients that were finite or not, and how many steps in a row have been."""
+    fine = torch.as_tensor(finite, device=scale.device)
+    grows = fine & (count == window - 1)
+    smaller = torch.clamp_min(scale / factor, 1.0)
+    made = torch.where(fine, torch.where(grows, scale * factor, scale), smaller)
+    return made, torch.where(fine & ~grows, count + 1, torch.zeros_like(count))

@@ -1,0 +1,190 @@
+"""Steps of optimizers by gradients of some rows only, in place; rows that come twice are added up first."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentValueError
+
+from .apply import adadelta_step, adagrad_step, adagrad_v2_step, adam_step, ftrl_step, proximal_step, update
+
+__all__ = [
+    "FusedSparseAdam",
+    "FusedSparseFtrl",
+    "FusedSparseLazyAdam",
+    "FusedSparseProximalAdagrad",
+    "SparseApplyAdadelta",
+    "SparseApplyAdagrad",
+    "SparseApplyAdagradV2",
+    "SparseApplyFtrl",
+    "SparseApplyFtrlV2",
+    "SparseApplyProximalAdagrad",
+    "SparseApplyRMSProp",
+]
+
+
+def _whole(name: str, var: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of all rows, and which rows have one."""
+    if indices.ndim != 1 or grad.shape[:1] != indices.shape or grad.shape[1:] != var.shape[1:]:
+        raise ArgumentValueError(
+            f"For '{name}', there must be a row of the gradient per index, but the shapes are {list(var.shape)}, "
+            f"{list(grad.shape)} and {list(indices.shape)}."
+        )
+    rows = indices.long()
+    touched = torch.zeros(var.shape[0], dtype=torch.bool, device=var.device).index_fill_(0, rows, True)
+    return torch.zeros_like(var).index_add_(0, rows, grad), touched.reshape(-1, *(1,) * (var.ndim - 1))
+
+
+def _only(touched: Tensor, step: Any, o: Any, *parameters: Tensor, rest: tuple[Any, ...]) -> None:
+    """A step of all rows, of which only the touched ones are kept."""
+    copies = [parameter.clone() for parameter in parameters]
+    step(o, *copies, *rest)
+    for parameter, made in zip(parameters, copies, strict=True):
+        parameter.copy_(torch.where(touched, made, parameter))
+
+
+def _adagrad(o: Any, var: Tensor, accum: Tensor, grad: Any, indices: Any) -> None:
+    """Adagrad of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, adagrad_step, o, var, accum, rest=(o.lr, whole))
+
+
+def _adagrad_v2(o: Any, var: Tensor, accum: Tensor, grad: Any, indices: Any) -> None:
+    """Adagrad of the rows that have a gradient, with epsilon."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, adagrad_v2_step, o, var, accum, rest=(o.lr, whole))
+
+
+def _ftrl(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices: Any) -> None:
+    """Follow the regularised leader, in the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+
+
+def _ftrl_v2(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices: Any) -> None:
+    """Follow the regularised leader, in the rows that have a gradient; `l2_shrinkage` pulls the weights towards 0."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    pull = 2 * o.l2_shrinkage * var
+    _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+    linear.add_(torch.where(touched, pull, 0.0))
+    kept = linear.abs() > o.l1
+    size = accum.pow(-o.lr_power) / o.lr + 2 * o.l2
+    var.copy_(torch.where(touched, torch.where(kept, (linear.sign() * o.l1 - linear) / size, 0.0), var))
+
+
+def _adadelta(
+    o: Any, var: Tensor, accum: Tensor, accum_update: Tensor, lr: Any, rho: Any, grad: Any, indices: Any
+) -> None:
+    """Adadelta of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, adadelta_step, o, var, accum, accum_update, rest=(lr, rho, o.epsilon, whole))
+
+
+def _rms_step(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Tensor) -> None:
+    ms.mul_(o.rho).add_(grad.square() * (1 - o.rho))
+    mom.mul_(o.momentum).add_(grad * lr * torch.rsqrt(ms + o.epsilon))
+    var.sub_(mom)
+
+
+def _rms(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Any, indices: Any) -> None:
+    """RMSProp of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, _rms_step, o, var, ms, mom, rest=(lr, whole))
+
+
+def _proximal(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Any, indices: Any) -> None:
+    """Adagrad of the rows that have a gradient, then towards 0 by l1 and l2."""
+    whole, touched = _whole(o.name, var, grad, indices)
+    _only(touched, proximal_step, o, var, accum, rest=(lr, l1, l2, whole))
+
+
+def _adam(
+    o: Any,
+    var: Tensor,
+    m: Tensor,
+    v: Tensor,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    gradient: Any,
+    indices: Any,
+) -> None:
+    """Adam of all rows; those without a gradient have one of 0."""
+    whole, _ = _whole(o.name, var, gradient, indices)
+    adam_step(o, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, whole)
+
+
+def _lazy_adam(
+    o: Any,
+    var: Tensor,
+    m: Tensor,
+    v: Tensor,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    gradient: Any,
+    indices: Any,
+) -> None:
+    """Adam of the rows that have a gradient."""
+    whole, touched = _whole(o.name, var, gradient, indices)
+    rest = (beta1_power, beta2_power, lr, beta1, beta2, epsilon, whole)
+    _only(touched, adam_step, o, var, m, v, rest=rest)
+
+
+_NEEDED: Any = inspect.Parameter.empty
+_RATES: dict[str, Any] = {
+    "lr": _NEEDED,
+    "l1": _NEEDED,
+    "l2": _NEEDED,
+    "lr_power": _NEEDED,
+    "use_locking": False,
+}
+SparseApplyAdagrad = update(
+    _adagrad, "SparseApplyAdagrad", 2, __name__, lr=_NEEDED, update_slots=True, use_locking=False
+)
+SparseApplyAdagradV2 = update(
+    _adagrad_v2,
+    "SparseApplyAdagradV2",
+    2,
+    __name__,
+    lr=_NEEDED,
+    epsilon=_NEEDED,
+    use_locking=False,
+    update_slots=True,
+)
+SparseApplyFtrl = update(_ftrl, "SparseApplyFtrl", 3, __name__, **_RATES)
+FusedSparseFtrl = update(_ftrl, "FusedSparseFtrl", 3, __name__, **_RATES)
+SparseApplyProximalAdagrad = update(_proximal, "SparseApplyProximalAdagrad", 2, __name__, use_locking=False)
+FusedSparseProximalAdagrad = update(_proximal, "FusedSparseProximalAdagrad", 2, __name__, use_locking=False)
+FusedSparseAdam = update(_adam, "FusedSparseAdam", 3, __name__, use_locking=False, use_nesterov=False)
+FusedSparseLazyAdam = update(
+    _lazy_adam, "FusedSparseLazyAdam", 3, __name__, use_locking=False, use_nesterov=False
+)
+SparseApplyAdadelta = update(
+    _adadelta, "SparseApplyAdadelta", 3, __name__, epsilon=_NEEDED, use_locking=False
+)
+SparseApplyFtrlV2 = update(
+    _ftrl_v2,
+    "SparseApplyFtrlV2",
+    3,
+    __name__,
+    lr=_NEEDED,
+    l1=_NEEDED,
+    l2=_NEEDED,
+    l2_shrinkage=_NEEDED,
+    lr_power=_NEEDED,
+    use_locking=False,
+)
+SparseApplyRMSProp = update(
+    _rms, "SparseApplyRMSProp", 3, __name__, rho=_NEEDED, momentum=_NEEDED, epsilon=_NEEDED, use_locking=False
+)

@@ -1,0 +1,140 @@
+"""Classes drawn as candidates for a sampled loss, and whole numbers that nothing determines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, OTHER
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.tensor.rng_state import seeded
+
+from .uniform_normal import shape_of
+
+__all__ = [
+    "LogUniformCandidateSampler",
+    "NonDeterministicInts",
+    "UniformCandidateSampler",
+    "log_uniform_candidate_sampler",
+    "undetermined_integers",
+    "uniform_candidate_sampler",
+]
+
+Drawn = tuple[Tensor, Tensor, Tensor]
+
+
+def _check(
+    name: str, true_classes: Tensor, num_true: Any, num_sampled: Any, unique: Any, range_max: Any
+) -> None:
+    for label, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ArgumentTypeError(f"For '{name}', '{label}' must be an int, but got {value!r}.")
+        if value < 1:
+            raise ArgumentValueError(f"For '{name}', '{label}' must be above 0, but got {value}.")
+    if not isinstance(unique, bool):
+        raise ArgumentTypeError(f"For '{name}', 'unique' must be a bool, but got {unique!r}.")
+    if unique and num_sampled > range_max:
+        raise ArgumentValueError(
+            f"For '{name}', 'num_sampled' must be at most 'range_max' where each is drawn once, but got "
+            f"{num_sampled} and "
+            f"{range_max}."
+        )
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ArgumentValueError(
+            f"For '{name}', 'true_classes' must have the shape (N, {num_true}), but got {list(true_classes.shape)}."
+        )
+
+
+def _picked(weights: Tensor, count: int, unique: bool, generator: torch.Generator | None) -> Tensor:
+    """So many classes at random by their weights; with `unique` none twice."""
+    return torch.multinomial(weights, count, replacement=not unique, generator=generator)
+
+
+@op("ops", accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+def uniform_candidate_sampler(
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    remove_accidental_hits: bool = False,
+) -> Drawn:
+    """Classes below `range_max`, each as likely as any other; how often each true class and each drawn class is
+    expected. With `remove_accidental_hits` no true class is drawn."""
+    _check("UniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
+    weights = torch.ones(range_max, device=true_classes.device)
+    if remove_accidental_hits:
+        weights = weights.index_fill(0, true_classes.reshape(-1).long().clamp(0, range_max - 1), 0.0)
+    drawn = _picked(weights, num_sampled, unique, seeded(seed, device=weights.device)).to(true_classes.dtype)
+    expected = num_sampled / range_max
+    like: Any = {"dtype": torch.float32, "device": true_classes.device}
+    return (
+        drawn,
+        torch.full(true_classes.shape, expected, **like),
+        torch.full((num_sampled,), expected, **like),
+    )
+
+
+UniformCandidateSampler = primitive("UniformCandidateSampler", uniform_candidate_sampler)
+
+
+@op("ops", accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+def log_uniform_candidate_sampler(
+    true_classes: Tensor,
+    num_true: int = 1,
+    num_sampled: int = 5,
+    unique: bool = True,
+    range_max: int = 5,
+    seed: int = 0,
+) -> Drawn:
+    """Classes below `range_max`, the likelier the smaller, as words sorted by how common they are; how often each true
+    class and each drawn class is expected."""
+    _check("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
+    generator = seeded(seed, device=true_classes.device)
+    weights = _log_uniform(torch.arange(range_max, device=true_classes.device), range_max)
+    drawn = _picked(weights, num_sampled, unique, generator)
+    tries: Any = num_sampled
+    if unique:
+        # drawing until so many are found takes, before each, as many tries as fall on those that are found already
+        found = torch.cumsum(weights[drawn], 0) - weights[drawn]
+        chance = torch.rand(num_sampled, generator=generator, device=weights.device)
+        again = torch.log(chance.clamp_min(1e-30)) / torch.log(found.clamp(1e-30, 1 - 1e-6))
+        tries = num_sampled + again.floor().sum()
+
+    def expected(classes: Tensor) -> Tensor:
+        share = _log_uniform(classes, range_max)
+        return -torch.expm1(tries * torch.log1p(-share)) if unique else share * num_sampled
+
+    return drawn.to(true_classes.dtype), expected(true_classes), expected(drawn)
+
+
+def _log_uniform(classes: Tensor, range_max: int) -> Tensor:
+    """How likely each class is."""
+    return torch.log1p(1 / (classes.to(torch.float32) + 1)) / math.log(range_max + 1)
+
+
+LogUniformCandidateSampler = primitive("LogUniformCandidateSampler", log_uniform_candidate_sampler)
+
+
+@op(accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+def undetermined_integers(shape: Tensor, dtype: Any = torch.int64) -> Tensor:
+    """Whole numbers, each bit as likely 0 as 1."""
+    if dtype not in (torch.int32, torch.int64):
+        raise ArgumentTypeError(
+            f"For 'NonDeterministicInts', 'dtype' must be int32 or int64, but got {dtype}."
+        )
+    if shape.ndim != 1:
+        raise ArgumentValueError(
+            f"For 'NonDeterministicInts', the shape must be a list of numbers, but got {shape.tolist()}."
+        )
+    limits = torch.iinfo(dtype)
+    return torch.empty(shape_of((shape,)), dtype=dtype).random_(limits.min, limits.max)
+
+
+NonDeterministicInts = primitive("NonDeterministicInts", undetermined_integers)

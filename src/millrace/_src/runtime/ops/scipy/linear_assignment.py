@@ -1,0 +1,89 @@
+"""Rows given to columns at the least cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = ["linear_sum_assignment"]
+
+_ALL = 2**63 - 1
+
+
+def _least(cost: list[list[float]]) -> list[int]:
+    """The column of each row, of a matrix that is at least as wide as high: shortest augmenting paths, with prices of
+    rows and columns (Jonker and Volgenant)."""
+    height, width = len(cost), len(cost[0])
+    rows, columns = [0.0] * (height + 1), [0.0] * (width + 1)
+    owner = [0] * (width + 1)  # the row (from 1) that has each column (from 1); 0 is none
+    for row in range(1, height + 1):
+        owner[0], at = row, 0
+        away, before, seen = [float("inf")] * (width + 1), [0] * (width + 1), [False] * (width + 1)
+        while owner[at]:
+            seen[at] = True
+            here, nearest, then = owner[at], float("inf"), 0
+            for column in range(1, width + 1):
+                if not seen[column]:
+                    reached = cost[here - 1][column - 1] - rows[here] - columns[column]
+                    if reached < away[column]:
+                        away[column], before[column] = reached, at
+                    if away[column] < nearest:
+                        nearest, then = away[column], column
+            if nearest == float("inf"):
+                raise ArgumentValueError("For 'linear_sum_assignment', the cost matrix is infeasible.")
+            for column in range(width + 1):
+                if seen[column]:
+                    rows[owner[column]] += nearest
+                    columns[column] -= nearest
+                else:
+                    away[column] -= nearest
+            at = then
+        while at:
+            owner[at] = owner[before[at]]
+            at = before[at]
+    found = [0] * height
+    for column in range(1, width + 1):
+        if owner[column]:
+            found[owner[column] - 1] = column - 1
+    return found
+
+
+@op("scipy.optimize", dtype=OTHER, differentiable=False)
+def linear_sum_assignment(
+    cost_matrix: Tensor, maximize: bool, dimension_limit: Any = _ALL
+) -> tuple[Tensor, Tensor]:
+    """Rows and columns that belong together, so that the sum of their costs is least (or largest). Only the first
+    `dimension_limit` columns are looked at; what finds no partner is -1."""
+    name = "linear_sum_assignment"
+    if not isinstance(maximize, bool):
+        raise ArgumentTypeError(f"For '{name}', 'maximize' must be a bool, but got {maximize!r}.")
+    if cost_matrix.ndim != 2:
+        raise ArgumentValueError(
+            f"For '{name}', a matrix is needed, but got the shape {list(cost_matrix.shape)}."
+        )
+    if cost_matrix.is_complex():
+        raise ArgumentTypeError(f"For '{name}', costs must be real numbers, but got {cost_matrix.dtype}.")
+    limit = int(dimension_limit)
+    if limit < 1:
+        raise ArgumentValueError(f"For '{name}', 'dimension_limit' must be above 0, but got {limit}.")
+    seen = cost_matrix[:, :limit].double() * (-1 if maximize else 1)
+    if bool(torch.isnan(seen).any()) or bool((seen == float("-inf")).any()):
+        raise ArgumentValueError(
+            f"For '{name}', costs must be numbers, but the matrix holds nan or infinite gains."
+        )
+    tall = seen.shape[0] > seen.shape[1]
+    costs = listed(seen.t() if tall else seen)
+    one = list(range(len(costs)))
+    other = _least(costs) if costs else []
+    rows, columns = (other, one) if tall else (one, other)
+    pairs = sorted(zip(rows, columns, strict=True))
+    lack = min(cost_matrix.shape) - len(pairs)
+    made = torch.tensor([*pairs, *[(-1, -1)] * lack], dtype=torch.int64).reshape(-1, 2)
+    return made[:, 0].contiguous(), made[:, 1].contiguous()

@@ -1,0 +1,196 @@
+"""Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "FFTWithSize",
+    "fft",
+    "fft2",
+    "fft_with_size",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+@op("ops", dtype=OTHER)
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform along an axis."""
+    return torch.fft.fft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse transform along an axis."""
+    return torch.fft.ifft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform of real numbers along an axis, without the half that mirrors the other."""
+    return torch.fft.rfft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Real numbers from half of a transform along an axis."""
+    return torch.fft.irfft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real transform of half of a signal that mirrors itself."""
+    return torch.fft.hfft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Half of the signal whose transform is real."""
+    return torch.fft.ihfft(input, n, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The transform along two axes."""
+    return torch.fft.fft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse transform along two axes."""
+    return torch.fft.ifft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The transform of real numbers along two axes, without the half that mirrors the other."""
+    return torch.fft.rfft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """Real numbers from half of a transform along two axes."""
+    return torch.fft.irfft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The real transform of half of a signal of two axes that mirrors itself."""
+    return torch.fft.hfft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """Half of the signal of two axes whose transform is real."""
+    return torch.fft.ihfft2(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The transform along axes."""
+    return torch.fft.fftn(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse transform along axes."""
+    return torch.fft.ifftn(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The transform of real numbers along axes, without the half that mirrors the other."""
+    return torch.fft.rfftn(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Real numbers from half of a transform along axes."""
+    return torch.fft.irfftn(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The real transform of half of a signal that mirrors itself."""
+    return torch.fft.hfftn(input, s, dim, norm)
+
+
+@op("ops", dtype=OTHER)
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Half of the signal whose transform is real."""
+    return torch.fft.ihfftn(input, s, dim, norm)
+
+
+@op("ops", dtype=SAME)
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The frequency 0 in the middle."""
+    return torch.fft.fftshift(input, dim)
+
+
+@op("ops", dtype=SAME)
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The frequency 0 at the start again."""
+    return torch.fft.ifftshift(input, dim)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
+    """The frequencies of a transform of n elements, `d` apart."""
+    return torch.fft.fftfreq(n, d, dtype=dtype or torch.float32)
+
+
+@op("ops", dtype=OTHER, differentiable=False)
+def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
+    """The frequencies of a transform of n real elements, `d` apart."""
+    return torch.fft.rfftfreq(n, d, dtype=dtype or torch.float32)
+
+
+@op(dtype=OTHER)
+def fft_with_size(
+    x: Tensor,
+    signal_ndim: int,
+    inverse: bool,
+    real: bool,
+    norm: str = "backward",
+    onesided: bool = True,
+    signal_sizes: Any = (),
+) -> Tensor:
+    """The transform along the last axes: forth or back, of complex or of real numbers."""
+    over = tuple(range(-signal_ndim, 0))
+    sizes = tuple(signal_sizes) or None
+    if not real:
+        return torch.fft.ifftn(x, dim=over, norm=norm) if inverse else torch.fft.fftn(x, dim=over, norm=norm)
+    if not inverse:
+        return torch.fft.rfftn(x, dim=over, norm=norm) if onesided else torch.fft.fftn(x, dim=over, norm=norm)
+    if onesided:
+        return torch.fft.irfftn(x, sizes, over, norm)
+    return torch.fft.ifftn(x, sizes, over, norm).real
+
+
+FFTWithSize = primitive("FFTWithSize", fft_with_size)

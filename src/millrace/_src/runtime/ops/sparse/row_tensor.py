@@ -1,0 +1,65 @@
+"""Tensors of which only some rows are held: what they are made of, and their sum with whole ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.declare.registry import expose, public
+from millrace._src.runtime.tensor.storage import wrap
+
+from .coo_csr import make_row_tensor
+from .sparse_tensor import RowTensor
+
+__all__ = [
+    "make_row_tensor_inner",
+    "row_tensor_add",
+    "row_tensor_get_dense_shape",
+    "row_tensor_get_indices",
+    "row_tensor_get_values",
+]
+
+make_row_tensor_inner = make_row_tensor
+expose(__name__, "ops", "make_row_tensor_inner")
+
+
+def _rows(name: str, x: Any) -> RowTensor:
+    if not isinstance(x, RowTensor):
+        raise ArgumentTypeError(f"For '{name}', the input must be a RowTensor, but got {x!r}.")
+    return x
+
+
+@public("ops")
+def row_tensor_get_values(x: RowTensor) -> Tensor:
+    """The rows that are held.
+
+    >>> rows = RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (2, 2))
+    >>> row_tensor_get_values(rows).shape
+    (1, 2)
+    """
+    return _rows("row_tensor_get_values", x).values
+
+
+@public("ops")
+def row_tensor_get_indices(x: RowTensor) -> Tensor:
+    """The numbers of the rows that are held."""
+    return _rows("row_tensor_get_indices", x).indices
+
+
+@public("ops")
+def row_tensor_get_dense_shape(x: RowTensor) -> tuple[int, ...]:
+    """The shape of the whole."""
+    return tuple(_rows("row_tensor_get_dense_shape", x).dense_shape)
+
+
+@public("ops")
+def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
+    """A whole tensor with the rows added.
+
+    >>> rows = RowTensor(Tensor([1]), Tensor([[1.0, 2.0]]), (2, 2))
+    >>> row_tensor_add(rows, Tensor([[0.0, 0.0], [10.0, 10.0]])).asnumpy().tolist()
+    [[0.0, 0.0], [11.0, 12.0]]
+    """
+    rows = _rows("row_tensor_add", x)
+    return wrap(y._torch.index_add(0, rows.indices._torch.long(), rows.values._torch))

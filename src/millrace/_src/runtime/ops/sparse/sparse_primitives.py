@@ -1,0 +1,181 @@
+"""Sparse tensors given as coordinates and values, or as rows' beginnings: made plain, cut, added and multiplied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import sizes
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INTEGERS, OTHER
+from millrace._src.runtime.ops.declare.primitive import primitive
+from millrace._src.runtime.ops.declare.registry import op
+
+__all__ = [
+    "Coalesce",
+    "SparseSlice",
+    "SparseTensorDenseAdd",
+    "SparseTensorDenseMatmul",
+    "SparseToDense",
+    "coalesce",
+    "coo2csr",
+    "csr2coo",
+    "csr_gather",
+    "dense_of_sparse",
+    "sliced_sparse",
+    "sparse_plus_dense",
+    "sparse_times_dense",
+]
+
+
+def _shape(name: str, indices: Tensor, values: Tensor, shape: Any) -> tuple[int, ...]:
+    """The shape of a sparse tensor, whose coordinates are rows, once all fits."""
+    whole = sizes(shape)
+    if values.ndim != 1 or indices.shape != (values.shape[0], len(whole)):
+        raise ArgumentValueError(
+            f"For '{name}', there must be a row of {len(whole)} coordinates per value for the shape {list(whole)}, but "
+            f"the shapes are {list(indices.shape)} and {list(values.shape)}."
+        )
+    return whole
+
+
+def _inside(name: str, indices: Tensor, whole: tuple[int, ...]) -> None:
+    """Coordinates (rows) outside of the shape are an error: this looks at values."""
+    limit = torch.as_tensor(whole, device=indices.device)
+    if bool(((indices < 0) | (indices >= limit)).any()):
+        raise ArgumentValueError(
+            f"For '{name}', coordinates must be within the shape {list(whole)}, but got {indices.tolist()}."
+        )
+
+
+def _flat(indices: Tensor, whole: tuple[int, ...]) -> Tensor:
+    """The number of each element, whose coordinates are a row."""
+    places = torch.zeros(indices.shape[0], dtype=torch.int64, device=indices.device)
+    for axis, length in enumerate(whole):
+        places = places * length + indices[:, axis]
+    return places
+
+
+@op("ops", dtype=OTHER)
+def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The elements in order, those of one place added up. The coordinates of an element are a column."""
+    if x_values.dtype not in FLOATS:
+        raise ArgumentTypeError(
+            f"For 'Coalesce', the values must be floating numbers, but got {x_values.dtype}."
+        )
+    whole = _shape("Coalesce", x_indices.transpose(0, -1), x_values, x_shape)
+    rows = x_indices.t()
+    _inside("Coalesce", rows, whole)
+    places, which = torch.unique(_flat(rows, whole), return_inverse=True)
+    made = x_values.new_zeros(len(places)).index_add(0, which, x_values)
+    indices = torch.stack(torch.unravel_index(places, whole)).to(x_indices.dtype)
+    return indices, made, x_shape.clone()
+
+
+Coalesce = primitive("Coalesce", coalesce)
+
+
+@op("ops", accepts=INTEGERS, differentiable=False)
+def coo2csr(row_indices: Tensor, height: int) -> Tensor:
+    """Where each of `height` rows begins, and the last ends, of the (sorted) row of each element."""
+    counts = torch.zeros(int(height), dtype=row_indices.dtype, device=row_indices.device)
+    counts = counts.index_add_(0, row_indices.long(), torch.ones_like(row_indices))
+    return torch.cat([counts.new_zeros(1), torch.cumsum(counts, 0, dtype=counts.dtype)])
+
+
+@op("ops", accepts=INTEGERS, differentiable=False)
+def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
+    """The row of each of `nnz` elements, of where each row begins."""
+    return (
+        torch.searchsorted(indptr.contiguous(), torch.arange(int(nnz), device=indptr.device), right=True)
+        .to(indptr.dtype)
+        .sub(1)
+    )
+
+
+@op("ops", dtype=OTHER)
+def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any) -> Tensor:
+    """The values of a dense tensor at the places of a CSR tensor."""
+    sizes(sparse_shape)
+    rows = csr2coo.raw(indptr, indices.shape[0])
+    return dense[rows.long(), indices.long()]
+
+
+@op(dtype=OTHER)
+def dense_of_sparse(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
+    """The whole tensor, zeros and all; of two values at one place the last stays."""
+    whole = _shape("SparseToDense", indices, values, sparse_shape)
+    _inside("SparseToDense", indices, whole)
+    return values.new_zeros(whole).index_put(tuple(indices.long().unbind(1)), values)
+
+
+SparseToDense = primitive("SparseToDense", dense_of_sparse, ())
+
+
+@op(dtype=OTHER)
+def sparse_plus_dense(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
+    """A dense tensor with the values of a sparse one added."""
+    whole = _shape("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
+    if tuple(x2.shape) != whole:
+        raise ArgumentValueError(
+            f"For 'SparseTensorDenseAdd', the shapes must be equal, but got {list(whole)} and {list(x2.shape)}."
+        )
+    _inside("SparseTensorDenseAdd", x1_indices, whole)
+    return x2.index_put(tuple(x1_indices.long().unbind(1)), x1_values, accumulate=True)
+
+
+SparseTensorDenseAdd = primitive("SparseTensorDenseAdd", sparse_plus_dense, ())
+
+
+@op(dtype=OTHER)
+def sparse_times_dense(
+    indices: Tensor,
+    values: Tensor,
+    sparse_shape: Any,
+    dense: Tensor,
+    adjoint_st: bool = False,
+    adjoint_dt: bool = False,
+) -> Tensor:
+    """A sparse matrix times a dense one, either of them turned about where asked."""
+    height, width = whole = _shape("SparseTensorDenseMatmul", indices, values, sparse_shape)
+    if len(whole) != 2 or dense.ndim != 2:
+        raise ArgumentValueError("For 'SparseTensorDenseMatmul', both must be matrices.")
+    _inside("SparseTensorDenseMatmul", indices, whole)
+    rows, columns = indices.long().unbind(1)
+    if adjoint_st:
+        rows, columns, height, width = columns, rows, width, height
+    other = dense.mH if adjoint_dt else dense
+    if other.shape[0] != width:
+        raise ArgumentValueError(
+            f"For 'SparseTensorDenseMatmul', the inner sizes must be equal, but the matrices are ({height}, "
+            f"{width}) and "
+            f"{tuple(other.shape)}."
+        )
+    return other.new_zeros(height, other.shape[1]).index_add(0, rows, values.unsqueeze(1) * other[columns])
+
+
+SparseTensorDenseMatmul = primitive(
+    "SparseTensorDenseMatmul", sparse_times_dense, ("adjoint_st", "adjoint_dt")
+)
+
+
+@op(dtype=OTHER)
+def sliced_sparse(
+    indices: Tensor, values: Tensor, shape: Tensor, start: Tensor, size: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The part of a sparse tensor from `start` on, `size` long, with coordinates of its own."""
+    _shape("SparseSlice", indices, values, shape)
+    if start.shape != shape.shape or size.shape != shape.shape:
+        raise ArgumentValueError(
+            f"For 'SparseSlice', 'start' and 'size' must be as long as 'shape', but the shapes are "
+            f"{[list(part.shape) for part in (shape, start, size)]}."
+        )
+    length = torch.minimum(size, shape - start).clamp_min(0)
+    moved = indices - start
+    kept = ((moved >= 0) & (moved < length)).all(1)
+    return moved[kept], values[kept], length
+
+
+SparseSlice = primitive("SparseSlice", sliced_sparse)

@@ -1,0 +1,241 @@
+"""Adam and its kin. MindSpore's formulas: `eps` stands outside of the correction of the moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values.dtype import float32
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_float, check_fraction, check_kind
+from millrace._src.runtime.tensor.backend.torch_private import foreach
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .foreach_optimizer import ListOptimizer
+from .parameter_groups import WrongKey
+from .update_rules import Tensors, average
+
+__all__ = ["Adam", "AdamOffload", "AdamWeightDecay", "LazyAdam"]
+
+
+class Moments(ListOptimizer):
+    """A running mean of the gradients and of their squares."""
+
+    def _take(self, beta1: Any, beta2: Any, eps: Any) -> None:
+        owner = type(self).__name__
+        for name, value in (("beta1", beta1), ("beta2", beta2), ("eps", eps)):
+            check_kind(value, name, owner, float)
+        check_fraction(beta1, "beta1", owner)
+        check_fraction(beta2, "beta2", owner)
+        check_float(eps, "eps", owner)
+        self.beta1, self.beta2, self.eps = (
+            Tensor(beta1, float32),
+            Tensor(beta2, float32),
+            Tensor(eps, float32),
+        )
+        self._rounded(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
+
+    def _walk(self, params: Tensors, steps: Tensors, second: Tensors, rate: torch.Tensor) -> None:
+        """``p -= rate * step / (sqrt(second) + eps)``, with the rate in the divisor: one pass less."""
+        below = foreach.sqrt(second)
+        foreach.add_(below, self._eps)
+        foreach.div_(below, -rate)
+        foreach.addcdiv_(params, steps, below)
+
+
+class _Corrected(Moments):
+    """Adam: the moments are corrected for their beginning at 0."""
+
+    slots: tuple[str, ...] = ("moment1", "moment2")
+    _sets_target = True
+    # the shape of the powers of the betas, as MindSpore saves them
+    powers: tuple[int, ...] = ()
+
+    def _start(self, use_locking: Any, use_nesterov: Any) -> None:
+        owner = type(self).__name__
+        check_kind(use_locking, "use_locking", owner, bool)
+        check_kind(use_nesterov, "use_nesterov", owner, bool)
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+        for name in ("beta1_power", "beta2_power"):
+            setattr(self, name, Parameter(Tensor(torch.ones(self.powers).numpy()), name=name))
+        self.moment1 = self._parameters.clone(prefix="moment1", init="zeros")
+        self.moment2 = self._parameters.clone(prefix="moment2", init="zeros")
+
+    def advance(self) -> None:
+        self.beta1_power._torch.mul_(self._beta1)
+        self.beta2_power._torch.mul_(self._beta2)
+
+    def _rate(self, lr: torch.Tensor) -> torch.Tensor:
+        one, two = self.beta1_power._torch.reshape(()), self.beta2_power._torch.reshape(())
+        return lr * torch.sqrt(1 - two) / (1 - one)
+
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+        first, second = slots[:2]
+        average(grads, first, second, self._beta1, self._beta2)
+        steps = first
+        if self.use_nesterov:
+            steps = foreach.mul(first, self._beta1)
+            foreach.add_(steps, grads, alpha=1 - self._beta1)
+        for largest in slots[2:]:  # AMSGrad
+            foreach.maximum_(largest, second)
+            second = largest
+        self._walk(params, steps, second, self._rate(lr))
+
+
+class Adam(_Corrected):
+    """Adam: ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.
+
+    `use_amsgrad` divides by the largest `v` so far. `use_lazy` leaves rows alone of which a sparse gradient says
+    nothing. `use_offload` keeps the moments on the host in MindSpore; here they are where the parameters are.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> optimizer = Adam([weight], learning_rate=0.5)
+    >>> optimizer((Tensor([1.0, -1.0]),))
+    (True,)
+    >>> [round(number, 4) for number in weight.asnumpy().tolist()]
+    [0.5, 2.5]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+        use_amsgrad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if set(kwargs) - {"use_lazy", "use_offload"}:
+            raise WrongKey(
+                "For 'Adam', invalid keys are passed as kwargs, supported keys are 'use_lazy' and'use_offload', "
+                f"but got {kwargs.keys()}. The others are learning_rate, beta1, beta2, eps, use_locking, use_nesterov, "
+                "weight_decay, loss_scale and use_amsgrad."
+            )
+        use_lazy, use_offload = kwargs.get("use_lazy", False), kwargs.get("use_offload", False)
+        self._take(beta1, beta2, eps)
+        for name, value in (
+            ("use_amsgrad", use_amsgrad),
+            ("use_lazy", use_lazy),
+            ("use_offload", use_offload),
+        ):
+            check_kind(value, name, "Adam", bool)
+        if use_lazy and use_offload:
+            raise ArgumentValueError(
+                "For 'Adam', 'use_lazy' and 'use_offload' can not both be True."
+                f"But got use_lazy={use_lazy}, use_offload={use_offload}."
+            )
+        if use_amsgrad and (use_lazy or use_offload):
+            raise ArgumentValueError(
+                "For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'."
+                f"but got 'use_amsgrad'={use_amsgrad}."
+            )
+        self._start(use_locking, use_nesterov)
+        self.use_amsgrad, self.use_lazy, self.use_offload = use_amsgrad, use_lazy, use_offload
+        self.takes_rows = use_lazy
+        if use_amsgrad:
+            self.vhat = self._parameters.clone(prefix="vhat", init="zeros")
+            self.slots = ("moment1", "moment2", "vhat")
+
+
+class AdamOffload(_Corrected):
+    """:class:`Adam` under an older name; MindSpore keeps its moments on the host.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> AdamOffload([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
+    (True,)
+    """
+
+    powers = (1,)
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self._take(beta1, beta2, eps)
+        self._start(use_locking, use_nesterov)
+
+
+class LazyAdam(_Corrected):
+    """Adam that leaves rows alone, and their moments, of which a sparse gradient says nothing.
+
+    >>> from millrace import RowTensor
+    >>> table = Parameter(Tensor([[1.0], [2.0], [3.0]]), name="table")
+    >>> LazyAdam([table], learning_rate=0.5)((RowTensor(Tensor([1]), Tensor([[1.0]]), (3, 1)),))
+    (True,)
+    >>> [round(number, 4) for number in table.asnumpy().ravel().tolist()]
+    [1.0, 1.5, 3.0]
+    """
+
+    powers = (1,)
+    takes_rows = True
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self._take(beta1, beta2, eps)
+        self._start(use_locking, use_nesterov)
+
+
+class AdamWeightDecay(Moments):
+    """Adam without correction of the moments, and with weight decay apart from the gradient.
+
+    ``p -= lr * (m / (sqrt(v) + eps) + weight_decay * p)``
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> AdamWeightDecay([weight], learning_rate=0.1, weight_decay=0.1)((Tensor([1.0, -1.0]),))
+    (True,)
+    >>> [round(number, 4) for number in weight.asnumpy().tolist()]
+    [0.6738, 2.2962]
+    """
+
+    slots = ("moments1", "moments2")
+    decays_gradients = False
+    _sets_target = _support_parallel_optimizer = True
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        self._take(beta1, beta2, eps)
+        self.moments1 = self._parameters.clone(prefix="adam_m", init="zeros")
+        self.moments2 = self._parameters.clone(prefix="adam_v", init="zeros")
+
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+        first, second = slots
+        average(grads, first, second, self._beta1, self._beta2)
+        if self._shrink is not None:
+            foreach.mul_(params, 1 - lr * self._shrink)
+        self._walk(params, first, second, lr)

@@ -1,0 +1,119 @@
+"""What an optimizer is given as a learning rate or a weight decay, as Parameters and cells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import float32
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_float
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.optim.learning_rate_schedule import LearningRateSchedule
+from millrace._src.runtime.tensor.parameter import Parameter
+from millrace._src.runtime.tensor.storage import unwrap, wrap
+
+__all__ = ["FixedRate", "ListedRate", "ScaledDecay", "build_rate", "is_listed", "read_decay", "read_rate"]
+
+
+class FixedRate(LearningRateSchedule):
+    """One rate for all steps, among others that change."""
+
+    def __init__(self, learning_rate: Parameter) -> None:
+        super().__init__()
+        self.learning_rate = learning_rate
+
+    def construct(self, global_step: Any) -> Any:
+        # MindSpore adds 1 and takes it away, which leaves 0.00100005 of a rate of 0.001
+        return self.learning_rate.value()
+
+
+class ListedRate(LearningRateSchedule):
+    """A rate for each step; after the last step of the list its last rate stays."""
+
+    def __init__(self, learning_rate: Tensor, name: str) -> None:
+        super().__init__()
+        self.learning_rate = Parameter(learning_rate, name)
+
+    def construct(self, global_step: Any) -> Any:
+        rates = self.learning_rate._torch
+        step = torch.as_tensor(unwrap(global_step), device=rates.device)
+        return wrap(rates[step.clamp(max=rates.shape[0] - 1).long()])
+
+
+class ScaledDecay(Cell):
+    """A weight decay that changes from step to step, in the scale of the gradients."""
+
+    def __init__(self, weight_decay: Cell, loss_scale: float) -> None:
+        super().__init__()
+        self.weight_decay, self.loss_scale = weight_decay, loss_scale
+
+    def construct(self, global_step: Any) -> Any:
+        return self.weight_decay(global_step) * self.loss_scale
+
+
+def read_rate(rate: Any, owner: str) -> Any:
+    """A rate as a float, a float32 tensor of 0 or 1 axes, or a schedule."""
+    if isinstance(rate, (float, int)):
+        return check_float(float(rate), "learning rate", owner, zero=True)
+    if isinstance(rate, LearningRateSchedule):
+        return rate
+    if isinstance(rate, Tensor):
+        if rate.ndim > 1:
+            raise ArgumentValueError(
+                "For 'Optimizer', if 'learning_rate' is Tensor type, then the dimension of it should be 0 or 1, "
+                f"but got {rate.ndim}."
+            )
+        made = Tensor(rate.asnumpy().astype(np.float32))
+    elif isinstance(rate, Iterable):
+        try:
+            made = Tensor(np.array(list(rate)).astype(np.float32))
+        except ValueError:
+            raise ArgumentValueError(
+                f"For 'Optimizer', the argument 'learning_rate' must be a number, or one for each step, "
+                f"but got {rate!r}."
+            ) from None
+    else:
+        raise ArgumentTypeError(
+            "For 'Optimizer', the argument 'learning_rate' must be int, float, Tensor, Iterable or "
+            f"LearningRateSchedule, but got {type(rate)}."
+        )
+    if is_listed(made) and made.size < 2:
+        warnings.warn(
+            "For 'Optimizer', a learning rate for each step should have more than one element, "
+            f"but got {made.size}; give a number where the rate stays",
+            UserWarning,
+            stacklevel=4,
+        )
+    return made
+
+
+def is_listed(rate: Any) -> bool:
+    """Whether a rate that was read has a value for each step."""
+    return isinstance(rate, Tensor) and rate.ndim == 1
+
+
+def build_rate(rate: Any, name: str, among_cells: bool) -> Any:
+    """A rate that was read as the Parameter or the cell that an optimizer holds."""
+    if is_listed(rate):
+        return ListedRate(rate, name)
+    if isinstance(rate, (float, Tensor)):
+        made = Parameter(Tensor(rate, float32) if isinstance(rate, float) else rate, name)
+        return FixedRate(made) if among_cells else made
+    return rate
+
+
+def read_decay(decay: Any, loss_scale: float, owner: str) -> float | ScaledDecay:
+    """A weight decay in the scale of the gradients."""
+    if isinstance(decay, (float, int)):
+        return check_float(float(decay), "weight_decay", owner, zero=True) * loss_scale
+    if isinstance(decay, Cell):
+        return ScaledDecay(decay, loss_scale)
+    raise ArgumentTypeError(
+        f"For 'Optimizer', the argument 'Weight_decay' must be int, float or Cell.but got {type(decay)}"
+    )

@@ -1,0 +1,338 @@
+"""``Optimizer``: the base of all that change parameters by gradients; groups, rates, decay, the scale of the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import float32, int32
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributed.sharded_optimizer import DividedParameters, divided
+from millrace._src.runtime.nn.argument_types import check_float, check_kind
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.nn.containers import CellList
+from millrace._src.runtime.ops.array.assign import AssignAdd
+from millrace._src.runtime.ops.framework.composite import HyperMap, Map
+from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
+from millrace._src.runtime.tensor.backend.context import get_context
+from millrace._src.runtime.tensor.backend.torch_private import foreach
+from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
+from millrace._src.runtime.tensor.storage import unwrap, wrap
+
+from .arguments import remembering
+from .hyperparameters import FixedRate, ListedRate, build_rate, is_listed, read_decay, read_rate
+from .parameter_groups import check_unique, listed, read_groups
+from .sparse_gradient import Gradient, as_rows, raw
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer(Cell):
+    """The base of optimizers: one's own makes what it keeps in ``__init__``, and changes parameters in ``construct``.
+
+    `learning_rate` is a number, a tensor with one, a list or tensor with one for each step, or a schedule. `parameters`
+    is a list of Parameters, or of groups: dicts with ``params`` and, as wanted, ``lr``, ``weight_decay`` and
+    ``grad_centralization``; a group ``{"order_params": ...}`` says the order of all. Without groups, `weight_decay`
+    leaves out parameters with "beta" or "gamma" in their names. `loss_scale` is what the loss was multiplied with.
+
+    >>> class Descent(Optimizer):
+    ...     def construct(self, gradients):
+    ...         for parameter, gradient in zip(self.parameters, self.decay_weight(gradients)):
+    ...             ops.assign(parameter, parameter - self.get_lr() * gradient)
+    ...         return True
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> Descent(0.1, [weight])((Tensor([1.0, 1.0]),))
+    True
+    >>> weight.asnumpy().tolist()
+    [0.8999999761581421, 1.899999976158142]
+    """
+
+    _support_parallel_optimizer = False
+    # whether `target` may be set, which changes nothing here
+    _sets_target = False
+
+    # what an optimizer was made with: of these another can be made for other parameters
+    init_params: dict[str, Any]
+    init_learning_rate: Any
+    init_args: dict[str, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = remembering(cls.__init__)  # type: ignore[method-assign]
+
+    def __init__(
+        self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        owner = type(self).__name__
+        if isinstance(parameters, Cell):
+            raise ArgumentTypeError(
+                f"For '{owner}', the parameters must be a list of Parameters, but got the net itself: give it "
+                "net.trainable_params()."
+            )
+        given = listed(parameters, "parameters")
+        grouped = all(isinstance(each, dict) for each in given)
+        if not grouped and not all(isinstance(each, Parameter) for each in given):
+            raise ArgumentTypeError(
+                "For 'Optimizer', all elements of the argument 'parameters' must be 'Parameter' or 'dict', please "
+                "check the 'parameters'."
+            )
+        if isinstance(loss_scale, int):
+            loss_scale = float(loss_scale)
+        check_kind(loss_scale, "loss_scale", owner, float)
+        self.loss_scale = check_float(loss_scale, "loss_scale", owner)
+        self.reciprocal_scale = Tensor(1.0 / loss_scale, float32)
+        self.need_scale = loss_scale != 1.0
+        self.global_step = Parameter(Tensor([0], int32), name="global_step")
+        self.global_step_increase_tensor = Tensor([1], int32)
+        self.assignadd, self.map_, self.hyper_map = AssignAdd(), Map(), HyperMap()
+        self.map_reverse, self.hyper_map_reverse = Map(None, True), HyperMap(None, True)
+        self._unique, self._target = True, get_context("device_target")
+        self._read(read_rate(learning_rate, owner), given, weight_decay, grouped)
+        self._unique = not any(param.unique for param in self._parameters)
+        self.param_length = len(self._parameters)
+        self.cache_enable = tuple(param.cache_enable for param in self._parameters)
+        self.use_parallel = False
+        self.param_rank: tuple[int, ...] | None = None  # whose each is
+        self.optim_filter = (True,) * self.param_length
+        if self._support_parallel_optimizer:
+            self._divide()
+        self.add_flags(skip_auto_parallel_compile=True)
+
+    def _read(self, rate: Any, given: list[Any], weight_decay: Any, grouped: bool) -> None:
+        """Take parameters with their rates and decays, in groups or not."""
+        owner = type(self).__name__
+        self.is_group, self.grad_centralization = grouped, False
+        if grouped:
+            members = read_groups(given, rate, weight_decay, self.loss_scale, owner)
+            self.is_group_lr = any("lr" in group for group in given)
+            self.is_group_params_ordered = any("order_params" in group for group in given)
+            self.group_params = [member.param for member in members]
+            self.group_lr = [member.lr for member in members]
+            self.group_weight_decay = [member.weight_decay for member in members]
+            self.group_grad_centralization = [member.centred for member in members]
+            given, decays = self.group_params, self.group_weight_decay
+            self.grad_centralization_flags = tuple(self.group_grad_centralization)
+        else:
+            check_unique(given)
+            self.is_group_lr = self.is_group_params_ordered = False
+            decays = [read_decay(weight_decay, self.loss_scale, owner)]
+        self.learning_rate: Any
+        if self.is_group_lr:
+            self.dynamic_lr = isinstance(self.group_lr[0], Cell)
+            self.learning_rate = (
+                CellList(self.group_lr, auto_prefix=False)
+                if self.dynamic_lr
+                else ParameterTuple(self.group_lr)
+            )
+        else:
+            self.dynamic_lr = is_listed(rate) or isinstance(rate, Cell)
+            self.learning_rate = build_rate(rate, "learning_rate", False)
+        self.parameters = ParameterTuple(given)
+        self._parameters = self.parameters
+        changing = tuple(isinstance(decay, Cell) for decay in decays)
+        self.dynamic_weight_decay = any(changing)
+        tensors = [decay if isinstance(decay, Cell) else Tensor(decay, float32) for decay in decays]
+        self.exec_weight_decay = any(isinstance(decay, Cell) or decay > 0 for decay in decays)
+        self.weight_decay: Any
+        self.dynamic_decay_flags: Any
+        if grouped:
+            self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in decays)
+            self.weight_decay, self.dynamic_decay_flags = tuple(tensors), changing
+        else:
+            self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in given)
+            self.weight_decay, self.dynamic_decay_flags = tensors[0], changing[0]
+
+    def _divide(self) -> None:
+        """Where the context asks for it, this process keeps the state of some parameters and changes those."""
+        mine = divided(self._parameters)
+        if isinstance(mine, DividedParameters):
+            self._parameters = mine
+            self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.mine
+
+    def construct(self, *hyper_params: Any) -> Any:
+        """Change the parameters; every optimizer writes its own."""
+        raise NotImplementedError("an optimizer must have a method construct(gradients)")
+
+    # --- what changes from step to step ------------------------------------------------------------------------
+
+    def get_lr(self) -> Any:
+        """The learning rate of this step; a tuple with one for each parameter, where groups have their own."""
+        if not self.dynamic_lr:
+            return self.learning_rate
+        if not self.is_group_lr:
+            return self.learning_rate(self.global_step).reshape(())
+        return self._asked(self.learning_rate)
+
+    def get_weight_decay(self) -> Any:
+        """The weight decay of this step; a tuple with one for each parameter, where there are groups."""
+        if not self.dynamic_weight_decay:
+            return self.weight_decay
+        if not self.is_group:
+            return self.weight_decay(self.global_step)
+        return self._asked(self.weight_decay)
+
+    def _asked(self, schedules: Iterable[Any]) -> tuple[Any, ...]:
+        """What each schedule gives for this step; asked once, though many parameters have it."""
+        made: dict[int, Any] = {}
+        for each in schedules:
+            if id(each) not in made:
+                made[id(each)] = each(self.global_step).reshape(()) if isinstance(each, Cell) else each
+        return tuple(made[id(each)] for each in schedules)
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """The rate of a parameter, or a list of those of several: a Parameter, or the schedule that gives it.
+
+        >>> weight = Parameter(Tensor([1.0]), name="weight")
+        >>> Optimizer(0.5, [weight]).get_lr_parameter(weight).item()
+        0.5
+        """
+        if not isinstance(param, (Parameter, list)):
+            raise ArgumentTypeError(
+                "For 'get_lr_parameter', the 'param' must be 'Parameter' or 'list' type, "
+                f"but got {type(param)}."
+            )
+        places = {id(each): place for place, each in enumerate(self._parameters)}
+        found = []
+        for each in param if isinstance(param, list) else [param]:
+            check_kind(each, "parameter", type(self).__name__, Parameter)
+            if id(each) not in places:
+                raise ArgumentValueError(
+                    f"For 'get_lr_parameter', the parameter {each.name} is not in optimizer, please check whether "
+                    "the argument 'param' is correct."
+                )
+            rate = self.learning_rate[places[id(each)]] if self.is_group_lr else self.learning_rate
+            found.append(rate.learning_rate if isinstance(rate, (FixedRate, ListedRate)) else rate)
+        return found if isinstance(param, list) else found[0]
+
+    def _is_dynamic_lr_or_weight_decay(self) -> bool:
+        return bool(self.dynamic_lr or self.dynamic_weight_decay)
+
+    # --- what is done to gradients -----------------------------------------------------------------------------
+
+    def flatten_gradients(self, gradients: Any) -> Any:
+        """The gradients: parameters are not joined into long ones here, since a list of them takes one call anyway."""
+        return gradients
+
+    def decay_weight(self, gradients: Any) -> Any:
+        """The gradients and, where weights decay, a part of the weights."""
+        return self._on_raw(self._decayed, gradients) if self.exec_weight_decay else gradients
+
+    def gradients_centralization(self, gradients: Any) -> Any:
+        """The gradients, less their mean for each output, in the groups that say so.
+
+        As in MindSpore, it takes weights of two axes or more whose second is a multiple of 16.
+        """
+        return self._on_raw(self._centred, gradients) if self.is_group else gradients
+
+    def scale_grad(self, gradients: Any) -> Any:
+        """The gradients in the scale of a loss that was not multiplied."""
+        return self._on_raw(self._unscaled, gradients) if self.need_scale else gradients
+
+    def _on_raw(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
+        with torch.no_grad():
+            made = change([raw(each, param) for each, param in zip(gradients, self._parameters, strict=True)])
+        return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in made)
+
+    def _decayed(self, grads: list[Gradient]) -> list[Gradient]:
+        if not self.exec_weight_decay:
+            return grads
+        decay = self.get_weight_decay()
+        made = list(grads)
+        together: dict[Any, tuple[Any, list[int]]] = {}
+        for place, flag in enumerate(self.decay_flags):
+            if flag:
+                own = decay[place] if self.is_group else decay
+                weight = self._parameters[place]._torch
+                if isinstance(grads[place], RowTensor):
+                    rows = as_rows(grads[place])
+                    made[place] = rows.plus(weight[rows.numbers] * _amount(own, weight)).packed()
+                else:
+                    together.setdefault((id(own), weight.dtype), (own, []))[1].append(place)
+        for own, several in together.values():
+            weights = [self._parameters[place]._torch for place in several]
+            added = foreach.mul(weights, _amount(own, weights[0]))
+            foreach.add_(added, [grads[place] for place in several])
+            for place, each in zip(several, added, strict=True):
+                made[place] = each
+        return made
+
+    def _centred(self, grads: list[Gradient]) -> list[Gradient]:
+        if not self.is_group or not any(self.grad_centralization_flags):
+            return grads
+        made = list(grads)
+        for place, flag in enumerate(self.grad_centralization_flags):
+            values = grads[place]
+            rows = as_rows(values) if isinstance(values, RowTensor) else None
+            dense = values if rows is None else rows.values
+            assert isinstance(dense, torch.Tensor)
+            if flag and dense.ndim > 1 and dense.shape[1] % 16 == 0:
+                less = dense - dense.mean(dim=tuple(range(1, dense.ndim)), keepdim=True)
+                made[place] = less if rows is None else rows.replaced(less).packed()
+        return made
+
+    def _unscaled(self, grads: list[Gradient]) -> list[Gradient]:
+        if not self.need_scale:
+            return grads
+        scale = 1.0 / self.loss_scale
+        made: list[Gradient] = list(grads)
+        dense = [place for place, each in enumerate(grads) if not isinstance(each, RowTensor)]
+        for place, each in zip(dense, foreach.mul([grads[place] for place in dense], scale), strict=True):
+            made[place] = each
+        for place, found in enumerate(grads):
+            if isinstance(found, RowTensor):
+                rows = as_rows(found)
+                made[place] = rows.replaced(rows.values * scale).packed()
+        return made
+
+    # --- where it runs -----------------------------------------------------------------------------------------
+
+    @property
+    def unique(self) -> bool:
+        """Whether rows that come twice in a sparse gradient are added up first."""
+        return bool(self._unique)
+
+    @unique.setter
+    def unique(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"For 'Optimizer', the property 'unique' must be bool, but got {type(value)}"
+            )
+        self._unique = value
+
+    @property
+    def target(self) -> str:
+        """Where the parameters are changed: there where they are."""
+        return str(self._target)
+
+    @target.setter
+    def target(self, value: str) -> None:
+        if not self._sets_target:
+            raise NotImplementedError(
+                "this optimizer has no 'target' to set: parameters change where they are"
+            )
+        if not isinstance(value, str):
+            raise ArgumentTypeError(
+                f"For 'Optimizer', the property 'target' must be string, but got {type(value)}"
+            )
+        if value not in ("CPU", "Ascend", "GPU"):
+            raise ArgumentValueError(
+                "For 'Optimizer', the property 'target' must be one of ['CPU', 'Ascend' ,'GPU'], "
+                f"but got {value}"
+            )
+        if value not in (self._target, "CPU"):
+            raise ArgumentValueError(
+                f"For 'Optimizer', the property 'target' cannot be set to '{value}' in the '{self._target}' "
+                "environment."
+            )
+        self._target, self._is_device = value, value != "CPU"
+
+
+def _amount(decay: Any, weight: torch.Tensor) -> torch.Tensor:
+    """A weight decay as a number in the type of a weight."""
+    made: torch.Tensor = unwrap(decay).reshape(()).to(weight.device, weight.dtype)
+    return made

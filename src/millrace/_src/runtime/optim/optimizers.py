@@ -1,0 +1,171 @@
+"""Adam, AdamW and SGD with PyTorch's arguments and PyTorch's formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.optim.optim_adam import AdamLike
+from millrace._src.runtime.optim.param_group_optimizer import GroupOptimizer
+from millrace._src.runtime.optim.sgd import check_nesterov
+from millrace._src.runtime.optim.update_rules import Tensors, descend, momentum_descent
+from millrace._src.runtime.tensor.parameter import Parameter
+
+__all__ = ["SGD", "Adam", "AdamW"]
+
+
+class _Adam(AdamLike):
+    """The moments; the largest one is kept beside the groups, as MindSpore has it."""
+
+    # the number that the count of steps begins with, and what is added to it for the formula
+    begins = 0.0
+
+    def _start(
+        self, params: Any, lr: Any, betas: Any, eps: Any, weight_decay: Any, amsgrad: Any, maximize: Any
+    ) -> None:
+        owner = type(self).__name__
+        check_kind(betas, "betas", owner, tuple)
+        if len(betas) != 2:
+            raise ArgumentValueError(f"For '{owner}', the betas size must be in [2], but got {len(betas)}.")
+        numbers = {
+            "betas[0]": betas[0],
+            "betas[1]": betas[1],
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "lr": lr,
+        }
+        for name, value in numbers.items():
+            check_kind(value, name, owner, float)
+        check_kind(amsgrad, "amsgrad", owner, bool)
+        check_kind(maximize, "maximize", owner, bool)
+        self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+
+    def _keep(self) -> None:
+        self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
+        self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
+        self.state_step = Parameter(Tensor([self.begins]), "state_step")
+        largest: list[Parameter] = []
+        for group in self.param_groups:
+            if group["amsgrad"]:
+                own = self.parameters[len(largest) : len(largest) + len(group["params"])]
+                group["max_exp_avg_sq"] = [param.clone("zeros") for param in own]
+                for kept, param in zip(group["max_exp_avg_sq"], own, strict=True):
+                    kept.name = f"max_exp_avg_sq.{param.name}"
+                largest += group["max_exp_avg_sq"]
+            else:
+                largest += self.exp_avg_sq[len(largest) : len(largest) + len(group["params"])]
+        self.max_exp_avg_sq = largest  # type: ignore[assignment]
+
+    def step_number(self) -> torch.Tensor:
+        return super().step_number() - self.begins
+
+
+class Adam(_Adam):
+    """Adam as PyTorch has it: `eps` stands inside of the correction of the moments.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> Adam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    True
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+
+
+class AdamW(_Adam):
+    """Adam with weight decay apart from the gradient, as PyTorch has it.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> AdamW([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    True
+    """
+
+    decays_gradients = False
+    begins = -1.0
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+
+
+class SGD(GroupOptimizer):
+    """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> SGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    True
+    >>> weight.asnumpy().tolist()
+    [0.5, 2.5]
+    """
+
+    slots = ("momentum_buf",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        check_kind(lr, "lr", "SGD", float, int, bool, Tensor)
+        for name, value in (("momentum", momentum), ("weight_decay", weight_decay), ("dampening", dampening)):
+            check_kind(value, name, "SGD", float, int, bool)
+        for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
+            check_kind(flag, name, "SGD", bool)
+        for name, value in (
+            ("learning rate", lr),
+            ("momentum value", momentum),
+            ("weight_decay value", weight_decay),
+        ):
+            if value < 0.0:
+                raise ArgumentValueError(f"Invalid {name}: {value}")
+        check_nesterov(nesterov, momentum, dampening)
+        options = {"momentum": momentum, "weight_decay": weight_decay, "dampening": dampening}
+        super().__init__(params, {"lr": lr, **options, "nesterov": nesterov, "maximize": maximize})
+        self.momentum_buf = self.parameters.clone(prefix="momentum_buf", init="zeros")
+        self._count()
+
+    def advance(self) -> None:
+        """The first step is number 0."""
+
+    def end(self) -> None:
+        self.step_t._torch.add_(1)
+
+    def update(
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+    ) -> None:
+        if not group["momentum"]:
+            descend(params, grads, lr)
+            return
+        parts: Tensors | float = 1.0
+        if group["dampening"]:  # the first gradient is not damped
+            part = torch.where(self.step_number() == 0, 1.0, 1.0 - group["dampening"])
+            parts = [part] * len(params)
+        momentum_descent(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)

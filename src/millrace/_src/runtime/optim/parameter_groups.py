@@ -1,0 +1,142 @@
+"""Parameters in groups, each with a learning rate, a weight decay and gradients centred or not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .hyperparameters import build_rate, is_listed, read_decay, read_rate
+
+__all__ = ["Member", "WrongKey", "check_unique", "listed", "read_groups"]
+
+KEYS = ["params", "lr", "weight_decay", "order_params", "grad_centralization"]
+
+
+class WrongKey(ArgumentValueError, KeyError):
+    """A group without parameters, or with a key that means nothing. MindSpore raises KeyError."""
+
+    __str__ = Exception.__str__  # KeyError prints its text in quotes
+
+
+@dataclasses.dataclass
+class Member:
+    """A parameter with what its group says of it."""
+
+    param: Parameter
+    # a Parameter or a schedule, the same object for all of a group
+    lr: Any
+    weight_decay: Any
+    centred: bool
+
+
+def listed(parameters: Any, what: str) -> list[Any]:
+    """What was given as parameters, as a list."""
+    if parameters is None:
+        raise ArgumentValueError(f"For 'Optimizer', the argument {what} can not be None.")
+    if not isinstance(parameters, Iterable):
+        raise ArgumentTypeError(
+            f"For 'Optimizer', the argument {what} must be Iterable type, but got {type(parameters)}."
+        )
+    found = list(parameters)
+    if not found:
+        raise ArgumentValueError(f"For 'Optimizer', the argument {what} must not be empty.")
+    return found
+
+
+def check_unique(parameters: Iterable[Parameter]) -> None:
+    """Refuse two parameters of one name: what the optimizer keeps for them is named after them."""
+    seen: set[str] = set()
+    for param in parameters:
+        if param.name in seen:
+            raise ArgumentValueError(
+                f"The value {param} , its name '{param.name}' already exists. "
+                "Please set a unique name for the parameter."
+            )
+        seen.add(param.name)
+
+
+def _check(groups: list[dict[str, Any]]) -> None:
+    for group in groups:
+        wrong = [key for key in group if key not in KEYS]
+        if wrong:
+            raise WrongKey(
+                f"For 'Optimizer', the key in group params must be one of in {KEYS}, but got {wrong}."
+            )
+        if "order_params" in group:
+            if len(group) > 1:
+                raise ArgumentValueError(
+                    "For 'Optimizer', the order params dict in group parameters should only include the "
+                    f"'order_params' key, but got {group.keys()}."
+                )
+            if not isinstance(group["order_params"], Iterable):
+                raise ArgumentTypeError(
+                    "For 'Optimizer', the value of 'order_params' in group parameters should be Iterable type, "
+                    f"but got {type(group['order_params'])}."
+                )
+            continue
+        if "params" not in group:
+            raise WrongKey(f"For 'Optimizer', a group must have the key 'params', but got {list(group)}.")
+        for index, param in enumerate(listed(group["params"], "group `params`")):
+            if not isinstance(param, Parameter):
+                raise ArgumentTypeError(
+                    "For 'Optimizer', the element in group parameters must be Parameter type, "
+                    f"but got {type(param)} at index {index}."
+                )
+
+
+def read_groups(
+    groups: list[dict[str, Any]], default_rate: Any, default_decay: Any, loss_scale: float, owner: str
+) -> list[Member]:
+    """The parameters of all groups, in the order in which the optimizer holds them."""
+    groups = [
+        {**group, "params": list(group["params"])} if isinstance(group.get("params"), Iterable) else group
+        for group in groups
+    ]
+    _check(groups)
+    own = [read_rate(group["lr"], owner) if "lr" in group else None for group in groups]
+    rates = [rate for rate in (default_rate, *own) if rate is not None]
+    if len({rate.size for rate in rates if is_listed(rate)}) > 1:
+        raise ArgumentValueError(
+            "For 'Optimizer', the Tensor type dynamic learning rate in group must be the same size as the "
+            "argument 'learning_rate'."
+        )
+    # rates that change are cells, and where one does, all are
+    changing = any(rate is not None for rate in own) and any(
+        not isinstance(rate, float) and (is_listed(rate) or hasattr(rate, "construct")) for rate in rates
+    )
+    default = build_rate(default_rate, "learning_rate", changing)
+    members: list[Member] = []
+    order: list[Parameter] | None = None
+    for number, (group, rate) in enumerate(zip(groups, own, strict=True)):
+        if "order_params" in group:
+            order = list(group["order_params"])
+            continue
+        lr = default if rate is None else build_rate(rate, f"learning_rate_group_{number}", changing)
+        decay = read_decay(group.get("weight_decay", default_decay), loss_scale, owner)
+        centred = group.get("grad_centralization", False)
+        if not isinstance(centred, bool):
+            raise ArgumentTypeError(
+                f"For 'Optimizer', the 'gradients_centralization' must be bool type, but got {type(centred)}."
+            )
+        members += [Member(param, lr, decay, centred) for param in group["params"]]
+    check_unique(member.param for member in members)
+    return members if order is None else _ordered(members, order)
+
+
+def _ordered(members: list[Member], order: list[Parameter]) -> list[Member]:
+    if len(order) != len(members):
+        raise ArgumentValueError(
+            "For 'Optimizer',the length of order parameters must be the same as the length of group parameters, but "
+            f"got order parameters' length {len(order)}, group parameters' length {len(members)}."
+        )
+    places = {param.name: place for place, param in enumerate(order)}
+    missing = [member.param.name for member in members if member.param.name not in places]
+    if missing:
+        raise ArgumentValueError(
+            f"For 'Optimizer', 'order_params' must hold every parameter, but not {missing}."
+        )
+    return sorted(members, key=lambda member: places[member.param.name])

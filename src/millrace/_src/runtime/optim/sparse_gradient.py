@@ -1,0 +1,67 @@
+"""Gradients that have only some rows, such as those of an embedding."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
+from millrace._src.runtime.tensor.storage import wrap
+
+__all__ = ["Gradient", "Rows", "as_rows", "raw"]
+
+# What an optimizer computes with: a tensor of PyTorch, or some of its rows.
+Gradient = torch.Tensor | RowTensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Some rows of a gradient: their numbers and their values."""
+
+    numbers: torch.Tensor
+    values: torch.Tensor
+    shape: tuple[int, ...]
+
+    def plus(self, more: torch.Tensor) -> Rows:
+        return self.replaced(self.values + more)
+
+    def replaced(self, values: torch.Tensor) -> Rows:
+        return dataclasses.replace(self, values=values)
+
+    def packed(self) -> RowTensor:
+        return RowTensor(wrap(self.numbers), wrap(self.values), self.shape)
+
+    def dense(self) -> torch.Tensor:
+        """The whole gradient: rows that came twice are added up."""
+        return self.values.new_zeros(self.shape).index_add(0, self.numbers, self.values)
+
+    def touched(self) -> torch.Tensor:
+        """Which rows there are, as a column beside the gradient; no shape depends on values, so it can be recorded."""
+        flags = torch.zeros(self.shape[0], dtype=torch.bool, device=self.values.device)
+        flags = flags.index_fill(0, self.numbers, True)
+        return flags.reshape((-1,) + (1,) * (len(self.shape) - 1))
+
+
+def as_rows(gradient: Any) -> Rows:
+    """The rows of a sparse gradient."""
+    return Rows(gradient.indices._torch.long(), gradient.values._torch, tuple(gradient.dense_shape))
+
+
+def raw(gradient: Any, param: Any = None) -> Gradient:
+    """A gradient as an optimizer computes with it, there where its parameter is."""
+    if isinstance(gradient, Tensor):
+        made: torch.Tensor = gradient._torch
+        return made if param is None else made.to(param._torch.device)
+    if isinstance(gradient, RowTensor):
+        if param is None:
+            return gradient
+        device = param._torch.device
+        indices, values = gradient.indices._torch.to(device), gradient.values._torch.to(device)
+        return RowTensor(wrap(indices), wrap(values), gradient.dense_shape)
+    raise ArgumentTypeError(
+        f"an optimizer is called with the gradients of its parameters, Tensors or RowTensors, but got {gradient!r}"
+    )

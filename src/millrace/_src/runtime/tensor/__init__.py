@@ -1,0 +1,1 @@
+"""What makes ``Tensor`` compute: storage on PyTorch, operators, indexing, parameters, initializers, the context."""

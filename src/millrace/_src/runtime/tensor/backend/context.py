@@ -1,0 +1,269 @@
+"""``set_context`` and its like: what holds for the whole process. It imports no PyTorch; those who act on it do.
+
+Settings that mean something here act; those of other hardware are checked, kept and answered by ``get_context``, and a
+notice says once that they change nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.worker_devices import refusal, way
+
+from . import execution_mode as modes
+from .execution_mode import GRAPH_MODE, PYNATIVE_MODE
+
+__all__ = [
+    "COMPATIBLE",
+    "GRAPH_MODE",
+    "LAX",
+    "PYNATIVE_MODE",
+    "STRICT",
+    "get_context",
+    "get_device",
+    "is_deterministic",
+    "set_context",
+    "set_deterministic",
+    "set_device",
+    "set_recursion_limit",
+]
+
+logger = get_logger(__name__)
+
+STRICT, COMPATIBLE, LAX = 0, 1, 2
+
+_TARGETS = ("CPU", "GPU", "Ascend", "Davinci")
+
+# Setting -> its value at the start.
+_DEFAULTS: dict[str, Any] = {
+    "mode": PYNATIVE_MODE,
+    "device_target": "CPU",
+    "device_id": 0,
+    "deterministic": "OFF",
+    "max_call_depth": 1000,
+    "save_graphs": 0,
+    "save_graphs_path": ".",
+    "jit_level": "",
+    "jit_config": {},
+    "jit_syntax_level": LAX,
+    "runtime_num_threads": 0,
+    "pynative_synchronize": False,
+    "max_device_memory": "1024GB",
+    "mempool_block_size": "1GB",
+    "memory_optimize_level": "O0",
+    "memory_offload": "OFF",
+    "enable_graph_kernel": False,
+    "graph_kernel_flags": "",
+    "enable_compile_cache": False,
+    "compile_cache_path": ".",
+    "inter_op_parallel_num": 0,
+    "disable_format_transform": False,
+    "precompile_only": False,
+    "print_file_path": "",
+    "env_config_path": "",
+    "reserve_class_name_in_scope": True,
+    "check_bprop": False,
+    "enable_dump": False,
+    "save_dump_path": "",
+    "enable_reduce_precision": True,
+    "enable_profiling": False,
+    "profiling_options": "",
+    "variable_memory_max_size": "0GB",
+    "ascend_config": {},
+    "gpu_config": {},
+    "aoe_tune_mode": "",
+    "aoe_config": {},
+    "op_timeout": 1900,
+    "support_binary": False,
+    "debug_level": 0,
+    "exec_order": "bfs",
+    "op_debug_option": {},
+    "auto_tune_mode": "NO_TUNE",
+    "grad_for_scalar": False,
+}
+# Those that do something here; the rest is kept.
+_ACTS = {
+    "mode", "device_target", "device_id", "deterministic", "save_graphs", "save_graphs_path", "jit_level", "jit_config",
+    "jit_syntax_level", "runtime_num_threads", "max_device_memory", "pynative_synchronize", "max_call_depth",
+    "print_file_path",
+}  # fmt: skip
+
+
+@dataclass
+class _Context:
+    values: dict[str, Any] = field(default_factory=lambda: dict(_DEFAULTS))
+    said: set[str] = field(default_factory=set)
+
+
+_context = _Context()
+# What is called with a setting and its value when it changes.
+listeners: list[Any] = []
+
+
+def set_context(**kwargs: Any) -> None:
+    """Set what holds for the whole process: mode, device, and the settings of MindSpore's table.
+
+    >>> set_context(mode=PYNATIVE_MODE, device_target="CPU")
+    >>> get_context("mode")
+    1
+    """
+    for name, value in kwargs.items():
+        if name not in _DEFAULTS:
+            raise ArgumentValueError(
+                f"For 'context.set_context', the keyword argument {name} is not recognized! "
+                "For detailed usage of 'set_context', please refer to the Mindspore official website."
+            )
+        _check(name, value)
+        if name == "device_target":
+            value = _available(value)
+            _check_device_id(value, kwargs.get("device_id", _context.values["device_id"]))
+        elif name == "device_id":
+            _check_device_id(_context.values["device_target"], value)
+        elif name == "print_file_path" and value:
+            value = _free_name(value)
+        if name not in _ACTS and value != _DEFAULTS[name] and name not in _context.said:
+            _context.said.add(name)
+            logger.info("set_context(%s=...) is kept and changes nothing here", name)
+        _context.values[name] = value
+        if name == "mode":
+            modes.set_mode(value)
+        elif name == "jit_syntax_level":
+            modes.set_strict(value == STRICT)
+        for listener in listeners:
+            listener(name, value)
+
+
+def _check(name: str, value: Any) -> None:
+    if name == "mode" and value not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ArgumentValueError(
+            "For 'context.set_context', the argument 'mode' should be context.GRAPH_MODE (0) or "
+            f"context.PYNATIVE_MODE (1), but got {value}."
+        )
+    if name == "device_target" and value not in _TARGETS:
+        raise ArgumentValueError(
+            f"For 'context.set_context', the argument 'device_target' must be one of {list(_TARGETS)}, but got {value}."
+        )
+    if name == "device_id" and not (isinstance(value, int) and 0 <= value <= 4095):
+        raise ArgumentValueError(
+            f"For 'context.set_context', the argument 'device_id' must be in range [0, 4095], but got {value}."
+        )
+    if name == "deterministic" and value not in ("ON", "OFF"):
+        raise ArgumentValueError(
+            "For 'context.set_context', the argument 'deterministic' must be one of ['ON', 'OFF'], "
+            f"but got {value}."
+        )
+    if name == "jit_syntax_level" and value not in (STRICT, COMPATIBLE, LAX):
+        raise ArgumentTypeError(
+            f"For 'jit_syntax_level', type should be int and in [STRICT, COMPATIBLE, LAX], but got {value}."
+        )
+
+
+def _free_name(path: str) -> str:
+    """Where to print to: a file that is there already is left alone, and the time is put behind the name."""
+    full = os.path.realpath(path)
+    if os.path.isdir(full):
+        raise IsADirectoryError(
+            f"For 'context.set_context', the argument 'print_file_path' should be file path, but got directory {path}."
+        )
+    return f"{full}.{int(time.time())}" if os.path.exists(full) else full
+
+
+def _available(target: str) -> str:
+    """A target that this process has; scripts written for Ascend run on what there is."""
+    if target == "CPU":
+        return target
+    if way() == "fork":
+        raise refusal("fork", "GPU", f"device_target={target!r}")
+    import torch  # a script that only says "CPU" does not wait for it
+
+    has_gpu = torch.cuda.is_available()
+    if target == "GPU":
+        if not has_gpu:
+            raise OperationError(
+                "Unsupported device target GPU. This process only supports one of the ['CPU']. Please check whether "
+                "PyTorch's CUDA build is installed and nvidia-smi sees a card."
+            )
+        return target
+    if "ascend" not in _context.said:
+        _context.said.add("ascend")
+        logger.warning(
+            "device_target=%s: there is no Ascend here; %s is used", target, "GPU" if has_gpu else "CPU"
+        )
+    return "GPU" if has_gpu else "CPU"
+
+
+def _check_device_id(target: str, number: int) -> None:
+    """A GPU's number counts the devices that this process sees; the error lists them."""
+    if target == "GPU":
+        from .device_properties import check_device_id  # it loads PyTorch
+
+        check_device_id(number)
+
+
+def _device_id_of_environment() -> int:
+    given = os.environ.get("DEVICE_ID", "0").strip() or "0"
+    if not given.isdigit():
+        raise ArgumentValueError(
+            "The environment variable DEVICE_ID must be a number that counts the visible devices from 0, "
+            f"but got {given!r}."
+        )
+    return int(given)
+
+
+def get_context(attr_key: str) -> Any:
+    """The value of a setting."""
+    if attr_key not in _DEFAULTS:
+        raise ArgumentValueError(
+            f"For 'context.get_context', the argument {attr_key} is not recognized! "
+            "For detailed usage of 'get_context', please refer to the Mindspore official website."
+        )
+    return _context.values[attr_key]
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Say where tensors live and operations run."""
+    if not isinstance(device_target, str):
+        raise ArgumentTypeError(f"The parameter 'device_target' must be str, but got {type(device_target)}.")
+    set_context(
+        device_target=device_target,
+        device_id=_device_id_of_environment() if device_id is None else device_id,
+    )
+
+
+def get_device() -> str:
+    """The device in PyTorch's words: "cpu" or "cuda:0"."""
+    values = _context.values
+    return "cpu" if values["device_target"] == "CPU" else f"cuda:{values['device_id']}"
+
+
+def set_deterministic(deterministic: bool) -> None:
+    """Ask for the same bits in every run: slower kernels where the fast ones add in any order."""
+    if not isinstance(deterministic, bool):
+        raise ArgumentTypeError(
+            f"The parameter 'deterministic' must be <class 'bool'>, but got {type(deterministic)}"
+        )
+    set_context(deterministic="ON" if deterministic else "OFF")
+
+
+def is_deterministic() -> bool:
+    """Whether the same bits were asked for."""
+    return bool(_context.values["deterministic"] == "ON")
+
+
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
+    """How deep calls may go in a graph. It is kept: a recording is as deep as Python lets the code go.
+
+    >>> set_recursion_limit(1000)
+    """
+    if not isinstance(recursion_limit, int) or isinstance(recursion_limit, bool):
+        raise ArgumentTypeError(f"The input value must be int, but got '{type(recursion_limit).__name__}'")
+    if recursion_limit <= 0:
+        raise ArgumentValueError(
+            f"The input value must be int and must > 0, but got '{recursion_limit}' with type 'int'."
+        )
+    set_context(max_call_depth=recursion_limit)

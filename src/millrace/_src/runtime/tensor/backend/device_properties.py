@@ -1,0 +1,161 @@
+"""Which devices there are, and what they are: ``millrace.hal``."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+
+from .context import get_context
+
+__all__ = [
+    "checked_target",
+    "device_count",
+    "get_arch_list",
+    "get_current_device",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "is_available",
+    "is_initialized",
+    "visible_devices",
+]
+
+_TARGETS = ["CPU", "GPU", "Ascend"]
+T = TypeVar("T")
+
+
+def checked_target(device_target: str | None) -> str:
+    """A device target that is here: the context's where none is given."""
+    if device_target is None:
+        return str(get_context("device_target"))
+    if not isinstance(device_target, str):
+        raise ArgumentTypeError(
+            f"The argument 'device_target' must be str, but got {device_target}, type is {type(device_target)}."
+        )
+    if device_target not in _TARGETS:
+        raise ArgumentValueError(
+            f"The argument 'device_target' must be one of {_TARGETS}, but got {device_target}."
+        )
+    if not is_available(device_target):
+        raise ArgumentValueError(
+            f"{device_target} backend is not available here. You can call hal.is_available to check."
+        )
+    return device_target
+
+
+def is_available(device_target: str) -> bool:
+    """Whether a kind of device is here.
+
+    >>> is_available("CPU"), is_available("Ascend")
+    (True, False)
+    """
+    _known("is_available", device_target)
+    return device_target == "CPU" or (device_target == "GPU" and torch.cuda.is_available())
+
+
+def is_initialized(device_target: str) -> bool:
+    """Whether a kind of device has been used by this process.
+
+    >>> is_initialized("CPU")
+    True
+    """
+    _known("is_initialized", device_target)
+    return device_target == "CPU" or (device_target == "GPU" and torch.cuda.is_initialized())
+
+
+def _known(call: str, device_target: Any) -> None:
+    if device_target not in _TARGETS:
+        raise ArgumentValueError(
+            f"For 'hal.{call}', the argument 'device_target' must be one of {_TARGETS}, but got {device_target}."
+        )
+
+
+def device_count(device_target: str | None = None) -> int:
+    """How many devices of a kind this process sees.
+
+    >>> device_count("CPU")
+    1
+    """
+    return torch.cuda.device_count() if checked_target(device_target) == "GPU" else 1
+
+
+def get_arch_list(device_target: str | None = None) -> list[str] | None:
+    """The GPU architectures that PyTorch was built for; None on a CPU.
+
+    >>> get_arch_list("CPU")
+    """
+    return list(torch.cuda.get_arch_list()) if checked_target(device_target) == "GPU" else None
+
+
+def _for_device(answer: Callable[[int], T], on_cpu: Any) -> Callable[[int, str | None], T]:
+    def ask(device_id: int, device_target: str | None = None) -> T:
+        if not isinstance(device_id, int) or isinstance(device_id, bool):
+            raise ArgumentTypeError(
+                f"The argument 'device_id' must be int, but got {device_id}, type is {type(device_id)}."
+            )
+        target, count = checked_target(device_target), device_count(device_target)
+        if not 0 <= device_id < count:
+            raise ArgumentValueError(
+                f"The argument 'device_id' must be less than device count: {count}, but got {device_id}."
+            )
+        found: T = on_cpu if target == "CPU" else answer(device_id)
+        return found
+
+    return functools.wraps(answer)(ask)
+
+
+def _capability(device_id: int) -> tuple[int, int]:
+    """The GPU's compute capability; None on a CPU."""
+    return torch.cuda.get_device_capability(device_id)
+
+
+def _name(device_id: int) -> str:
+    """A device's name."""
+    return torch.cuda.get_device_name(device_id)
+
+
+def _properties(device_id: int) -> Any:
+    """What PyTorch knows of a GPU: name, memory, multiprocessors; None on a CPU."""
+    return torch.cuda.get_device_properties(device_id)
+
+
+get_device_capability = _for_device(_capability, None)
+get_device_name = _for_device(_name, "CPU")
+get_device_properties = _for_device(_properties, None)
+
+
+def get_current_device() -> tuple[str, int]:
+    """Target and number of the device in use.
+
+    >>> get_current_device()
+    ('CPU', 0)
+    """
+    return str(get_context("device_target")), int(get_context("device_id"))
+
+
+def visible_devices() -> list[str]:
+    """What ``CUDA_VISIBLE_DEVICES`` leaves this process, as it names them; without it, all that there are."""
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if given is None:
+        return [str(number) for number in range(torch.cuda.device_count())]
+    return [part.strip() for part in given.split(",") if part.strip()][: torch.cuda.device_count()]
+
+
+def check_device_id(number: int, count: int | None = None) -> None:
+    """Refuse a number that no visible device has; the error lists those there are."""
+    seen = visible_devices()
+    there = torch.cuda.device_count() if count is None else count
+    if number < there:
+        return
+    listed = ", ".join(f"{index}: device {name}" for index, name in enumerate(seen)) or "none"
+    raise OperationError(
+        f"device_id {number} is out of range: this process sees {there} GPU{'' if there == 1 else 's'} ({listed}). "
+        "DEVICE_ID and device_id count the visible devices from 0, not those of the machine: with "
+        "CUDA_VISIBLE_DEVICES=1,3,5 they are 0, 1 or 2."
+    )

@@ -1,0 +1,248 @@
+"""The device's memory: how much is held, how much there may be. On a CPU the system keeps it, and the counts are 0."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.log import get_logger
+
+from .context import get_context, get_device, listeners, set_context
+
+__all__ = [
+    "as_bytes",
+    "empty_cache",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_replay",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_max_memory_allocated",
+    "reset_max_memory_reserved",
+    "reset_peak_memory_stats",
+    "set_memory",
+]
+
+logger = get_logger(__name__)
+
+_SIZE = r"[1-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
+_RESERVE = r"[0-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
+_kept: dict[str, str] = {}
+
+
+def set_memory(
+    init_size: str = "2GB",
+    increase_size: str = "2GB",
+    max_size: str = "1024GB",
+    optimize_level: str = "O0",
+    huge_page_reserve_size: str = "0GB",
+) -> None:
+    """Cap the memory that tensors may take on a GPU: ``set_memory(max_size="2GB")``.
+
+    The cap is on what the allocator hands out; the driver's own context, some hundred MB, comes on top. A later call
+    takes the place of an earlier one, where MindSpore refuses it. The other sizes are kept and change nothing, and
+    on a CPU so is the cap.
+
+    >>> set_memory(max_size="8GB")
+    >>> set_memory()
+    """
+    sizes = {"init_size": init_size, "increase_size": increase_size, "max_size": max_size}
+    given = {**sizes, "optimize_level": optimize_level, "huge_page_reserve_size": huge_page_reserve_size}
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise ArgumentTypeError(f"The parameter '{name}' must be <class 'str'>, but got {type(value)}")
+    if optimize_level not in ("O0", "O1"):
+        raise ArgumentValueError(f"The optimize_level must be one of ['O0', 'O1'], but got {optimize_level}.")
+    for name, form in [*((name, _SIZE) for name in sizes), ("huge_page_reserve_size", _RESERVE)]:
+        if not re.fullmatch(form, given[name], re.ASCII) or (form is _SIZE and as_bytes(given[name]) == 0):
+            raise ArgumentValueError(
+                f"The '{given[name]}' is illegal, it must be match regular'{form}' by flags're.ASCII.'"
+            )
+    _kept.update(given)
+    set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
+    if get_device() == "cpu" and max_size != "1024GB":
+        logger.info(
+            "set_memory(max_size=%s): on a CPU there is no allocator of ours to cap; it is kept", max_size
+        )
+
+
+def as_bytes(size: str) -> int:
+    """A size in MindSpore's words as a number.
+
+    >>> as_bytes("1.5GB")
+    1610612736
+    """
+    return int(float(size.removesuffix("GB")) * 2**30)
+
+
+def cap() -> int | None:
+    """The bytes that tensors may take on the device by :func:`set_memory`, or None without a cap."""
+    size = get_context("max_device_memory")
+    return None if size == "1024GB" else as_bytes(size)
+
+
+def _cap_the_device(name: str, value: Any) -> None:
+    if name not in ("max_device_memory", "device_target", "device_id") or get_device() == "cpu":
+        return
+    if name != "max_device_memory" and cap() is None:
+        return
+    total = torch.cuda.get_device_properties(get_device()).total_memory
+    torch.cuda.set_per_process_memory_fraction(min(1.0, (cap() or total) / total), get_device())
+
+
+listeners.append(_cap_the_device)
+_cap_the_device("max_device_memory", None)
+
+
+def _stat(name: str, device_target: str | None) -> int:
+    if _on_cpu(device_target):
+        return 0
+    return int(getattr(torch.cuda, name)(get_device()))
+
+
+def _on_cpu(device_target: str | None) -> bool:
+    from .device_properties import checked_target
+
+    target = checked_target(device_target)
+    return target == "CPU" or get_device() == "cpu"
+
+
+def memory_allocated(device_target: str | None = None) -> int:
+    """Bytes that tensors hold on the GPU; 0 on a CPU.
+
+    >>> memory_allocated("CPU")
+    0
+    """
+    return _stat("memory_allocated", device_target)
+
+
+def max_memory_allocated(device_target: str | None = None) -> int:
+    """The most that tensors have held on the GPU; 0 on a CPU.
+
+    >>> max_memory_allocated("CPU")
+    0
+    """
+    return _stat("max_memory_allocated", device_target)
+
+
+def memory_reserved(device_target: str | None = None) -> int:
+    """Bytes that the allocator has taken from the GPU; 0 on a CPU.
+
+    >>> memory_reserved("CPU")
+    0
+    """
+    return _stat("memory_reserved", device_target)
+
+
+def max_memory_reserved(device_target: str | None = None) -> int:
+    """The most that the allocator has taken from the GPU; 0 on a CPU.
+
+    >>> max_memory_reserved("CPU")
+    0
+    """
+    return _stat("max_memory_reserved", device_target)
+
+
+def memory_stats(device_target: str | None = None) -> dict[str, Any]:
+    """What the allocator knows, under MindSpore's names.
+
+    >>> memory_stats("CPU")["total_allocated_memory"]
+    0
+    """
+    reserved, allocated = memory_reserved(device_target), memory_allocated(device_target)
+    pool = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
+    return {
+        "total_reserved_memory": reserved,
+        "total_allocated_memory": allocated,
+        "total_idle_memory": reserved - allocated,
+        "total_eager_free_memory": 0,
+        "max_reserved_memory": max_memory_reserved(device_target),
+        "max_allocated_memory": max_memory_allocated(device_target),
+        "commom_mem_pool_stats": dict(pool),  # MindSpore's spelling
+        "persistent_mem_pool_stats": dict(pool),
+    }
+
+
+def memory_summary(device_target: str | None = None) -> str:
+    """The allocator's counts as a table to print.
+
+    >>> print(memory_summary("CPU").splitlines()[5])
+    | Reserved memory      |      0 B             |
+    """
+    stats = memory_stats(device_target)
+    rows = {
+        "Reserved memory": stats["total_reserved_memory"],
+        "Allocated memory": stats["total_allocated_memory"],
+        "Idle memory": stats["total_idle_memory"],
+        "Eager free memory": stats["total_eager_free_memory"],
+        "Max reserved memory": stats["max_reserved_memory"],
+        "Max allocated memory": stats["max_allocated_memory"],
+    }
+    rule, line = f"|{'=' * 45}|", f"|{'-' * 45}|"
+    shown = f"\n{line}\n".join(
+        f"| {name:<20} | {_shown(value):<20} |" for name, value in {"Metric": "Data", **rows}.items()
+    )
+    return f"{rule}\n|{'Memory summary':^45}|\n{rule}\n{shown}\n{rule}\n"
+
+
+def _shown(value: int | str) -> str:
+    if isinstance(value, str):
+        return value
+    for unit in ("B", "KB", "MB"):
+        if value < 10240:
+            return f"{value:>6} {unit}"
+        value //= 1024
+    return f"{value:>6} GB"
+
+
+def _reset(device_target: str | None) -> None:
+    if not _on_cpu(device_target):
+        torch.cuda.reset_peak_memory_stats(get_device())
+
+
+def reset_peak_memory_stats(device_target: str | None = None) -> None:
+    """Count the peaks anew from here.
+
+    >>> reset_peak_memory_stats()
+    """
+    _reset(device_target)
+
+
+def reset_max_memory_allocated(device_target: str | None = None) -> None:
+    """Count the peaks anew from here.
+
+    >>> reset_max_memory_allocated()
+    """
+    _reset(device_target)
+
+
+def reset_max_memory_reserved(device_target: str | None = None) -> None:
+    """Count the peaks anew from here.
+
+    >>> reset_max_memory_reserved()
+    """
+    _reset(device_target)
+
+
+def empty_cache() -> None:
+    """Give what the allocator keeps for later back to the GPU; on a CPU there is nothing to give.
+
+    >>> empty_cache()
+    """
+    if get_device() != "cpu":
+        torch.cuda.empty_cache()
+
+
+def memory_replay(file_path: str) -> None:
+    """Replaying a trace of Ascend's allocator: there is none here, and this says so."""
+    if not isinstance(file_path, str):
+        raise ArgumentTypeError(f"For 'memory_replay', 'file_path' must be str, but got {type(file_path)}.")
+    raise OperationError(
+        "memory_replay reads traces of Ascend's memory pool, which is not here. runtime.memory_summary() shows what is "
+        "held, and set_context(debug_level=1) lets an out-of-memory error name the lines that hold it."
+    )

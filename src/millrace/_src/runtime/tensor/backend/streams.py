@@ -1,0 +1,253 @@
+"""Streams and events: PyTorch's on a GPU. On a CPU everything runs in order, and they are taken without effect."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.log import get_logger
+
+from .context import get_context, get_device
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamCtx",
+    "communication_stream",
+    "current_stream",
+    "default_stream",
+    "set_cur_stream",
+    "synchronize",
+]
+
+logger = get_logger(__name__)
+
+_said: list[str] = []
+
+
+def _on_gpu() -> bool:
+    return get_device() != "cpu"
+
+
+def _say_that_order_is_kept(what: str) -> None:
+    if not _said:
+        _said.append(what)
+        logger.info(
+            "%s: on a CPU operations run one after the other; streams and events change nothing", what
+        )
+
+
+class Stream:
+    """A queue of work on a GPU. On a CPU there is one, which is always through with its work.
+
+    >>> stream = Stream()
+    >>> stream.synchronize()
+    >>> stream.query()
+    True
+    """
+
+    def __init__(self, priority: int = 0, **kwargs: Any) -> None:
+        given = kwargs.get("stream")
+        if given is not None:
+            self._stream = given
+        elif _on_gpu():
+            self._stream = torch.cuda.Stream(device=get_device(), priority=priority)
+        else:
+            _say_that_order_is_kept("Stream")
+            self._stream = None
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark the place in this stream that was reached; the mark comes back."""
+        event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(
+                f"For 'record_event', the argument 'event' should be Event, but got {type(event)}."
+            )
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is queued from here on wait for a mark in another stream."""
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(
+                f"For 'wait_event', the argument 'event' should be Event, but got {type(event)}."
+            )
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what is queued from here on wait for all that is in another stream now."""
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(
+                f"For 'wait_stream', the argument 'stream' should be Stream, but got {type(stream)}."
+            )
+        if self._stream is not None and stream._stream is not None:
+            self._stream.wait_stream(stream._stream)
+
+    def synchronize(self) -> None:
+        """Wait until all that was queued is done."""
+        if self._stream is not None:
+            self._stream.synchronize()
+
+    def query(self) -> bool:
+        """Whether all that was queued is done."""
+        return True if self._stream is None else bool(self._stream.query())
+
+    @property
+    def id(self) -> int:
+        """A number of this stream."""
+        return 0 if self._stream is None else int(self._stream.stream_id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self._stream == other._stream
+
+    def __hash__(self) -> int:
+        return hash(self._stream)
+
+    def __repr__(self) -> str:
+        target, number = get_context("device_target"), get_context("device_id")
+        return f"Stream(device_name={target}, device_id:{number}, stream id:{self.id})"
+
+
+class Event:
+    """A mark in a stream, to wait for or to measure between. On a CPU it notes the time at which it was set.
+
+    >>> start, end = Event(enable_timing=True), Event(enable_timing=True)
+    >>> start.record(), end.record()
+    (None, None)
+    >>> start.elapsed_time(end) >= 0
+    True
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+        self._timing, self._blocking = enable_timing, blocking
+        self._event = torch.cuda.Event(enable_timing=enable_timing, blocking=blocking) if _on_gpu() else None
+        self._at: float | None = None
+        if self._event is None:
+            _say_that_order_is_kept("Event")
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Set the mark, in a stream or in the current one."""
+        if stream is not None and not isinstance(stream, Stream):
+            raise ArgumentTypeError(
+                f"For 'record', the argument 'stream' should be Stream, but got {type(stream)}."
+            )
+        self._at = time.perf_counter()
+        if self._event is not None:
+            self._event.record(_raw(stream))
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what is queued in a stream from here on wait for the mark."""
+        if self._event is not None:
+            self._event.wait(_raw(stream))
+
+    def synchronize(self) -> None:
+        """Wait until the mark is reached."""
+        if self._event is not None:
+            self._event.synchronize()
+
+    def query(self) -> bool:
+        """Whether the mark is reached."""
+        return True if self._event is None else bool(self._event.query())
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between this mark and a later one."""
+        if not isinstance(end_event, Event):
+            raise ArgumentTypeError(
+                f"For 'elapsed_time', the argument 'end_event' should be Event, but got {type(end_event)}."
+            )
+        if not (self._timing and end_event._timing):
+            raise OperationError("Event.elapsed_time needs two events made with enable_timing=True.")
+        if self._at is None or end_event._at is None:
+            raise OperationError("Event.elapsed_time: record both events first.")
+        if self._event is not None and end_event._event is not None:
+            return float(self._event.elapsed_time(end_event._event))
+        return (end_event._at - self._at) * 1000
+
+    def __repr__(self) -> str:
+        made = self._at is not None
+        return f"Event(enable_timing={self._timing:d}, blocking:{self._blocking:d}, is_created:{made:d})"
+
+
+class StreamCtx:
+    """Work inside the ``with`` block goes into a stream.
+
+    >>> with StreamCtx(Stream()):
+    ...     pass
+    """
+
+    def __init__(self, ctx_stream: Stream | None) -> None:
+        if ctx_stream is not None and not isinstance(ctx_stream, Stream):
+            raise ArgumentTypeError(
+                f"For 'StreamCtx', the argument 'ctx_stream' should be Stream, but got {type(ctx_stream)}."
+            )
+        self._inner = torch.cuda.stream(_raw(ctx_stream)) if ctx_stream is not None and _on_gpu() else None
+
+    def __enter__(self) -> StreamCtx:
+        if self._inner is not None:
+            self._inner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._inner is not None:
+            self._inner.__exit__(kind, error, trace)
+
+
+def _raw(stream: Stream | None) -> Any:
+    return torch.cuda.current_stream() if stream is None or stream._stream is None else stream._stream
+
+
+def current_stream() -> Stream:
+    """The stream that operations go into.
+
+    >>> current_stream() == default_stream()
+    True
+    """
+    return Stream(stream=torch.cuda.current_stream(get_device())) if _on_gpu() else Stream()
+
+
+def default_stream() -> Stream:
+    """The stream that operations go into unless another is set.
+
+    >>> default_stream().query()
+    True
+    """
+    return Stream(stream=torch.cuda.default_stream(get_device())) if _on_gpu() else Stream()
+
+
+def communication_stream() -> Stream:
+    """The stream from which communication is waited for: here the current one, since PyTorch keeps its own.
+
+    >>> communication_stream().query()
+    True
+    """
+    return current_stream()
+
+
+def set_cur_stream(stream: Stream | None) -> None:
+    """Let operations go into this stream from now on.
+
+    >>> set_cur_stream(default_stream())
+    """
+    if stream is None:
+        return
+    if not isinstance(stream, Stream):
+        raise ArgumentTypeError(
+            f"For 'set_cur_stream', the argument 'stream' should be Stream, but got {type(stream)}."
+        )
+    if stream._stream is not None:
+        torch.cuda.set_stream(stream._stream)
+
+
+def synchronize() -> None:
+    """Wait until the device is through with all that was asked of it.
+
+    >>> synchronize()
+    """
+    if _on_gpu():
+        torch.cuda.synchronize(get_device())

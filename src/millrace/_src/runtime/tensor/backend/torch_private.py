@@ -1,0 +1,340 @@
+"""The only file that uses PyTorch's private names, with a fall-back for each.
+
+``LOWEST`` lists them with the lowest release that has them, of those that were tried. A release without one of them
+takes the fall-back: slower, or without the feature that needs it, never a different result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from millrace._src.core.errors import OperationError
+
+__all__ = [
+    "LOWEST",
+    "PRIVATE_OPERATORS",
+    "DispatchMode",
+    "Operator",
+    "bad_fork",
+    "below_autograd",
+    "ctc_forward",
+    "describe_operator",
+    "elastic_classes",
+    "foreach",
+    "functions",
+    "is_view",
+    "kernel_of",
+    "methods",
+    "nn_functions",
+    "operator_overload",
+    "operator_schema",
+    "out_of_memory",
+    "release",
+    "run_backward",
+    "schema_text",
+    "standard_gamma",
+    "stop_cuda",
+    "storage_key",
+    "tensor_version",
+]
+
+# The first two numbers of the release in use.
+release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+# Private name -> the lowest release that has it. tests/tensor/test_private.py compares the table with this file and
+# with the release in use, and calls every fall-back.
+LOWEST = {
+    "torch._C._VariableFunctions": "2.6",
+    "torch._C._nn": "2.6",
+    "torch._C.TensorBase": "2.6",
+    "torch._C._AutoDispatchBelowAutograd": "2.6",
+    "torch.OutOfMemoryError": "2.6",
+    "torch.ops.aten._ctc_loss.Tensor": "2.6",
+    "torch._standard_gamma": "2.6",
+    "torch.utils._python_dispatch.TorchDispatchMode": "2.6",
+    "torch.autograd.Variable._execution_engine.run_backward": "2.6",
+    "torch._foreach_add": "2.6",
+    "torch.cuda._is_in_bad_fork": "2.6",
+    "torch.cuda._lazy_init": "2.6",
+    "torch.Tensor._version": "2.6",
+    "torch.Tensor._is_view": "2.6",
+    "torch.ops.aten.add.Tensor._schema": "2.6",
+    "torch.ops.aten.add.Tensor._op": "2.6",
+    "torch._ops.OpOverload": "2.6",
+    "torch.UntypedStorage._cdata": "2.6",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._BackendRendezvousStateHolder": "2.11",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._NodeDesc": "2.11",
+    "torch.distributed.elastic.rendezvous.dynamic_rendezvous._RendezvousState": "2.11",
+}
+# Private operators that graph capture treats in a special way. A release without one of them does not capture it.
+PRIVATE_OPERATORS = {
+    # a replay calls these as functions
+    "functions": frozenset(
+        (
+            "_adaptive_avg_pool2d", "_log_softmax", "_log_softmax_backward_data", "_native_batch_norm_legit",
+            "_softmax", "_softmax_backward_data", "_foreach_add", "_foreach_add_", "_foreach_addcdiv_",
+            "_foreach_addcmul_", "_foreach_div", "_foreach_div_", "_foreach_lerp_", "_foreach_mul",
+            "_foreach_mul_", "_foreach_sqrt", "_foreach_sub", "_foreach_sub_",
+        )
+    ),
+    # reads the value of a tensor
+    "values": frozenset({"aten::_local_scalar_dense"}),
+    # the shape of the result depends on values
+    "shapes": frozenset({"aten::_unique2"}),
+    # may return a view
+    "views": frozenset({"aten::_unsafe_view"}),
+    # batch normalisation, in training mode or not
+    "batch_norm": frozenset({"aten::_native_batch_norm_legit"}),
+}  # fmt: skip
+
+# The functions behind torch.add and its like, without a Python frame between.
+functions: Any = getattr(torch._C, "_VariableFunctions", torch)
+
+# Those behind torch.nn.functional; None where there are none.
+nn_functions: Any = getattr(torch._C, "_nn", None)
+
+# What the allocator raises; a RuntimeError in every release. Before 2.5 it had its name in torch.cuda only.
+out_of_memory: type[BaseException] = getattr(
+    torch, "OutOfMemoryError", getattr(torch.cuda, "OutOfMemoryError", MemoryError)
+)
+
+# The methods of tensors as the C code has them.
+methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
+
+# Calls inside it remember nothing for a backward; the mode of gradients stays as it is, since some kernels ask for it.
+below_autograd: Any = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
+
+
+def _ctc_without_alpha(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    logs, targets, inputs, lengths, blank, zero_infinity = args
+    losses = torch.nn.functional.ctc_loss(logs, targets, inputs, lengths, blank, "none", zero_infinity)
+    return losses, losses.new_empty(0)
+
+
+# The loss of sequences with the forward variables; lengths stay tensors, so that a recording holds no values of them.
+ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor", _ctc_without_alpha)
+
+
+def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Numbers of gamma distributions with rate 1; without the private function, from PyTorch's own generator."""
+    made: torch.Tensor
+    if hasattr(torch, "_standard_gamma"):
+        made = torch._standard_gamma(alpha, generator=generator)
+    else:
+        made = torch.distributions.Gamma(alpha, 1.0).rsample()
+    return made
+
+
+_OVERLOAD: Any = getattr(getattr(torch, "_ops", None), "OpOverload", ())
+
+
+def operator_overload(name: str) -> Any:
+    """The operator ``aten::name.overload`` of the installed PyTorch; None where it has none.
+
+    Only names of a committed table may be passed, never a name from a file: this looks attributes up.
+    """
+    base, _, overload = name.removeprefix("aten::").partition(".")
+    operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    return operator if isinstance(operator, _OVERLOAD) and schema_text(operator) else None
+
+
+def schema_text(operator: Any) -> str:
+    """The declaration of an operator, ``aten::add.Tensor(Tensor self, ...) -> Tensor``; "" where it has none."""
+    return str(getattr(operator, "_schema", ""))
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """What distinguishes storages that are alive, those of meta tensors too, which have no address."""
+    storage = tensor.untyped_storage()
+    return int(getattr(storage, "_cdata", id(storage)))
+
+
+class _NoDispatchMode:
+    """What a release without TorchDispatchMode has: an error where a mode would begin."""
+
+    def __enter__(self) -> Any:
+        raise OperationError(
+            f"{type(self).__name__}: expected a PyTorch with TorchDispatchMode, got {torch.__version__}. Install a "
+            "release of the tested range (see millrace version)."
+        )
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+def _dispatch_mode() -> Any:
+    try:
+        from torch.utils._python_dispatch import TorchDispatchMode
+    except ImportError:
+        return _NoDispatchMode
+    return TorchDispatchMode
+
+
+_Mode: Any = _dispatch_mode()
+
+
+class DispatchMode(_Mode):
+    """Sees every operation inside of it."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports torch._dynamo, which takes a second
+
+
+class Operator(NamedTuple):
+    """What graph capture and checkpoints need to know of an operator."""
+
+    name: str  # "aten::add"
+    overload: str  # "Tensor", "" for the default one
+    is_mutable: bool
+    # of each argument: its name, and whether the operator writes to it
+    arguments: tuple[tuple[str, bool], ...] | None
+
+
+_described: dict[Any, Operator] = {}
+
+
+def operator_schema(func: Any) -> Any:
+    """The schema of an operator: arguments with defaults, and which results share memory with which arguments."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        raise OperationError(
+            f"{func}: expected a PyTorch whose operators have schemas, got {torch.__version__}. Install a release of "
+            "the tested range (see millrace version)."
+        )
+    return schema
+
+
+def elastic_classes() -> tuple[Any, Any, Any]:
+    """What PyTorch's dynamic rendezvous is made of: the holder of its state, a machine, the state."""
+    try:
+        from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
+            _BackendRendezvousStateHolder,
+            _NodeDesc,
+            _RendezvousState,
+        )
+    except ImportError as error:
+        raise OperationError(
+            f"millrace run: expected a PyTorch with a dynamic rendezvous, got {torch.__version__}. Install a release "
+            "of the tested range (see millrace version)."
+        ) from error
+    return _BackendRendezvousStateHolder, _NodeDesc, _RendezvousState
+
+
+def describe_operator(func: Any) -> Operator:
+    """Name, overload and arguments of an operator.
+
+    Without its schema, the name tells what it writes to: ``add_`` to its first argument, ``add.out`` to any.
+
+    >>> describe_operator(torch.ops.aten.add_.Tensor)[:3]
+    ('aten::add_', 'Tensor', True)
+    """
+    known = _described.get(func)
+    if known is None:
+        schema = getattr(func, "_schema", None)
+        known = _described[func] = _by_name(func) if schema is None else _by_schema(schema)
+    return known
+
+
+def _by_schema(schema: Any) -> Operator:
+    arguments = tuple(
+        (each.name, each.alias_info is not None and bool(each.alias_info.is_write))
+        for each in schema.arguments
+    )
+    return Operator(schema.name, schema.overload_name, bool(schema.is_mutable), arguments)
+
+
+def _by_name(func: Any) -> Operator:
+    name, _, overload = str(func.name()).partition(".")
+    return Operator(name, overload, name.endswith("_") or "out" in overload, None)
+
+
+def kernel_of(func: Any) -> Any:
+    """What an overload calls, without the frame of Python around it."""
+    return getattr(func, "_op", func)
+
+
+_versions = 0
+
+
+def tensor_version(tensor: torch.Tensor) -> int:
+    """A number that changes when a tensor is written to; where PyTorch counts no writes, one that always changes."""
+    global _versions
+    version: int | None = getattr(tensor, "_version", None)
+    if version is None:
+        _versions -= 1
+        version = _versions
+    return version
+
+
+def is_view(tensor: torch.Tensor) -> bool:
+    """Whether a tensor shares the storage of a larger one."""
+    known: Callable[[], bool] | None = getattr(tensor, "_is_view", None)
+    if known is None:
+        return tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size()
+    return known()
+
+
+def _public_grad(
+    outputs: tuple[torch.Tensor, ...],
+    inputs: tuple[torch.Tensor, ...],
+    starts: tuple[torch.Tensor, ...],
+    keep: bool,
+) -> tuple[torch.Tensor | None, ...]:
+    return torch.autograd.grad(outputs, inputs, starts, create_graph=keep, allow_unused=True)
+
+
+def _backward() -> Callable[..., tuple[torch.Tensor | None, ...]]:
+    engine = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
+    if engine is None:
+        return _public_grad
+
+    def run_backward(outputs: Any, inputs: Any, starts: Any, keep: bool) -> Any:
+        return engine(outputs, starts, keep, keep, inputs, True, False)
+
+    return run_backward
+
+
+# Gradients of outputs, weighted by `starts`, for inputs; None for one that had no part. torch.autograd.grad does this
+# after checks of its own, for which its first call imports sympy and what leans on it: a second or more.
+run_backward = _backward()
+
+
+class _Foreach:
+    """One call for a whole list of tensors: ``foreach.mul_(params, 0.9)``; without PyTorch's own, one call for each."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] | None = getattr(torch, f"_foreach_{name}", None)
+        if found is None:
+            found = _one_by_one(getattr(torch.Tensor, name))
+        setattr(self, name, found)
+        return found
+
+
+def _one_by_one(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(tensors: list[torch.Tensor], *args: Any, **kwargs: Any) -> list[torch.Tensor]:
+        made = []
+        for number, tensor in enumerate(tensors):
+            each = (arg[number] if isinstance(arg, (list, tuple)) else arg for arg in args)
+            made.append(method(tensor, *each, **kwargs))
+        return made
+
+    return call
+
+
+foreach: Any = _Foreach()
+
+
+def bad_fork() -> bool:
+    """Whether this process was forked from one that had used the GPU."""
+    found: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    return found()
+
+
+def stop_cuda(refuse: Callable[[], None]) -> None:
+    """Have the first use of the GPU call this instead of the driver; where PyTorch has no such call, nothing does."""
+    if hasattr(torch.cuda, "_lazy_init"):
+        torch.cuda._lazy_init = refuse

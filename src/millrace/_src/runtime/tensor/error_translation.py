@@ -1,0 +1,196 @@
+"""What PyTorch raises, as MindSpore raises it: its class, what was got, where in the user's file, and what helps."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, OperationError
+from millrace._src.core.values.tensor import Tensor
+
+from .backend.memory import cap
+from .out_of_memory import describe_memory, ran_out
+from .source_location import is_ours, line_of, user_line
+
+__all__ = ["describe", "explain", "in_cell", "of_cell", "user_line"]
+
+# (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
+_KINDS: list[tuple[str, type[MillraceError], str]] = [
+    (
+        r"^Target -?\d+ is out of bounds",
+        ArgumentValueError,
+        "labels count from 0 to the number of classes less 1, and the classes are the second axis of the scores",
+    ),
+    (
+        r"[Ee]xpected target dtype",
+        ArgumentTypeError,
+        "labels are whole numbers: transforms.TypeCast(mindspore.int32) in the pipeline, or y.astype(mindspore.int32)",
+    ),
+    (
+        r"multi-target not supported|to match target batch_size",
+        ArgumentValueError,
+        "each row of scores has one label: y.reshape(-1) where they are [[1], [2]], y.argmax(1) where they are one-hot",
+    ),
+    (
+        r"index -?\d+ is out of bounds|index out of range|indices? .*out of range",
+        OperationError,
+        "indices count from 0 to the length of the axis less 1",
+    ),
+    (
+        (
+            r"must match the size of tensor|not broadcastable|shape mismatch|expanded size|Dimension out of range"
+            r"|invalid for input of size|[Ss]izes of tensors must match|dim \d+ appears multiple|must match except"
+            r"|expected.*(dim|size|shape)|dimension|size mismatch|shape|\bdims\b|equal size|\d-?D\b"
+            r"|square matri|number of columns|inconsistent tensor size|argument ord"
+            r"|argument 'ord'|invalid norm order|[Oo]rder .* not supported|inconsistent input_size|must be of size"
+            r"|input channel size"
+        ),
+        ArgumentValueError,
+        "compare the shapes above; reshape, expand_dims or broadcast_to bring them together",
+    ),
+    (
+        (
+            r"not implemented for|scalar type|[Pp]romot|dtype|data type|must be (a )?(Tensor|Number|int|float|bool)"
+            r"|not supported (on|for)|can't be cast|cannot be cast|only Tensors of floating|bool tensors? is not"
+            r"|cannot be converted to type"
+        ),
+        ArgumentTypeError,
+        "convert with x.astype(mindspore.float32), or another type that the operation takes",
+    ),
+]
+
+
+def describe(value: Any) -> str:
+    """A value in a few words.
+
+    >>> describe(Tensor([1.0, 2.0])), describe([1, "a"])
+    ('Tensor(shape=[2], dtype=Float32)', "[1, 'a']")
+    """
+    if isinstance(value, Tensor):
+        return f"Tensor(shape={list(value.shape)}, dtype={value.dtype})"
+    if isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):
+        return "(" + ", ".join(describe(part) for part in value) + ")"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def explain(
+    name: str, error: BaseException, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None
+) -> BaseException:
+    """The error to raise in place of one of PyTorch's. Errors of ours, and a user's own, are left alone."""
+    if isinstance(error, MillraceError) or not isinstance(
+        error,
+        (
+            RuntimeError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            NotImplementedError,
+            MemoryError,
+            AssertionError,  # PyTorch's attention checks shapes so
+        ),
+    ):
+        return error
+    got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in (kwargs or {}).items()]
+    text = str(error).split("\nException raised from")[0].strip()
+    if ran_out(error):
+        return _out_of_memory(name, error, got)
+    kind, helps = _kind(error, text)
+    lines = [f"For '{name}', {text[:1].lower()}{text[1:]}", f"  got: {', '.join(got)}"]
+    if where := user_line():
+        lines.append(f"  called at: {where}")
+    if helps:
+        lines.append(f"  what helps: {helps}")
+    return kind("\n".join(lines))
+
+
+def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
+    rank = isinstance(error, NotImplementedError) and re.search(r"\dD input", text)
+    if isinstance(error, (TypeError, AttributeError, NotImplementedError)) and not rank:
+        return ArgumentTypeError, "see the types that the operation takes in its documentation"
+    for words, kind, helps in _KINDS:
+        if re.search(words, text):
+            return kind, helps
+    if isinstance(error, (ValueError, IndexError, AssertionError)):
+        return ArgumentValueError, ""
+    return OperationError, ""
+
+
+def _out_of_memory(name: str, error: BaseException, got: list[str]) -> OperationError:
+    lines = [f"For '{name}', out of memory.", f"  got: {', '.join(got)}"]
+    if where := user_line():
+        lines.append(f"  called at: {where}")
+    return OperationError("\n".join(lines + describe_memory(error, cap())))
+
+
+def of_cell(error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> Exception:
+    """The error to raise in place of one of Python's that arguments of a Cell brought about: too many or too few of
+    them, or no tensors where a layer of ours wants some. All others, and those of a user's own lines, are left alone.
+
+    >>> of_cell(KeyError("mine"), Tensor([1.0]), (), {})
+    KeyError('mine')
+    """
+    if isinstance(error, MillraceError) or not isinstance(error, (TypeError, AttributeError, AssertionError)):
+        return error
+    step, construct = error.__traceback__, getattr(type(cell), "construct", None)
+    while step is not None:
+        if not is_ours(step.tb_frame.f_code.co_filename):
+            return error  # it came through the user's lines
+        step = step.tb_next
+    if construct is None or str(error).startswith("For '"):  # which is told already
+        return error
+    name, text = type(cell).__name__, str(error)
+    unbound = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
+    if not unbound and not is_ours(construct.__code__.co_filename):
+        return error
+    takes = ", ".join(
+        str(each.replace(annotation=each.empty))
+        for each in list(inspect.signature(construct).parameters.values())[1:]
+    )
+    got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in kwargs.items()]
+    kind = ArgumentValueError if isinstance(error, AssertionError) else ArgumentTypeError
+    words = text.replace(f"{construct.__qualname__}()", "construct") if unbound else f"wrong inputs: {text}"
+    lines = [f"For '{name}', {words}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
+    if where := line_of(error):
+        lines.append(f"  called at: {where}")
+    more = getattr(construct, "what_helps", "") if unbound else ", with tensors"
+    lines.append(f"  what helps: call it as {name}({takes}){more}")
+    return kind("\n".join(lines))
+
+
+def in_cell(error: BaseException, cell: Any) -> None:
+    """Write into an error that passes through a cell which of the cells it came from: the innermost is asked first.
+
+    >>> error = OperationError("too large")
+    >>> in_cell(error, Tensor([1.0]))
+    >>> print(error)
+    too large
+      called at: ...
+      in cell: Tensor
+    """
+    trail: list[Any] = error.__dict__.setdefault("_cells", [])
+    if trail and trail[-1] is cell:
+        return
+    trail.append(cell)
+    line = f"  in cell: {_path(trail)}"
+    if isinstance(error, MillraceError) and len(error.args) == 1 and isinstance(error.args[0], str):
+        text = error.args[0].split("\n  in cell: ")[0]
+        if "  called at: " not in text and (where := line_of(error)):
+            text += f"\n  called at: {where}"
+        error.args = (f"{text}\n{line}",)
+        return
+    notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("  in cell: ")]
+    error.__notes__ = [*notes, line]
+
+
+def _path(trail: list[Any]) -> str:
+    """``Net.block.fc1 (Dense)``: from the outermost, by the names under which each holds the next."""
+    names = [type(trail[-1]).__name__]
+    for outer, inner in zip(reversed(trail), reversed(trail[:-1]), strict=False):
+        held = getattr(outer, "_cells", {})
+        names.append(next((name for name, child in held.items() if child is inner), type(inner).__name__))
+    path = ".".join(names)
+    return path if len(trail) == 1 else f"{path} ({type(trail[0]).__name__})"

@@ -1,0 +1,148 @@
+"""``x[index]`` and ``x[index] = value``: PyTorch's indexing, and what MindSpore takes beyond it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+
+from .error_translation import explain, user_line
+from .storage import make, wrap
+
+__all__ = ["getitem", "setitem"]
+
+_TAKES = "integers, slices, ellipsis, None, bool, tensors, lists and tuples"
+
+
+class _BadIndex(IndexError):
+    pass
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """The part that an index names; a view where it can be."""
+    try:
+        data = self._torch
+    except ArgumentTypeError:  # text, which only an array holds
+        return self._wrap(np.asarray(self._array[index]), self._dtype)
+    try:
+        if index.__class__ is int:
+            return wrap(data[index])
+        plain, flips = _plain(index, data)
+        made = data[plain]
+        return wrap(made.flip(flips) if flips else made)
+    except _BadIndex:
+        raise
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise _explained(error, self, index) from None
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write into the part that an index names."""
+    data = self._torch
+    if isinstance(value, (str, bytes)) or value is None:
+        raise ArgumentTypeError(
+            f"only support numbers, Tensor, tuple, list as value, but got {value!r} with type {type(value)}"
+        )
+    try:
+        plain, flips = _plain(index, data)
+        if isinstance(value, (bool, int, float, complex)):
+            new: Any = value
+            if not data.is_floating_point() and not data.is_complex() and isinstance(value, float):
+                new = int(value)  # as MindSpore: towards zero
+        else:
+            new = make(value).to(data.dtype).to(data.device)
+            if flips:
+                new = new.expand(data[plain].shape).flip(flips)
+        if data.requires_grad and data.is_leaf:
+            with torch.no_grad():
+                data[plain] = new
+        else:
+            data[plain] = new
+    except _BadIndex:
+        raise
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise _explained(error, self, index) from None
+
+
+def _explained(error: Exception, tensor: Tensor, index: Any) -> BaseException:
+    if isinstance(error, IndexError):
+        if tensor.ndim == 0:
+            return ArgumentTypeError("Cannot iterate over a scalar tensor.")
+        where = user_line()
+        return _BadIndex(
+            f"{error}\n  got: a tensor of shape {list(tensor.shape)}, index {index!r}\n  at: {where}"
+        )
+    return explain("Tensor.__getitem__", error, (tensor, index))
+
+
+def _plain(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
+    """An index as PyTorch takes it, and the axes of the result that are to be reversed after."""
+    if isinstance(index, list) and any(isinstance(part, (list, tuple, slice)) for part in index):
+        index = tuple(index)  # a list of lists is a tuple of lists
+    if not isinstance(index, tuple):
+        index = (index,)
+    parts: list[Any] = []
+    flips: list[int] = []
+    axis = 0  # of the input
+    made = 0  # of the result, as long as only slices have come
+    spread = False
+    for place, part in enumerate(index):
+        new = _part(part)
+        if isinstance(new, slice):
+            size = data.shape[axis] if axis < data.ndim else 0
+            if new.step is not None and new.step < 0:
+                new = _forward(new, size)
+                flips.append(made)
+                if spread:
+                    raise _BadIndex("a negative step does not go together with a list or tensor as index")
+            axis, made = axis + 1, made + 1
+        elif new is None or new is True or new is False:
+            made += 1
+        elif new is Ellipsis:
+            rest = sum(1 for later in index[place + 1 :] if later is not None and not isinstance(later, bool))
+            gap = max(data.ndim - axis - rest, 0)
+            axis, made = axis + gap, made + gap
+        else:
+            many = isinstance(new, torch.Tensor) and new.ndim > 0
+            if many and flips:
+                raise _BadIndex("a negative step does not go together with a list or tensor as index")
+            spread = spread or many
+            axis += new.ndim if isinstance(new, torch.Tensor) and new.dtype is torch.bool else 1
+        parts.append(new)
+    if sum(part is Ellipsis for part in parts) > 1:
+        raise _BadIndex("An index can only have a single ellipsis('...')")
+    return tuple(parts), flips
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, Tensor):
+        part = part._torch
+    if isinstance(part, torch.Tensor):
+        if part.is_floating_point() or part.is_complex():
+            raise _BadIndex(f"The tensor index must be int or bool type, but got {part.dtype}")
+        # uint8 is a number here, not a mask
+        return part if part.dtype in (torch.bool, torch.int64) else part.to(torch.int64)
+    if isinstance(part, slice):
+        ends = [None if end is None else int(end) for end in (part.start, part.stop, part.step)]
+        return slice(*ends)
+    if isinstance(part, (list, tuple, np.ndarray, range)):
+        if isinstance(part, list) and not part:
+            raise _BadIndex("When tensor is indexed by list, the list can't be empty.")
+        return _part(make(np.asarray(part) if isinstance(part, range) else part))
+    if part is None or part is Ellipsis or isinstance(part, (bool, int)):
+        return part
+    if isinstance(part, (np.integer, np.bool_)):
+        return part.item()
+    raise _BadIndex(f"Only support {_TAKES} as index, but got {part!r} with type {type(part)}")
+
+
+def _forward(part: slice, size: int) -> slice:
+    """The same elements as a slice with a negative step, from the other end."""
+    chosen = range(size)[part]
+    if not chosen:
+        return slice(0, 0)
+    return slice(chosen[-1], chosen[0] + 1, -chosen.step)

@@ -1,0 +1,398 @@
+"""Initialisers: how the values of a parameter begin. Formulas are MindSpore's, random numbers are PyTorch's.
+
+All draw from one generator, which ``set_seed`` starts anew: the same seed and the same order of calls give the same
+values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+
+from .method_binding import attach
+from .rng_state import generator
+from .storage import FROM_TORCH, make, to_torch_dtype
+
+__all__ = [
+    "Constant",
+    "Dirac",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "Sparse",
+    "TruncatedNormal",
+    "Uniform",
+    "VarianceScaling",
+    "XavierNormal",
+    "XavierUniform",
+    "Zero",
+    "initializer",
+]
+
+attach()
+
+_ALIASES: dict[str, type[Initializer]] = {}
+
+
+class Initializer:
+    """Base of all initialisers: a class of your own writes ``_initialize(arr)``, which fills an array or tensor."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _ALIASES[cls.__name__.lower()] = cls
+
+    def __call__(self, arr: Any) -> Any:
+        return self._initialize(arr)
+
+    def _initialize(self, arr: Any) -> Any:
+        raise NotImplementedError("Must be overridden!")
+
+    def fill(self, made: torch.Tensor) -> None:
+        """Fill a tensor of PyTorch; a user's own class fills an array."""
+        array = torch.zeros(made.shape, dtype=made.dtype).numpy()
+        self._initialize(array)
+        made.copy_(torch.from_numpy(array))
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({given})"
+
+
+class _Ours(Initializer):
+    """An initialiser written here: it fills PyTorch's tensor, and an array through it."""
+
+    def _initialize(self, arr: Any) -> Any:
+        made = torch.from_numpy(arr)
+        self.fill(made)
+        return arr
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """Inputs and outputs of one unit of a weight.
+
+    >>> fans((16, 3, 5, 5))
+    (75, 400)
+    """
+    if len(shape) < 2:
+        raise ArgumentValueError(
+            "'fan_in' and 'fan_out' can not be computed for tensor with fewer than 2 dimensions, "
+            f"but got dimensions {len(shape)}."
+        )
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor by which He's initialisers widen for what follows the weight."""
+    plain = {
+        "linear",
+        "sigmoid",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+    }
+    if nonlinearity in plain:
+        return 1.0
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ArgumentValueError(f"For 'HeUniform', 'negative_slope' {param} is not a valid number.")
+        return math.sqrt(2.0 / (1 + slope**2))
+    raise ArgumentValueError(
+        "For 'HeUniform', the argument 'nonlinearity' must be one of ['sigmoid', 'tanh', 'relu', 'leaky_relu' ...], "
+        f"but got {nonlinearity}."
+    )
+
+
+def _fan(shape: Sequence[int], mode: str) -> int:
+    if mode not in ("fan_in", "fan_out"):
+        raise ArgumentValueError(f"'mode' {mode} not supported, please use one of ['fan_in', 'fan_out'].")
+    return fans(shape)[0 if mode == "fan_in" else 1]
+
+
+class Zero(_Ours):
+    """All zeros."""
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.zero_()
+
+
+class One(_Ours):
+    """All ones."""
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.fill_(1)
+
+
+class Constant(_Ours):
+    """One value, or a tensor's values."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value=value)
+        self.value = value
+
+    def fill(self, made: torch.Tensor) -> None:
+        if isinstance(self.value, (bool, int, float, complex)):
+            made.fill_(self.value)
+        else:
+            made.copy_(make(self.value).to(made.dtype).expand(made.shape))
+
+
+class Normal(_Ours):
+    """A normal distribution."""
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
+        super().__init__(sigma=sigma, mean=mean)
+        self.sigma, self.mean = sigma, mean
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.normal_(self.mean, self.sigma, generator=generator())
+
+
+class Uniform(_Ours):
+    """Even between -`scale` and `scale`."""
+
+    def __init__(self, scale: float = 0.07) -> None:
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.uniform_(-self.scale, self.scale, generator=generator())
+
+
+class TruncatedNormal(_Ours):
+    """A normal distribution cut off `a` and `b` deviations from the mean."""
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
+        super().__init__(sigma=sigma, mean=mean, a=a, b=b)
+        self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
+
+    def fill(self, made: torch.Tensor) -> None:
+        truncated(made, self.sigma, self.mean, self.a, self.b)
+
+
+def truncated(made: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
+    """Draw through the inverse of the normal distribution function, so that each number costs one draw."""
+    low, high = (0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in (a, b))
+    drawn = torch.empty(made.shape, dtype=torch.float64).uniform_(
+        2 * low - 1, 2 * high - 1, generator=generator()
+    )
+    values = torch.erfinv(drawn).mul_(math.sqrt(2)).clamp_(a, b)
+    made.copy_(values.mul_(sigma).add_(mean))
+
+
+class XavierUniform(_Ours):
+    """Even, as wide as Glorot says."""
+
+    def __init__(self, gain: float = 1) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def fill(self, made: torch.Tensor) -> None:
+        bound = self.gain * math.sqrt(6.0 / sum(fans(made.shape)))
+        made.uniform_(-bound, bound, generator=generator())
+
+
+class XavierNormal(_Ours):
+    """Normal, as wide as Glorot says."""
+
+    def __init__(self, gain: float = 1) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.normal_(0, self.gain * math.sqrt(2.0 / sum(fans(made.shape))), generator=generator())
+
+
+class _He(_Ours):
+    def __init__(
+        self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    ) -> None:
+        super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
+        self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
+
+    def deviation(self, shape: Sequence[int]) -> float:
+        return gain(self.nonlinearity, self.negative_slope) / math.sqrt(_fan(shape, self.mode))
+
+
+class HeUniform(_He):
+    """Even, as wide as He says."""
+
+    def fill(self, made: torch.Tensor) -> None:
+        bound = math.sqrt(3.0) * self.deviation(made.shape)
+        made.uniform_(-bound, bound, generator=generator())
+
+
+class HeNormal(_He):
+    """Normal, as wide as He says."""
+
+    def fill(self, made: torch.Tensor) -> None:
+        made.normal_(0, self.deviation(made.shape), generator=generator())
+
+
+class VarianceScaling(_Ours):
+    """Values whose variance is `scale` over the number of units."""
+
+    def __init__(
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
+    ) -> None:
+        if scale <= 0.0:
+            raise ArgumentValueError(
+                f"For 'VarianceScaling', the argument 'scale' must be greater than 0.0, but got {scale}."
+            )
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ArgumentValueError(
+                "For 'VarianceScaling', the argument 'mode' must be fan_in, fan_out or fan_avg, "
+                f"but got {mode}."
+            )
+        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ArgumentValueError(
+                "For 'VarianceScaling', the argument 'distribution' must be uniform, truncated_norm or "
+                f"untruncated_norm, but got {distribution}."
+            )
+        super().__init__(scale=scale, mode=mode, distribution=distribution)
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def fill(self, made: torch.Tensor) -> None:
+        inputs, outputs = fans(made.shape)
+        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        scale = self.scale / max(1.0, count)
+        if self.distribution == "truncated_normal":
+            # the deviation of a normal distribution cut off at two deviations
+            truncated(made, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
+        elif self.distribution == "untruncated_normal":
+            made.normal_(0, math.sqrt(scale), generator=generator())
+        else:
+            bound = math.sqrt(3.0 * scale)
+            made.uniform_(-bound, bound, generator=generator())
+
+
+class Identity(_Ours):
+    """Ones on the diagonal of a matrix."""
+
+    def fill(self, made: torch.Tensor) -> None:
+        if made.ndim != 2:
+            raise ArgumentValueError(
+                f"For 'Identity', the dimension of tensor must be 2, but got {made.ndim}."
+            )
+        made.copy_(torch.eye(*made.shape, dtype=made.dtype))
+
+
+class Sparse(_Ours):
+    """A normal distribution in which a part of each column is zero."""
+
+    def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
+        super().__init__(sparsity=sparsity, sigma=sigma)
+        self.sparsity, self.sigma = sparsity, sigma
+
+    def fill(self, made: torch.Tensor) -> None:
+        if made.ndim != 2:
+            raise ArgumentValueError(f"For 'Sparse', the dimension of tensor must be 2, but got {made.ndim}.")
+        made.normal_(0, self.sigma, generator=generator())
+        zeros = math.ceil(self.sparsity * made.shape[0])
+        for column in range(made.shape[1]):
+            made[torch.randperm(made.shape[0], generator=generator())[:zeros], column] = 0
+
+
+class Dirac(_Ours):
+    """A convolution that hands its input through."""
+
+    def __init__(self, groups: int = 1) -> None:
+        super().__init__(groups=groups)
+        self.groups = groups
+
+    def fill(self, made: torch.Tensor) -> None:
+        if made.ndim not in (3, 4, 5):
+            raise ArgumentValueError(
+                f"For 'Dirac', only support 3D/4D/5D tensors, but got the tensor with {made.ndim} dimensions."
+            )
+        if made.shape[0] % self.groups:
+            raise ArgumentValueError("For 'Dirac', 'groups' must divide the first dimension.")
+        torch.nn.init.dirac_(made, self.groups)
+
+
+class Orthogonal(_Ours):
+    """Rows, or columns, at right angles to each other."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def fill(self, made: torch.Tensor) -> None:
+        if made.ndim < 2:
+            raise ArgumentValueError(
+                f"For 'Orthogonal', the dimension of tensor must be >= 2, but got {made.ndim}."
+            )
+        torch.nn.init.orthogonal_(made, self.gain, generator=generator())
+
+
+_ALIASES |= {
+    "zeros": Zero, "ones": One, "he_uniform": HeUniform, "he_normal": HeNormal, "xavier_uniform": XavierUniform,
+    "xavier_normal": XavierNormal, "truncated_normal": TruncatedNormal, "variance_scaling": VarianceScaling,
+}  # fmt: skip
+
+
+def find(init: Any) -> Initializer:
+    """An initialiser given as one, by name, or as the value itself."""
+    if isinstance(init, Initializer):
+        return init
+    if isinstance(init, str):
+        kind = _ALIASES.get(init.lower())
+        if kind is None:
+            raise ArgumentValueError(f"The class corresponding to '{init}' was not found.")
+        return kind()
+    if isinstance(init, (bool, int, float)):
+        return Constant(init)
+    raise ArgumentTypeError(
+        "For 'initializer', the argument 'init' must be one of the classes above, a name or a number, "
+        f"but got {type(init).__name__}."
+    )
+
+
+def lazy_storage(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> None:
+    """Make a tensor that takes its values when they are first wanted."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    kind = to_torch_dtype(dtype)
+    if any(size < 0 for size in sizes):
+        raise ArgumentValueError(f"For 'initializer', a shape has no negative lengths, but got {shape}.")
+    tensor._dtype = FROM_TORCH[kind]
+    tensor.init = find(init)  # type: ignore[attr-defined]
+    tensor.__dict__["_lazy"] = torch.empty(sizes, dtype=kind, device="meta")
+
+
+def initializer(init: Any, shape: Any = None, dtype: DType = mstype.float32) -> Tensor:
+    """A tensor that takes its values from an initialiser when they are first wanted; ``init_data`` says now.
+
+    >>> initializer("ones", (2, 2)).init_data().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    if isinstance(init, Tensor):
+        if shape is not None and init.shape != (tuple(shape) if not isinstance(shape, int) else (shape,)):
+            raise ArgumentValueError(
+                "For 'initializer', when the variable 'init' is an instance of Tensor, 'shape' must be its own, "
+                f"but got {shape} and {init.shape}."
+            )
+        return init
+    return Tensor(shape=() if shape is None else shape, dtype=dtype, init=init)

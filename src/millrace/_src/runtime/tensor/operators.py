@@ -1,0 +1,180 @@
+"""Python's operators on tensors.
+
+This is the hottest path of eager code: each method unwraps, calls PyTorch and wraps, with nothing between. Type
+promotion is PyTorch's, which is MindSpore's too (Python numbers never change the type within their family). What is
+left over, such as arrays, lists and values that are no operands at all, goes the slow way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.values.tensor import Tensor
+
+from .backend.torch_private import functions
+from .device_placement import bring_together, lowered
+from .error_translation import explain
+from .storage import make, new, wrap
+
+__all__ = ["OPERATORS"]
+
+Function = Callable[..., torch.Tensor]
+
+OPERATORS: dict[str, Callable[..., Any]] = {}
+
+
+def _operand(other: Any) -> Any:
+    """The right-hand side as PyTorch takes it, or NotImplemented."""
+    if isinstance(other, Tensor):
+        return other._torch
+    if isinstance(other, (bool, int, float, complex)) and not isinstance(other, np.generic):
+        return other
+    if isinstance(other, (np.ndarray, np.generic, list, tuple, torch.Tensor)):
+        return make(other)
+    return NotImplemented
+
+
+def _as_tensor(number: Any, like: torch.Tensor) -> Any:
+    """A Python number as a tensor, in the type in which it meets the other one."""
+    if isinstance(number, torch.Tensor):
+        return number
+    return torch.tensor(number, dtype=torch.result_type(like, number), device=like.device)
+
+
+def _binary(name: str, function: Function, spare: Function | None = None) -> Callable[[Any, Any], Any]:
+    """The method for ``self <op> other``; `spare` takes over where the function has no answer."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        kind = other.__class__
+        try:
+            tensor = new(Tensor)
+            if kind is Tensor:
+                tensor._torch = function(self._torch, other._torch)
+            elif kind is float or kind is int:
+                tensor._torch = function(self._torch, other)
+            else:
+                operand = _operand(other)
+                if operand is NotImplemented:
+                    return NotImplemented
+                tensor._torch = function(self._torch, operand)
+            return tensor
+        except Exception as error:
+            return _again(name, error, spare, self, other)
+
+    method.__name__ = method.__qualname__ = f"__{name}__"
+    OPERATORS[method.__name__] = method
+    return method
+
+
+def _reflected(name: str, function: Function, spare: Function | None = None) -> None:
+    """The method for ``other <op> self``."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is NotImplemented:
+            return NotImplemented
+        mine = self._torch
+        try:
+            return wrap(function(_as_tensor(operand, mine), mine))
+        except Exception as error:
+            return _again(name, error, spare, other, self)
+
+    method.__name__ = method.__qualname__ = f"__{name}__"
+    OPERATORS[method.__name__] = method
+
+
+def _again(name: str, error: Exception, spare: Function | None, left: Any, right: Any) -> Tensor:
+    if bring_together(error, (left, right)):
+        method = name.removeprefix("r") if name.startswith("r") and name != "round" else name
+        return OPERATORS[f"__{method}__"](left, right)
+    if (lower := lowered((left, right))) is not None:
+        return OPERATORS[f"__{name}__"](*(reversed(lower) if name.startswith("r") else lower))
+    if spare is not None:
+        both = _operand(left), _operand(right)
+        like = next(part for part in both if isinstance(part, torch.Tensor))
+        try:
+            return wrap(spare(_as_tensor(both[0], like), _as_tensor(both[1], like)))
+        except Exception as second:
+            raise explain(name, second, (left, right)) from None
+    raise explain(name, error, (left, right)) from None
+
+
+def _subtract_bools(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """MindSpore subtracts truth values, and what is not 0 is true; PyTorch refuses."""
+    if left.dtype is torch.bool and right.dtype is torch.bool:
+        return torch.bitwise_xor(left, right)
+    return torch.sub(left, right)
+
+
+def _unary(name: str, function: Function) -> None:
+    def method(self: Tensor) -> Tensor:
+        try:
+            return wrap(function(self._torch))
+        except Exception as error:
+            raise explain(name, error, (self,)) from None
+
+    method.__name__ = method.__qualname__ = f"__{name}__"
+    OPERATORS[method.__name__] = method
+
+
+def _equality(name: str, function: Function, different: bool) -> None:
+    """== and !=: what no tensor can equal (None, text, a list) is just different."""
+    of_text = vars(Tensor)[f"__{name}__"]  # the hall's own, which knows text
+
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, (Tensor, bool, int, float, complex, np.ndarray, torch.Tensor, str, bytes)):
+            return different
+        if self.dtype.python is str or isinstance(other, (str, bytes)) or _is_text(other):
+            return of_text(self, other)
+        operand = _operand(other)
+        try:
+            return wrap(function(self._torch, operand))
+        except Exception as error:
+            raise explain(name, error, (self, other)) from None
+
+    method.__name__ = method.__qualname__ = f"__{name}__"
+    OPERATORS[method.__name__] = method
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.python is str
+
+
+for _name, _function in {
+    "add": functions.add,
+    "mul": functions.mul,
+    "truediv": functions.true_divide,
+    "floordiv": functions.floor_divide,
+    "mod": functions.remainder,
+    "pow": functions.pow,
+    "matmul": functions.matmul,
+    "and": functions.bitwise_and,
+    "or": functions.bitwise_or,
+    "xor": functions.bitwise_xor,
+}.items():
+    _binary(_name, _function)
+    _reflected(f"r{_name}", _function)
+_binary("sub", functions.sub, _subtract_bools)
+_reflected("rsub", functions.sub, _subtract_bools)
+for _name, _function in {
+    "lt": functions.lt,
+    "le": functions.le,
+    "gt": functions.gt,
+    "ge": functions.ge,
+}.items():
+    _binary(_name, _function)
+_equality("eq", functions.eq, different=False)
+_equality("ne", functions.ne, different=True)
+for _name, _function in {
+    "neg": functions.neg,
+    "pos": functions.positive,
+    "abs": functions.abs,
+    "invert": functions.logical_not,  # ~ is "not" in MindSpore, for numbers too
+    "round": functions.round,
+}.items():
+    _unary(_name, _function)
+OPERATORS["__hash__"] = object.__hash__

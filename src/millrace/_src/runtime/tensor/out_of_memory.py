@@ -1,0 +1,221 @@
+"""Out of memory: what was wanted, what there is, which tensors hold the most and where they were made, and what helps.
+
+Tensors are looked for only when memory has run out. Where each was made is known for those that a name of the user's
+code holds; ``set_context(debug_level=1)`` or ``MILLRACE_TENSOR_ORIGINS=1`` notes the line of every one as it is made.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+import types
+import weakref
+from typing import Any
+
+import torch
+
+from millrace._src.core.machine.cgroup import cgroup_memory, memory_info
+from millrace._src.core.values.tensor import Tensor
+
+from .backend.context import get_context, listeners
+from .backend.gpu_processes import holders, lines_of
+from .backend.torch_private import DispatchMode, out_of_memory
+from .source_location import is_ours, user_line
+
+__all__ = ["describe_memory", "ran_out", "watch_origins"]
+
+SHOWN = 5
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_WANTED = re.compile(
+    r"[Tt]ried to allocate ([\d.]+) (bytes|[KMGT]iB)|[Uu]nable to allocate ([\d.]+) (bytes|[KMGT]iB)"
+)
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on a GPU or on the host."""
+    return isinstance(error, (out_of_memory, MemoryError)) or "can't allocate memory" in str(error)
+
+
+def describe_memory(error: BaseException, capped: int | None = None) -> list[str]:
+    """The lines of an error about memory, from what was wanted to what helps."""
+    on_gpu = isinstance(error, out_of_memory) and torch.cuda.is_available()
+    wanted = _wanted(str(error))
+    free, total = torch.cuda.mem_get_info() if on_gpu else _host_memory()
+    where = torch.cuda.get_device_name() if on_gpu else "the host"
+    lines = [
+        f"  wanted: {_bytes(wanted)}; free: {_bytes(free)}; total: {_bytes(total)} ({where})",
+    ]
+    if on_gpu and capped is not None:
+        lines.append(
+            f"  cap: {_bytes(capped)} by set_memory(max_size=...), of which tensors hold "
+            f"{_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
+        )
+    if on_gpu:
+        held = holders(f"GPU-{_identity()}")
+        if held:
+            lines.append("  processes that hold the card:")
+            lines += [f"    {line}" for line in lines_of(held)]
+    found = largest(on_gpu)
+    if found:
+        lines.append("  the largest tensors:")
+        lines += [f"    {line}" for line in found]
+    lines.append(f"  what helps: {_advice(wanted, total)}")
+    return lines
+
+
+def _identity() -> str:
+    """The card's own; "" where PyTorch cannot tell: an error about memory must not become another."""
+    try:
+        return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+    except (RuntimeError, AssertionError, AttributeError):
+        return ""
+
+
+def _advice(wanted: int | None, total: int | None) -> str:
+    if wanted is not None and total is not None and wanted > total:
+        return "this one tensor is larger than all the memory: check the shapes above"
+    helps = "a smaller batch_size; float16 or bfloat16; recompute for activations; smaller shapes of the tensors above"
+    return helps if _origins is not None else helps + "; set_context(debug_level=1) shows where each was made"
+
+
+def largest(on_gpu: bool) -> list[str]:
+    """The largest living tensors in a few words each: one line for each memory that several may share."""
+    names = _names()
+    rows: dict[int, tuple[int, str]] = {}
+    for thing in gc.get_objects():
+        kind = type(thing)  # what some objects say of their class is code that runs
+        if issubclass(kind, Tensor):
+            data = _storage(thing)
+        elif issubclass(kind, torch.Tensor):
+            data = thing
+        else:
+            continue
+        if data is None or data.is_cuda != on_gpu or data.device.type == "meta":
+            continue
+        store = data.untyped_storage()
+        key, size = store.data_ptr(), store.nbytes()
+        told = _told(thing, data, names)
+        if size and (key not in rows or len(told) > len(rows[key][1])):
+            rows[key] = (size, told)
+    most = sorted(rows.values(), key=lambda row: -row[0])[:SHOWN]
+    return [f"{_bytes(size):>9}  {told}" for size, told in most]
+
+
+def _storage(tensor: Tensor) -> torch.Tensor | None:
+    """PyTorch's tensor inside one of ours, without making it."""
+    try:
+        found: torch.Tensor = object.__getattribute__(tensor, "_torch")
+    except AttributeError:
+        return None
+    return found
+
+
+def _told(thing: Any, data: torch.Tensor, names: dict[int, str]) -> str:
+    shape = f"shape {list(data.shape)}, {str(data.dtype).removeprefix('torch.')}"
+    called = getattr(thing, "name", "") if isinstance(thing, Tensor) and hasattr(thing, "is_named") else ""
+    parts = [f"Parameter {called}: {shape}" if called else shape]
+    if id(thing) in names:
+        parts.append(names[id(thing)])
+    made = _origins.line_of(data) if _origins is not None else ""
+    if made:
+        parts.append(f"made at {made}")
+    return ", ".join(parts)
+
+
+def _names() -> dict[int, str]:
+    """The tensors that the user's running functions hold, with the names they have there."""
+    found: dict[int, str] = {}
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not is_ours(frame.f_code.co_filename):
+            place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+            for name, value in frame.f_locals.items():
+                if isinstance(value, (Tensor, torch.Tensor)):
+                    found.setdefault(id(value), f"{name!r} in {frame.f_code.co_name} ({place})")
+        frame = frame.f_back
+    return found
+
+
+def _wanted(text: str) -> int | None:
+    match = _WANTED.search(text)
+    if match is None:
+        return None
+    number, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
+    return int(float(number) * _UNITS[unit])
+
+
+def _host_memory() -> tuple[int | None, int | None]:
+    """Free and total bytes of the host, or of the container's share where that is less."""
+    known = memory_info()
+    free, total = known.get("MemAvailable"), known.get("MemTotal")
+    limit = cgroup_memory()
+    if limit is not None and total is not None and limit < total:
+        return (None if free is None else min(free, limit)), limit
+    return free, total
+
+
+def _bytes(size: float | None) -> str:
+    if size is None:
+        return "unknown"
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+# --- where tensors were made ---------------------------------------------------------------------------------
+
+
+class _Origins(DispatchMode):
+    """Notes the user's line for every tensor that PyTorch makes, as long as it lives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        line = user_line()
+        for tensor in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(tensor, torch.Tensor):
+                self._note(tensor, line)
+        return made
+
+    def _note(self, tensor: torch.Tensor, line: str) -> None:
+        key = tensor.untyped_storage().data_ptr()
+        known = self._lines.get(key)
+        if known is None or known[0]() is None:  # the first that was put into this memory
+            self._lines[key] = weakref.ref(tensor), line
+
+    def line_of(self, tensor: torch.Tensor) -> str:
+        known = self._lines.get(tensor.untyped_storage().data_ptr())
+        return "" if known is None else known[1]
+
+
+_origins: _Origins | None = None
+
+
+def watch_origins(wanted: bool) -> None:
+    """Note from here on, in this thread, where each tensor is made; or stop doing so."""
+    global _origins
+    if wanted and _origins is None:
+        _origins = _Origins()
+        _origins.__enter__()
+    elif not wanted and _origins is not None:
+        _origins.__exit__(None, None, None)
+        _origins = None
+
+
+def _changed(name: str, value: Any) -> None:
+    if name == "debug_level":
+        watch_origins(bool(value))
+
+
+listeners.append(_changed)
+if get_context("debug_level") or os.environ.get("MILLRACE_TENSOR_ORIGINS", "") not in ("", "0"):
+    watch_origins(True)

@@ -1,0 +1,271 @@
+"""``Parameter``: a tensor with a name that training changes. It owns one storage for life; every write is in place."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.distributed.parallel_context import get_ps_context
+
+from .backend import execution_mode as modes
+from .device_placement import place
+from .initializer import find
+from .method_binding import attach
+from .storage import FROM_TORCH, make, settle, wrap
+
+__all__ = ["Parameter", "ParameterTuple"]
+
+attach()
+
+_numbers = itertools.count(1)
+_LONGEST = 1024
+
+
+class Mark:
+    """An attribute of a parameter that is checked and kept for who asks."""
+
+    def __init__(
+        self, default: Any, kinds: type | tuple[type, ...], text: str, least: int | None = None
+    ) -> None:
+        self._default, self._kinds, self._text, self._least = default, kinds, text, least
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else instance.__dict__.get(self._name, self._default)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        wrong = not isinstance(value, self._kinds) or (isinstance(value, bool) and self._kinds is int)
+        if wrong:
+            raise ArgumentTypeError(self._text.format(kind=type(value).__name__))
+        if self._least is not None and value < self._least:
+            raise ArgumentValueError(
+                f"The input value must be int and must >= {self._least}, but got '{value}' with type "
+                f"'{type(value).__name__}'."
+            )
+        instance.__dict__[self._name] = value
+
+
+class Parameter(Tensor):
+    """A tensor that belongs to a Cell and is trained. It has memory of its own, whatever it was made from.
+
+    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+    >>> weight.set_data(Tensor([3.0, 4.0])).asnumpy().tolist()
+    [3.0, 4.0]
+    """
+
+    __slots__ = ()
+
+    layerwise_parallel = Mark(False, bool, "The argument `layerwise_parallel` must be bool type.")
+    parallel_optimizer = Mark(True, bool, "The argument `parallel_optimizer` must be bool type.")
+    parallel_optimizer_comm_recompute = Mark(False, bool, "The input value must be a bool, but got {kind}.")
+    comm_fusion = Mark(1, int, "The input value must be int, but got '{kind}'", least=0)
+    cache_enable = Mark(False, bool, "The argument `cache_enable` must be bool type.")
+    cache_shape: Any = Mark([], (tuple, list), "The argument `cache_shape` must be tuple or list type.")
+    key = Mark(-1, int, "The argument `key` must be int type.")
+    unique = sliced = is_init = is_param_ps = init_in_server = is_in_parallel = False
+    requires_aggr = True
+
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
+    ) -> None:
+        self.is_named = bool(name)
+        self.name = name  # checked before memory is taken
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+        if isinstance(default_input, int) and not isinstance(default_input, bool):
+            self._torch = torch.tensor(default_input, dtype=torch.int32)
+        elif isinstance(default_input, Tensor) and default_input.has_init and modes.state.later:
+            self._dtype = default_input._dtype
+            self.__dict__.update(_lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=place)
+        elif isinstance(default_input, Tensor) and default_input.has_init:
+            self._torch = default_input._torch  # made a moment ago, for this parameter alone
+        else:
+            self._torch = make(default_input).detach().clone()
+        if not self.has_init:
+            self._torch = place(self._torch)
+        self.storage_format = storage_format
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether training changes it."""
+        return bool(self.__dict__["_requires_grad"])
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise ArgumentTypeError("The argument `requires_grad` must be bool type")
+        self.__dict__["_requires_grad"] = wanted
+        modes.changed()
+
+    @property
+    def name(self) -> str:
+        """The name; one is made up where none was given."""
+        return str(self.__dict__["_name"])
+
+    @name.setter
+    def name(self, wanted: str | None) -> None:
+        if wanted is not None and not isinstance(wanted, str):
+            raise ArgumentValueError(
+                f"The type of the Parameter's name should be 'string' or 'None', but got {type(wanted)}."
+            )
+        if wanted is not None and len(wanted) > _LONGEST:
+            raise ArgumentValueError(
+                f"The length of the '{wanted[:40]}...' name should be less than {_LONGEST}, but got {len(wanted)}."
+            )
+        self.__dict__["_name"] = wanted if wanted and wanted.strip() else f"Parameter#{next(_numbers)}"
+
+    @property
+    def inited_param(self) -> None:
+        """The parameter that took this one's place when it was initialised: none does, it keeps its own place."""
+        return None
+
+    @property
+    def param_info(self) -> Parameter:
+        """What MindSpore keeps of a parameter besides its values; here that is with the parameter itself."""
+        return self
+
+    def add_pipeline_stage(self, stage: int) -> None:
+        """Keep the stage of a pipeline over devices that uses this parameter."""
+        if not isinstance(stage, int) or isinstance(stage, bool) or stage < 0:
+            raise ArgumentTypeError("`stage` must be a positive number of int type")
+        self.__dict__.setdefault("pipeline_stages", []).append(stage)
+
+    def set_param_ps(self, init_in_server: bool = False) -> None:
+        """Have a parameter server keep it, which ``set_ps_context(enable_ps=True)`` must have allowed."""
+        if not get_ps_context("enable_ps") or not os.environ.get("MS_ROLE"):
+            raise OperationError(
+                "Must complete following two steps before calling set_param_ps: \n1. set_ps_context(enable_ps=True) \n"
+                "2. export MS_ROLE environment variable"
+            )
+        self.is_param_ps, self.init_in_server = True, init_in_server
+
+    def set_param_fl(
+        self, push_to_server: bool = False, pull_from_server: bool = False, requires_aggr: bool = True
+    ) -> None:
+        """Keep what federated learning would do with it, which is nothing here."""
+        self.__dict__.update(
+            push_to_server=push_to_server, pull_from_server=pull_from_server, requires_aggr=requires_aggr
+        )
+
+    def graph_key(self) -> Any:
+        """What a recording that uses it depends on: its storage, and whether it is trained."""
+        return id(self._torch), self.requires_grad
+
+    @property
+    def data(self) -> Parameter:
+        """The parameter itself; assigning writes its values."""
+        return self
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        self.set_data(values)
+
+    def value(self) -> Tensor:
+        """The values, as a tensor on the same memory."""
+        return wrap(self._torch)
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Write values, in the parameter's element type. Another shape gives another storage, which graphs notice."""
+        new = make(data)
+        if self.has_init and new.shape == self.shape:
+            settle(self)  # no initialiser has to run for values that are written over
+        with torch.no_grad():
+            if new.shape == self._torch.shape:
+                self._torch.copy_(new)
+            else:
+                modes.changed()
+                self._torch = new.detach().to(self._torch.device, self._torch.dtype, copy=True)
+        return self
+
+    def assign_value(self, value: Any) -> Parameter:
+        """Write values."""
+        return self.set_data(value)
+
+    def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
+        """The parameter: its values were taken when it was made."""
+        return self
+
+    def clone(self, init: Any = "same") -> Parameter:
+        """Another parameter of the same name with memory of its own: the same values, or those of an initialiser."""
+        made = copy.copy(self)
+        if init != "same":
+            find(init).fill(made._torch)
+        return made
+
+    def copy(self) -> Parameter:
+        """Another parameter with memory of its own."""
+        return self.clone()
+
+    def __copy__(self) -> Parameter:
+        made = Parameter.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._torch = self._torch.detach().clone()
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = self.__copy__()
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._array, FROM_TORCH[self._torch.dtype], dict(self.__dict__))
+
+    def __repr__(self) -> str:
+        return (
+            f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
+            f"requires_grad={self.requires_grad})"
+        )
+
+    __str__ = __repr__
+    __hash__ = object.__hash__
+
+
+def _rebuild(cls: type[Parameter], array: Any, dtype: Any, state: dict[str, Any]) -> Parameter:
+    made = Parameter.__new__(cls)
+    made.__dict__.update(state)
+    made._torch = place(Tensor._wrap(array, dtype)._torch.clone())
+    return made
+
+
+class ParameterTuple(tuple[Parameter, ...]):
+    """A tuple of parameters."""
+
+    def __new__(cls, iterable: Iterable[Parameter]) -> ParameterTuple:
+        items = tuple(iterable)
+        for item in items:
+            if not isinstance(item, Parameter):
+                raise ArgumentTypeError(
+                    "For ParameterTuple initialization, ParameterTuple input should be 'Parameter' collection, "
+                    f"but got a {type(iterable)}. "
+                )
+        return super().__new__(cls, items)
+
+    def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
+        """Clones whose names begin with a prefix."""
+        if not isinstance(prefix, str):
+            raise ArgumentTypeError(
+                f"For 'clone', the argument 'prefix' must be str, but got {type(prefix)}."
+            )
+        made = []
+        for item in self:
+            fresh = item.clone(init)
+            fresh.name = f"{prefix}.{item.name}"
+            made.append(fresh)
+        return ParameterTuple(made)

@@ -1,0 +1,38 @@
+"""Running something only for what it prepares: what it wrote and drew is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from .rng_state import set_states, states
+
+__all__ = ["undone"]
+
+
+@contextmanager
+def undone(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+    """What the block writes to these tensors is put back after it; so are all random numbers that it drew.
+
+    >>> weight = torch.ones(2)
+    >>> with undone([weight]):
+    ...     _ = weight.mul_(torch.rand(2))
+    >>> weight.tolist()
+    [1.0, 1.0]
+    """
+    # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
+    before = [(tensor, tensor.detach().clone()) for tensor in tensors if not _overlaps(tensor)]
+    drawn = states()
+    try:
+        yield
+    finally:
+        set_states(drawn)
+        with torch.no_grad():
+            for tensor, values in before:
+                tensor.copy_(values)
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    return any(not stride and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))

@@ -1,0 +1,45 @@
+"""Whether the installation computes, and whether a value is a tensor."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import OperationError
+from millrace._src.core.values.tensor import Tensor
+
+from .backend.context import get_context, get_device
+
+__all__ = ["is_tensor", "run_check"]
+
+
+def run_check() -> None:
+    """Multiply two tensors on the device in use, and print whether the product is right.
+
+    >>> run_check()
+    PyTorch version:  ...
+    The result of multiplication calculation is correct, Millrace has been installed on platform [CPU] successfully!
+    """
+    left = torch.arange(6.0, device=get_device()).reshape(2, 3)
+    product = (left @ left.T).cpu().tolist()
+    if product != [[5.0, 14.0], [14.0, 50.0]]:
+        raise OperationError(
+            f"The product of two small matrices came out as {product}; PyTorch {torch.__version__} does not compute "
+            f"rightly on {get_device()}. `millrace doctor` shows the environment."
+        )
+    sys.stdout.write(f"PyTorch version:  {torch.__version__}\n")
+    sys.stdout.write(
+        "The result of multiplication calculation is correct, Millrace has been installed on platform "
+        f"[{get_context('device_target')}] successfully!\n"
+    )
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether a value is a Tensor.
+
+    >>> is_tensor(Tensor([1])), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(obj, Tensor)

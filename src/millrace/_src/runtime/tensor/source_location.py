@@ -1,0 +1,41 @@
+"""Where in the user's code something happens: the first frame outside of Millrace and PyTorch."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+
+import torch
+
+from millrace._src.core.package import PACKAGE_ROOT
+
+__all__ = ["is_ours", "line_of", "user_line"]
+
+_PACKAGE = PACKAGE_ROOT + os.sep
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to Millrace or PyTorch, or is no file."""
+    return filename.startswith((_PACKAGE, _TORCH, "<frozen", "<recorded"))
+
+
+def user_line() -> str:
+    """The file and line of the first frame outside of Millrace and PyTorch, or nothing."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not is_ours(frame.f_code.co_filename):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def line_of(error: BaseException) -> str:
+    """The user's line that an error passed last on its way here; where there was none, the one that called."""
+    found, step = "", error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        found = found if is_ours(name) else f"{name}:{step.tb_lineno}"
+        step = step.tb_next
+    return found or user_line()

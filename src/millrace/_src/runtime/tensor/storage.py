@@ -1,0 +1,218 @@
+"""One storage, two forms: a NumPy array of the data wing becomes a tensor of PyTorch, and back, without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values import dtype as mstype
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.core.values.tensor_conversion import Array, as_array
+
+__all__ = [
+    "FROM_TORCH",
+    "TO_TORCH",
+    "as_torch",
+    "dtype_of",
+    "from_array",
+    "host",
+    "settle",
+    "to_torch_dtype",
+    "unwrap",
+    "unwrap_all",
+    "wrap",
+    "wrap_all",
+]
+
+TO_TORCH: dict[DType, torch.dtype] = {
+    mstype.bool_: torch.bool,
+    mstype.int8: torch.int8,
+    mstype.int16: torch.int16,
+    mstype.int32: torch.int32,
+    mstype.int64: torch.int64,
+    mstype.uint8: torch.uint8,
+    mstype.uint16: torch.uint16,
+    mstype.uint32: torch.uint32,
+    mstype.uint64: torch.uint64,
+    mstype.float16: torch.float16,
+    mstype.bfloat16: torch.bfloat16,
+    mstype.float32: torch.float32,
+    mstype.float64: torch.float64,
+    mstype.complex64: torch.complex64,
+    mstype.complex128: torch.complex128,
+    mstype.float8_e4m3fn: torch.float8_e4m3fn,
+    mstype.float8_e5m2: torch.float8_e5m2,
+}
+FROM_TORCH = {theirs: ours for ours, theirs in TO_TORCH.items()}
+# A family of types stands for its widest everyday member.
+_FAMILIES = {
+    mstype.int_: torch.int64,
+    mstype.uint: torch.uint64,
+    mstype.float_: torch.float32,
+    bool: torch.bool,
+    int: torch.int64,
+    float: torch.float32,
+    complex: torch.complex64,
+}
+
+new = object.__new__
+
+# Who wants to know that values of a tensor leave for Python: a recording, which cannot follow them there.
+leaving: list[Callable[[str], None]] = []
+# Who wants to know that an array shares a tensor's memory from now on, and may write to it: a save beside a step.
+sharing: list[Callable[[torch.Tensor], None]] = []
+# Who wants to know that code runs next whose operations cannot be seen one by one.
+hiding: list[Callable[[], None]] = []
+
+
+def wrap(made: torch.Tensor) -> Tensor:
+    """A tensor of ours around one of PyTorch's."""
+    tensor = new(Tensor)
+    tensor._torch = made
+    return tensor
+
+
+def wrap_all(made: Any) -> Any:
+    """The same with every tensor of PyTorch inside wrapped; named tuples of PyTorch become plain ones."""
+    if isinstance(made, torch.Tensor):
+        return wrap(made)
+    if isinstance(made, tuple):
+        return tuple(wrap_all(part) for part in made)
+    if isinstance(made, list):
+        return [wrap_all(part) for part in made]
+    return made
+
+
+def unwrap(value: Any) -> Any:
+    """The tensor of PyTorch inside one of ours; any other value as it is."""
+    return value._torch if isinstance(value, Tensor) else value
+
+
+def unwrap_all(value: Any) -> Any:
+    """The same with every tensor inside unwrapped."""
+    if isinstance(value, Tensor):
+        return value._torch
+    if isinstance(value, (tuple, list)):
+        return type(value)(unwrap_all(part) for part in value)
+    if isinstance(value, DType):
+        return to_torch_dtype(value)
+    return value
+
+
+def to_torch_dtype(dtype: Any) -> torch.dtype:
+    """PyTorch's name of an element type, which may be given in any of MindSpore's ways.
+
+    >>> to_torch_dtype(mstype.float16), to_torch_dtype("int32"), to_torch_dtype(float)
+    (torch.float16, torch.int32, torch.float32)
+    """
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    try:
+        found = TO_TORCH.get(dtype) or _FAMILIES.get(dtype)
+    except TypeError:  # not hashable
+        found = None
+    if found is None and isinstance(dtype, (str, np.dtype, type)):
+        try:
+            found = TO_TORCH[mstype._ALL.get(str(dtype)) or mstype.from_numpy(mstype.np_dtype(dtype))]
+        except (KeyError, TypeError):
+            found = None
+    if found is None:
+        why = " (int4 is a packing of weights, not a type to compute in)" if dtype is mstype.qint4x2 else ""
+        raise ArgumentTypeError(f"no arithmetic with {dtype!r}{why}; use one of {list(TO_TORCH)}")
+    return found
+
+
+def from_array(array: Array, dtype: DType) -> torch.Tensor:
+    """An array as a tensor of PyTorch; it shares the memory where both can."""
+    if dtype is mstype.bfloat16:
+        return _share(array.view(np.uint16)).view(torch.bfloat16)
+    if dtype not in TO_TORCH:
+        raise ArgumentTypeError(f"no arithmetic with {dtype!r}; convert the tensor with astype")
+    if dtype in (mstype.float8_e4m3fn, mstype.float8_e5m2):
+        return _share(array.view(np.uint8)).view(TO_TORCH[dtype])
+    return _share(array)
+
+
+def _share(array: Array) -> torch.Tensor:
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    # PyTorch has no negative strides, and no memory that may only be read
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+        array = array.copy()
+    return torch.from_numpy(array)
+
+
+def as_torch(tensor: Tensor) -> torch.Tensor:
+    """PyTorch's form of a tensor that held an array, or only an initialiser, until now."""
+    lazy = tensor.__dict__.get("_lazy")
+    if lazy is not None:
+        if min(lazy.shape, default=0) < 0:
+            raise lazy.refuse()
+        filled = _room(lazy.shape, lazy.dtype)
+        tensor.init.fill(filled)
+        return settle(tensor, filled)
+    made = from_array(tensor._array, tensor._dtype)
+    tensor._torch = made
+    del tensor._array  # one storage: what the two forms said could differ from here on
+    return made
+
+
+def settle(tensor: Tensor, made: torch.Tensor | None = None) -> torch.Tensor:
+    """Give memory to a tensor that held only an initialiser: with these values, or with whatever was there before."""
+    lazy = tensor.__dict__.pop("_lazy")
+    if made is None:
+        made = _room(lazy.shape, lazy.dtype)
+    place = tensor.__dict__.pop("_place", None)  # where a parameter belongs
+    tensor._torch = made if place is None else place(made)
+    return tensor._torch
+
+
+def _room(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    try:
+        return torch.empty(shape, dtype=dtype)
+    except (RuntimeError, MemoryError) as error:
+        from .error_translation import explain  # it looks at storage too
+
+        raise explain("Tensor", error, (), {"shape": tuple(shape), "dtype": FROM_TORCH[dtype]}) from None
+
+
+def host(tensor: Tensor) -> Array:
+    """A tensor's elements as an array: shared memory on the CPU, a copy from a device."""
+    for told in leaving:
+        told("the values of a tensor")
+    made = tensor._torch.detach()
+    for seen in sharing:
+        seen(made)
+    if made.device.type != "cpu":
+        made = made.cpu()
+    if made.is_conj() or made.is_neg():
+        made = made.resolve_conj().resolve_neg()
+    if made.dtype is torch.bfloat16:
+        bits = made.view(torch.uint16).numpy()
+        return bits.view(mstype.np_dtype(mstype.bfloat16))
+    if made.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        eight: Array = made.view(torch.uint8).numpy().view(mstype.np_dtype(FROM_TORCH[made.dtype]))
+        return eight
+    array: Array = made.numpy()
+    return array
+
+
+def dtype_of(tensor: Tensor) -> DType:
+    """The element type of a tensor that PyTorch holds."""
+    return FROM_TORCH[tensor._torch.dtype]
+
+
+def make(value: Any, dtype: Any = None) -> torch.Tensor:
+    """Any value that a Tensor can be made of, as a tensor of PyTorch."""
+    if isinstance(value, Tensor):
+        made = value._torch
+    elif isinstance(value, torch.Tensor):
+        made = value
+    else:
+        made = from_array(*as_array(value))
+    return made if dtype is None else made.to(to_torch_dtype(dtype))

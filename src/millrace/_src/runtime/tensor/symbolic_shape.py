@@ -1,0 +1,96 @@
+"""A tensor of which only the element type and some lengths are known: what ``set_inputs`` is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+
+from .storage import FROM_TORCH, to_torch_dtype
+
+__all__ = ["Symbol", "Unknown", "placeholder"]
+
+
+class Symbol:
+    """A length that is not known, and what is known of it: its bounds, and what it leaves when divided.
+
+    >>> Symbol(max=64, divisor=8).to_dict()
+    {'max': 64, 'divisor': 8}
+    """
+
+    def __init__(
+        self, max: int = 0, min: int = 1, divisor: int = 1, remainder: int = 0, unique: bool = False, **kawgs: Any
+    ) -> None:  # fmt: skip
+        for name, value in (("max", max), ("min", min), ("divisor", divisor), ("remainder", remainder)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ArgumentTypeError(
+                    f"For 'Symbol', the argument '{name}' must be int, but got {type(value)}"
+                )
+        if not isinstance(unique, bool):
+            raise ArgumentTypeError(
+                f"For 'Symbol', the argument 'unique' must be bool, but got {type(unique)}"
+            )
+        for name, value in (("min", min), ("divisor", divisor)):
+            if value <= 0:
+                raise ArgumentValueError(
+                    f"For 'Symbol', the '{name}' value should be positive, but got {value}"
+                )
+        if not 0 <= remainder < divisor:
+            raise ArgumentValueError(
+                f"For 'Symbol', the 'remainder' value should be in the range '[0, {divisor})', but got {remainder}"
+            )
+        self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
+
+    def to_dict(self) -> dict[str, int]:
+        """What differs from a length of which nothing is known."""
+        found = {
+            name: getattr(self, name)
+            for name, nothing in (("max", 0), ("min", 1), ("divisor", 1), ("remainder", 0))
+            if getattr(self, name) != nothing
+        }
+        return {**found, "id": id(self)} if self.unique else found
+
+    def __str__(self) -> str:
+        return str(self.to_dict())
+
+
+class Unknown(NamedTuple):
+    """What such a tensor holds in the place of a storage."""
+
+    shape: tuple[int, ...]
+    itemsize: int
+    symbols: list[Any] | None = None
+    nbytes: int = 0
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def refuse(self) -> ArgumentValueError:
+        """Why it has no values."""
+        return ArgumentValueError(
+            f"a tensor of shape {self.shape} has no values: it says what set_inputs is to expect. "
+            "Give lengths that are known, or data"
+        )
+
+
+def placeholder(tensor: Tensor, shape: Any, dtype: Any) -> bool:
+    """Make a tensor that says only what it is. False where all lengths are known: then there is memory to be had."""
+    if dtype is None:
+        raise ArgumentValueError("If setting dynamic shape, dtype must not be None, init must be None")
+    sizes: Sequence[Any] = (
+        (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
+    )
+    lengths = tuple(-1 if size is None or isinstance(size, Symbol) else int(size) for size in sizes)
+    if all(length >= 0 for length in lengths):
+        return False
+    kind = to_torch_dtype(dtype)
+    tensor._dtype = FROM_TORCH[kind]
+    symbols = None
+    if any(isinstance(size, Symbol) for size in sizes):
+        symbols = [size.to_dict() if isinstance(size, Symbol) else size for size in sizes]
+    tensor.__dict__["_lazy"] = Unknown(lengths, kind.itemsize, symbols)
+    return True

@@ -1,0 +1,182 @@
+"""Members of Tensor about its memory: address, bytes, storage, moves, and marks that MindSpore keeps on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import DType
+from millrace._src.core.values.tensor import Tensor
+
+from .backend import execution_mode as modes
+from .storage import FROM_TORCH, make, to_torch_dtype, wrap
+from .symbolic_shape import Unknown
+
+__all__ = ["MemoryMembers", "UntypedStorage"]
+
+
+class UntypedStorage:
+    """The bytes behind a tensor, which tensors that are views of each other share."""
+
+    def __init__(self, held: torch.UntypedStorage) -> None:
+        self._held = held
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self._held.nbytes()
+
+    size = nbytes
+    __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """Where they begin."""
+        return self._held.data_ptr()
+
+    @property
+    def device(self) -> str:
+        """Where they are: ``"CPU"``, or ``"GPU:0"``."""
+        place = self._held.device
+        return "CPU" if place.type == "cpu" else f"GPU:{place.index or 0}"
+
+    def tolist(self) -> list[int]:
+        """The bytes as numbers."""
+        return list(self._held.tolist())
+
+    def copy_(self, other: UntypedStorage) -> UntypedStorage:
+        """Write the bytes of another storage of the same size."""
+        self._held.copy_(other._held)
+        return self
+
+    def __getitem__(self, index: int) -> int:
+        return int(self._held[index])
+
+    def __repr__(self) -> str:
+        return f"UntypedStorage({self.nbytes()} bytes on {self.device})"
+
+
+class MemoryMembers:
+    """Everything here becomes a member of Tensor."""
+
+    # the initialiser that gives the values, where one does
+    init: Any = None
+    init_finished: bool = True
+    init_flag: bool = False
+    # a number that MindSpore adds to the seed of an initialiser; draws come from one generator here
+    delta_seed: int = 0
+    const_arg: bool = False
+    # only parameters have it
+    param_info: Any = None
+
+    def data_ptr(self: Any) -> int:
+        """The address of the first element."""
+        return int(self._torch.data_ptr())
+
+    def untyped_storage(self: Any) -> UntypedStorage:
+        """The bytes behind the tensor."""
+        return UntypedStorage(self._torch.untyped_storage())
+
+    storage = untyped_storage
+
+    def get_bytes(self: Any) -> bytes:
+        """The elements as bytes, one row after the other."""
+        flat: torch.Tensor = self._torch.detach().cpu().contiguous().reshape(-1)
+        return bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
+
+    @staticmethod
+    def convert_bytes_to_tensor(bytes_obj: bytes, dims: tuple[int, ...], dtype: DType) -> Tensor:
+        """The tensor whose :meth:`get_bytes` gave these bytes. They must be as many as the shape says."""
+        kind = to_torch_dtype(dtype)
+        made = torch.empty(tuple(dims), dtype=kind, device="meta")
+        if made.nbytes != len(bytes_obj):
+            raise ArgumentValueError(
+                f"For 'convert_bytes_to_tensor', shape {tuple(dims)} of {FROM_TORCH[kind]} needs {made.nbytes} bytes, "
+                f"but got {len(bytes_obj)}."
+            )
+        if not bytes_obj:
+            return wrap(torch.empty(tuple(dims), dtype=kind))
+        return wrap(torch.frombuffer(bytearray(bytes_obj), dtype=kind).reshape(tuple(dims)))
+
+    def value(self: Any) -> Tensor:
+        """The values, as a tensor on the same memory."""
+        return wrap(self._torch)
+
+    def assign_value(self: Any, value: Any) -> Any:
+        """Take the values of another tensor; where its shape and type are the same they are written in place."""
+        new = make(value)
+        with torch.no_grad():
+            if new.shape == self._torch.shape and new.dtype == self._torch.dtype:
+                self._torch.copy_(new)
+            else:
+                modes.changed()
+                self._torch = new.detach().clone()
+        return self
+
+    def set_dtype(self: Any, dtype: DType) -> DType:
+        """Turn the elements into another type, in this tensor; the type is returned."""
+        wanted = to_torch_dtype(dtype)
+        if self._torch.dtype != wanted:
+            modes.changed()
+            self._torch = self._torch.detach().to(wanted)
+        return FROM_TORCH[wanted]
+
+    def set_const_arg(self: Any, const_arg: bool = True) -> Any:
+        """Keep the mark that values of this tensor are constants of a graph. A recording reads them in every run."""
+        if not isinstance(const_arg, bool):
+            raise ArgumentTypeError(
+                f"For 'set_const_arg', 'const_arg' must be bool, but got {type(const_arg).__name__}."
+            )
+        self.const_arg = const_arg
+        return self
+
+    def is_init(self: Any) -> bool:
+        """The mark of :meth:`set_init_flag`."""
+        return bool(self.init_flag)
+
+    def set_init_flag(self: Any, flag: bool) -> None:
+        """Keep a mark that the values were given."""
+        self.init_flag = flag
+
+    def hooks(self: Any) -> list[Callable[..., Any]]:
+        """The hooks that ``register_hook`` was given."""
+        return list(self.__dict__.get("_gradient_hooks", {}).values())
+
+    def offload(self: Any, release: bool = True) -> bool:
+        """Move the elements into the host's memory; later operations compute there. True where they are now."""
+        if self._torch.device.type != "cpu":
+            modes.changed()
+            self._torch = self._torch.detach().cpu()
+        return True
+
+    def offload_file_path(self: Any) -> str:
+        """The file that holds the elements: none does."""
+        return ""
+
+    def data_sync(self: Any, need_wait: bool = True) -> None:
+        """Wait until the device has computed this tensor."""
+        if need_wait and self._torch.is_cuda:
+            torch.cuda.synchronize(self._torch.device)
+
+    def wait_pipeline(self: Any) -> None:
+        """Wait until the host has handed this tensor's computation to the device: it has."""
+
+    def flush_from_cache(self: Any) -> None:
+        """Write back what a cache of parameters holds: there is none."""
+
+    def is_persistent_data(self: Any) -> bool:
+        """Whether the elements are in persistent memory: they never are."""
+        return False
+
+    def slice_num_of_persistent_data(self: Any) -> None:
+        """The number of parts in persistent memory: there are none."""
+
+    def slice_shape_of_persistent_data(self: Any) -> None:
+        """The shape of a part in persistent memory: there is none."""
+
+    @property
+    def symbolic_shape(self: Any) -> list[Any] | None:
+        """What ``Symbol`` said of lengths that are not known; None where nothing was said."""
+        lazy = self.__dict__.get("_lazy")
+        return lazy.symbols if isinstance(lazy, Unknown) else None

@@ -1,0 +1,247 @@
+"""Requests that wait become batches: one thread takes what has come together, computes it, and hands the rows back.
+
+While a batch is computed, what arrives waits, and goes into the next one: under load batches fill by themselves. Only
+when the thread is idle does a request wait for others: as long as it was told, or, where it was told nothing, until as
+many wait as were lately there at once, and for `LITTLE` at most. Who asks alone does not wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ServeError
+from millrace._src.core.log import get_logger
+
+from .tensor_codec import Array
+
+__all__ = ["Batcher", "Waiting"]
+
+log = get_logger(__name__)
+
+Run = Callable[[list[Array]], list[Array]]
+
+# Seconds that a request waits, at most, for those who asked beside others a moment ago.
+LITTLE = 0.001
+
+
+class Waiting:
+    """One request on its way: its arrays, and where its answer goes."""
+
+    __slots__ = ("arrays", "began", "came", "future", "given_up", "rows")
+
+    def __init__(self, arrays: list[Array], rows: int, future: asyncio.Future[list[Array]]) -> None:
+        self.arrays, self.rows, self.future = arrays, rows, future
+        self.came = time.perf_counter()
+        self.began = 0.0
+        self.given_up = False
+
+
+class _Line:
+    """Requests that may be computed together: the same model, the same shapes and types."""
+
+    __slots__ = ("eager", "most", "rows", "run", "seen", "wait", "waiting")
+
+    def __init__(
+        self, run: Run, most: int, wait: float | None, seen: Callable[[int, int, float], None]
+    ) -> None:
+        self.run, self.most, self.seen = run, most, seen
+        self.eager, self.wait = wait is None, LITTLE if wait is None else wait
+        self.waiting: deque[Waiting] = deque()
+        self.rows = 0
+
+    @property
+    def full(self) -> bool:
+        return self.rows >= self.most
+
+    def late(self, now: float) -> bool:
+        """Whether its first request has waited for others as long as it should."""
+        return now - self.waiting[0].came >= self.wait
+
+    def take(self) -> list[Waiting]:
+        taken: list[Waiting] = []
+        rows = 0
+        while self.waiting and (not taken or rows + self.waiting[0].rows <= self.most):
+            one = self.waiting.popleft()
+            self.rows -= one.rows
+            if not one.given_up:
+                taken.append(one)
+                rows += one.rows
+        return taken
+
+
+class Batcher:
+    """The lines of all models of a server, and the thread that computes, or several."""
+
+    def __init__(self, max_queue: int, timeout: float, workers: int = 1) -> None:
+        self.max_queue, self.timeout, self.workers = max_queue, timeout, workers
+        self._lines: dict[Hashable, _Line] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self.waiting = 0
+        # requests that were lately there at once: so many may come again
+        self._expected = 1
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to compute; a second time changes nothing."""
+        if not self._threads:
+            named = [f"millrace-serve-{number}" for number in range(self.workers)]
+            self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for name in named]
+            for each in self._threads:
+                each.start()
+
+    @property
+    def lives(self) -> bool:
+        """Whether it computes: started, and no thread of it has ended."""
+        return bool(self._threads) and all(each.is_alive() for each in self._threads)
+
+    async def submit(
+        self,
+        key: Hashable,
+        run: Run,
+        arrays: list[Array],
+        rows: int,
+        most: int,
+        wait: float | None,
+        seen: Callable[[int, int, float], None],
+    ) -> list[Array]:
+        """The results for these arrays. `key` says what they may be computed together with.
+
+        They wait for others for `wait` seconds; None: as long as it pays.
+        """
+        if self.waiting >= self.max_queue:
+            raise ServeError(f"{self.waiting} requests wait already, the limit; try again later", 429)
+        loop = asyncio.get_running_loop()
+        one = Waiting(arrays, rows, loop.create_future())
+        with self._changed:
+            if self._closing:
+                raise ServeError("the server is stopping", 503)
+            line = self._lines.get(key)
+            if line is None:
+                line = self._lines[key] = _Line(run, most, wait, seen)
+            line.waiting.append(one)
+            line.rows += rows
+            self.waiting += 1
+            self._changed.notify()
+        timer = loop.call_later(self.timeout, _give_up, one, self.timeout)
+        try:
+            return await one.future
+        finally:
+            timer.cancel()
+            one.given_up = True
+            self.waiting -= 1
+            if not one.began:
+                self._forget(key, line, one)
+
+    def _forget(self, key: Hashable, line: _Line, one: Waiting) -> None:
+        """Drop a request that nobody waits for any more, so that it does not keep its arrays until its turn."""
+        with self._changed:
+            if one in line.waiting:
+                line.waiting.remove(one)
+                line.rows -= one.rows
+                if not line.waiting and self._lines.get(key) is line:
+                    del self._lines[key]
+
+    def close(self) -> None:
+        """Compute what waits, and end."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for each in self._threads:
+            each.join()
+
+    def _next(self) -> tuple[_Line, list[Waiting]] | None:
+        """The next batch, the one whose first request came first; None at the end."""
+        with self._changed:
+            while True:
+                now = time.perf_counter()
+                lines = sorted(self._lines.items(), key=lambda item: item[1].waiting[0].came)
+                queued = sum(len(line.waiting) for _, line in lines)
+                for key, line in lines:
+                    late = line.late(now)
+                    if self._closing or line.full or late or (line.eager and queued >= self._expected):
+                        # who did not come in time is not waited for again; who is here may be here together again
+                        self._expected = max(queued if late else self._expected, self.waiting)
+                        taken = line.take()
+                        if not line.waiting:
+                            del self._lines[key]  # nothing is kept of a shape or a model that nobody asks for
+                        if taken:
+                            return line, taken
+                        break
+                else:
+                    if self._closing and not lines:
+                        return None
+                    soonest = min((line.waiting[0].came + line.wait for _, line in lines), default=None)
+                    self._changed.wait(None if soonest is None else max(0.0, soonest - now))
+
+    def _work(self) -> None:
+        while (found := self._next()) is not None:
+            line, batch = found
+            began = time.perf_counter()
+            for one in batch:
+                one.began = began
+            answers = _computed(line.run, batch)
+            line.seen(len(batch), sum(one.rows for one in batch), time.perf_counter() - began)
+            loop = batch[0].future.get_loop()
+            try:
+                loop.call_soon_threadsafe(_deliver, batch, answers)
+            except RuntimeError:  # the loop has ended, and with it all who waited
+                log.debug("answers for %d requests came after the server's loop had ended", len(batch))
+
+
+def _give_up(one: Waiting, seconds: float) -> None:
+    one.given_up = True
+    if not one.future.done():
+        what = "computed" if one.began else "waited for its turn"
+        one.future.set_exception(ServeError(f"the request {what} for {seconds:g} s, the limit", 504))
+
+
+def _deliver(batch: list[Waiting], answers: Sequence[list[Array] | Exception]) -> None:
+    for one, answer in zip(batch, answers, strict=True):
+        if one.future.done():
+            continue
+        if isinstance(answer, Exception):
+            one.future.set_exception(answer)
+        else:
+            one.future.set_result(answer)
+
+
+def _computed(run: Run, batch: list[Waiting]) -> Sequence[list[Array] | Exception]:
+    """An answer for each request. Where the batch fails each is tried alone, so that only the bad ones fail."""
+    if len(batch) == 1:
+        return [_alone(run, batch[0])]
+    rows = sum(one.rows for one in batch)
+    try:
+        made = run([np.concatenate(parts) for parts in zip(*(one.arrays for one in batch), strict=True)])
+        for each in made:
+            if each.shape[:1] != (rows,):
+                raise ServeError(f"the model made {each.shape[:1]} rows of {rows}", 500)
+    except Exception:
+        return [_alone(run, one) for one in batch]
+    answers, at = [], 0
+    for one in batch:
+        answers.append([each[at : at + one.rows] for each in made])
+        at += one.rows
+    return answers
+
+
+def _alone(run: Run, one: Waiting) -> list[Array] | Exception:
+    try:
+        return run(one.arrays)
+    except ServeError as error:
+        return error
+    except Exception as error:
+        log.warning("a request failed in the model: %s: %s", type(error).__name__, error)
+        return ServeError(f"the model failed: {type(error).__name__}: {_short(error)}", 500)
+
+
+def _short(error: Any) -> str:
+    text = str(error).strip()
+    return text if len(text) < 500 else f"{text[:500]} ..."

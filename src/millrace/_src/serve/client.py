@@ -1,0 +1,213 @@
+"""``Client``: ask a server from Python, NumPy in and NumPy out. It needs neither PyTorch nor the extra ``serve``."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import reprlib
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+
+from .tensor_codec import DATATYPES, Array, Spec, from_bytes, join_bytes, word_of
+
+__all__ = ["Client"]
+
+
+class Client:
+    """A server of the Open Inference Protocol, Millrace's own or another: arrays travel as bytes.
+
+    `token` is the server's; `ca` a file with the certificate that vouches for it, where the system knows none. Each
+    thread has a connection of its own, which is kept. What goes wrong is a ``ServeError`` with the server's words.
+
+    >>> client = Client("http://127.0.0.1:8000", token="secret")
+    >>> client.close()
+    """
+
+    def __init__(
+        self, url: str, token: str | None = None, ca: str | None = None, timeout: float = 60.0
+    ) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ArgumentValueError(
+                f"a server's address is http://HOST:PORT or https://HOST:PORT, but got {url!r}"
+            )
+        self.url, self.timeout = url, timeout
+        self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._tls = ssl.create_default_context(cafile=ca) if parts.scheme == "https" else None
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._here = threading.local()
+        self._open: set[http.client.HTTPConnection] = set()
+        self._inputs: dict[tuple[str, str], list[Spec]] = {}
+
+    def infer(self, model: str, inputs: Any, version: str | int = "", outputs: Sequence[str] = ()) -> Any:
+        """What a model makes of arrays: one array where it has one result, else a dict by name.
+
+        `inputs` is an array where the model takes one, or a dict from names to arrays; what is sent as BYTES is a list
+        of bytes or of text.
+        """
+        path = self._path(model, version)
+        specs = self._specs(model, str(version), path)
+        given = inputs if isinstance(inputs, Mapping) else {specs[0].name: inputs}
+        if not isinstance(inputs, Mapping) and len(specs) != 1:
+            raise ArgumentTypeError(
+                f"model '{model}' takes {', '.join(s.name for s in specs)}: give a dict of arrays"
+            )
+        kinds = {spec.name: spec.datatype for spec in specs}
+        head, parts = [], []
+        for name, value in given.items():
+            array, data = _sent(value, kinds.get(name))
+            parts.append(data)
+            head.append(
+                {
+                    "name": name,
+                    "shape": list(array.shape),
+                    "datatype": word_of(array.dtype),
+                    "parameters": {"binary_data_size": len(data)},
+                }
+            )
+        request: dict[str, Any] = {"inputs": head, "parameters": {"binary_data_output": True}}
+        if outputs:
+            request["outputs"] = [{"name": name, "parameters": {"binary_data": True}} for name in outputs]
+        text = json.dumps(request).encode()
+        headers = {
+            "Inference-Header-Content-Length": str(len(text)),
+            "Content-Type": "application/octet-stream",
+        }
+        answer, found = self._ask("POST", f"{path}/infer", b"".join([text, *parts]), headers)
+        made = _received(answer, found)
+        return next(iter(made.values())) if len(made) == 1 else made
+
+    def ready(self, model: str | None = None) -> bool:
+        """Whether the server, or one of its models, can be asked."""
+        path = "/v2/health/ready" if model is None else f"{self._path(model, '')}/ready"
+        try:
+            self._ask("GET", path)
+        except ServeError:
+            return False
+        return True
+
+    def metadata(self, model: str, version: str | int = "") -> Any:
+        """What a model takes and gives, as the protocol says it."""
+        return json.loads(self._ask("GET", self._path(model, version))[0])
+
+    def models(self) -> list[dict[str, str]]:
+        """The models of the server and their versions."""
+        made: list[dict[str, str]] = json.loads(self._ask("POST", "/v2/repository/index", b"{}")[0])
+        return made
+
+    def reload(self, model: str) -> list[int]:
+        """Load a model's files anew, without a request being dropped; its versions."""
+        found = json.loads(self._ask("POST", f"/v2/repository/models/{quote(model)}/load", b"{}")[0])
+        self._inputs.clear()
+        return [int(number) for number in found.get("versions", ())]
+
+    def close(self) -> None:
+        """Close its connections."""
+        for connection in self._open:
+            connection.close()
+        self._open.clear()
+        self._here = threading.local()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _path(self, model: str, version: str | int) -> str:
+        number = f"/versions/{quote(str(version))}" if version != "" else ""
+        return f"/v2/models/{quote(model)}{number}"
+
+    def _specs(self, model: str, version: str, path: str) -> list[Spec]:
+        found = self._inputs.get((model, version))
+        if found is None:
+            said = json.loads(self._ask("GET", path)[0])["inputs"]
+            found = [Spec(each["name"], each["datatype"], tuple(each["shape"])) for each in said]
+            self._inputs[model, version] = found
+        return found
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[bytes, http.client.HTTPMessage]:
+        for fresh in (False, True):
+            connection = self._connection()
+            idle = connection.sock is not None
+            try:
+                connection.request(method, self._base + path, body, {**self._headers, **(headers or {})})
+                response = connection.getresponse()
+                data = response.read()
+                break
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                # a connection that was kept may have been closed by the server meanwhile; only then nothing was asked
+                gone = isinstance(
+                    error, (ConnectionResetError, BrokenPipeError, http.client.RemoteDisconnected)
+                )
+                if idle and gone and not fresh:
+                    continue
+                raise ServeError(
+                    f"no answer from {self.url}: {error or type(error).__name__}", 503
+                ) from error
+        if response.status >= 400:
+            raise ServeError(_words(data, response), response.status)
+        return data, response.headers
+
+    def _connection(self) -> http.client.HTTPConnection:
+        found: http.client.HTTPConnection | None = getattr(self._here, "connection", None)
+        if found is None:
+            if self._tls is None:
+                found = http.client.HTTPConnection(self._host, self._port, timeout=self.timeout)
+            else:
+                found = http.client.HTTPSConnection(
+                    self._host, self._port, timeout=self.timeout, context=self._tls
+                )
+            self._here.connection = found
+            self._open.add(found)
+        return found
+
+
+def _sent(value: Any, datatype: str | None) -> tuple[Array, Any]:
+    """A value as an array of the type that the model takes, and as it travels."""
+    if datatype == "BYTES":
+        listed = [value] if isinstance(value, (bytes, str)) else value
+        array = np.array(listed, object)
+        return array, join_bytes(array.reshape(-1))
+    array = np.asarray(value)
+    if not isinstance(value, np.ndarray) and datatype in DATATYPES:
+        try:
+            array = array.astype(DATATYPES[datatype])  # a list of numbers has no type of its own
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(f"the model takes {datatype}, but got {reprlib.repr(value)}") from None
+    return array, np.ascontiguousarray(array).tobytes()
+
+
+def _received(answer: bytes, headers: Any) -> dict[str, Array]:
+    size = int(headers.get("Inference-Header-Content-Length") or len(answer))
+    head = json.loads(answer[:size])
+    made, at = {}, size
+    for said in head["outputs"]:
+        name, shape = said["name"], said["shape"]
+        spec = Spec(name, said["datatype"], tuple(shape))
+        count = int(np.prod(shape, dtype=np.int64))
+        length = said.get("parameters", {}).get("binary_data_size")
+        if length is None:
+            made[name] = np.array(said["data"], DATATYPES[spec.datatype]).reshape(shape)
+        else:
+            made[name] = from_bytes(spec, count, answer[at : at + length], shape)
+            at += length
+    return made
+
+
+def _words(data: bytes, response: http.client.HTTPResponse) -> str:
+    try:
+        found = json.loads(data)
+        return str(found.get("error") or found.get("error_msg") or found)
+    except (ValueError, AttributeError):
+        return data.decode("utf-8", "replace")[:500] or f"{response.status} {response.reason}"

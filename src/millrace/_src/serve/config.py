@@ -1,0 +1,131 @@
+"""What a server is told: its models, where it listens, its limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+
+from .limits import MAX_BODY, MAX_CONNECTIONS, MAX_RESPONSE, TOTAL_FACTOR
+from .security import check_host_name, check_origin
+
+__all__ = ["BATCHING", "RUNTIMES", "Config"]
+
+RUNTIMES = ("auto", "onnxruntime")
+BATCHING = ("auto", "on", "off")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Everything that a server is made from; ``make_app(Config(...))`` gives its ASGI application.
+
+    `models` are names with what stands behind them: a file (``.mindir`` or ``.onnx``), a folder with one numbered
+    folder for each version, or a ``Servable``. Requests that come while others are computed
+    are computed together, up to `max_batch` rows; on an idle server a row waits `max_wait_ms` for others, and without
+    that number a millisecond at most, and only when others were there a moment ago. A request waits and computes for
+    `timeout` seconds at most; more than `max_queue` that wait are refused, and so is a body over `max_body` bytes,
+    before it is read. A response has `max_response` bytes at most. All bodies together have `max_body_total` bytes and
+    all responses together `max_response_total`; None is 8 times the largest one. Without a `token` the Host header
+    must be a loopback name, `host`, or one of `allowed_hosts`. A web page of another origin may send requests only
+    where `allowed_origins` lists it. `batching` "auto" computes requests to a model together only where its rows do
+    not depend on each other; "on" refuses a model for which that is not shown, "off" computes each request alone.
+    `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same answers sooner.
+
+    >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
+    16
+    """
+
+    models: Mapping[str, Any]
+    host: str = "127.0.0.1"
+    port: int = 8000
+    # 0: any free one; None: no gRPC
+    grpc_port: int | None = None
+    max_batch: int = 32
+    max_wait_ms: float | None = None
+    batching: str = "auto"
+    max_queue: int = 1000
+    max_body: int = MAX_BODY
+    timeout: float = 30.0
+    # threads that one batch is computed with; 0: as many as there are cores for each worker
+    threads: int = 0
+    runtime: str = "auto"
+    # batches that are computed at the same time: more of them do more in all, and each takes longer
+    workers: int = 1
+    token: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    # seconds that a server that was told to stop still answers, saying that it is not ready
+    drain: float = 0.0
+    max_response: int = MAX_RESPONSE
+    # None: TOTAL_FACTOR times the largest
+    max_body_total: int | None = None
+    max_response_total: int | None = None
+    # HTTP connections at once; beyond it the one that has been idle longest is closed
+    max_connections: int = MAX_CONNECTIONS
+    # further names in the Host header, for a server without a token; "*" is every name
+    allowed_hosts: Sequence[str] = ()
+    # web pages of other origins that may send requests, as "https://app.example.com"; "*" is every one
+    allowed_origins: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ArgumentValueError("a server needs a model: Config({'name': 'file.mindir'})")
+        for name in self.models:
+            if not name or name in (".", "..") or set(name) & set("/:?#%\n\r ") or not name.isprintable():
+                raise ArgumentValueError(
+                    f"the name of a model is part of an address, and may not hold '/', ':', '?', '#', '%' or "
+                    f"spaces, but got {name!r}"
+                )
+        least = {
+            "max_batch": 1,
+            "max_wait_ms": 0,
+            "max_queue": 1,
+            "max_body": 1,
+            "max_response": 1,
+            "max_connections": 1,
+            "workers": 1,
+            "threads": 0,
+            "drain": 0,
+        }
+        if self.max_wait_ms is None:  # the only one that may be left to the server
+            del least["max_wait_ms"]
+        for field, smallest in least.items():
+            if not getattr(self, field) >= smallest:
+                raise ArgumentValueError(f"{field} is at least {smallest}, but got {getattr(self, field)}")
+        for total, largest in (("max_body_total", "max_body"), ("max_response_total", "max_response")):
+            size = getattr(self, total)
+            if size is not None and size < getattr(self, largest):
+                raise ArgumentValueError(
+                    f"{total}: expected at least {largest}, {getattr(self, largest)}, got {size}. "
+                    f"Raise {total}, or lower {largest}"
+                )
+        for field, check in (("allowed_hosts", check_host_name), ("allowed_origins", check_origin)):
+            if isinstance(getattr(self, field), str):
+                raise ArgumentTypeError(
+                    f"{field}: expected a list of texts, got the text {getattr(self, field)!r}. Write it as a list"
+                )
+            object.__setattr__(self, field, tuple(check(text) for text in getattr(self, field)))
+        if self.runtime not in RUNTIMES:
+            raise ArgumentValueError(f"runtime is one of {', '.join(RUNTIMES)}, but got {self.runtime!r}")
+        if self.batching not in BATCHING:
+            raise ArgumentValueError(f"batching is one of {', '.join(BATCHING)}, but got {self.batching!r}")
+        if not self.timeout > 0:
+            raise ArgumentValueError(f"timeout is a number of seconds above 0, but got {self.timeout}")
+        if (self.certificate is None) != (self.key is None):
+            raise ArgumentValueError("TLS needs both 'certificate' and 'key'")
+        if self.token == "":
+            raise ArgumentValueError("the token is empty; leave it out to let everybody in")
+
+    @property
+    def body_budget(self) -> int:
+        """Bytes of all request bodies at once."""
+        return TOTAL_FACTOR * self.max_body if self.max_body_total is None else self.max_body_total
+
+    @property
+    def response_budget(self) -> int:
+        """Bytes of all responses at once."""
+        return (
+            TOTAL_FACTOR * self.max_response if self.max_response_total is None else self.max_response_total
+        )

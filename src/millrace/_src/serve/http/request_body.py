@@ -1,0 +1,138 @@
+"""Bodies that come in and answers that go out, under the server's limits."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.limits import INLINE, Lease, parse_length
+from millrace._src.serve.thread_offload import Turns
+
+__all__ = ["Receive", "Scope", "Send", "answer", "header", "read", "refuse"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_CLOSING = (408, 413)  # the rest of such a request is not read: the connection ends with the answer
+_LINGER = 2.0
+_PART = 256 << 10
+_encode = msgspec.json.Encoder().encode
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of this name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value.decode("latin-1"))
+    return None
+
+
+async def read(
+    scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease, turns: Turns
+) -> bytes:
+    """The whole body; too large a one is refused before it is read, too slow a one while it is.
+
+    The bytes are reserved in `lease` as they arrive: a client that only announces them holds none. A large body is
+    read in `turns`.
+    """
+    said = header(scope, b"content-length")
+    if said is not None:
+        length = parse_length(said)
+        if length is None:
+            raise ServeError(f"Content-Length: expected a number of bytes, got {said[:20]!r}")
+        if length > most:
+            await _left(scope, receive, turns)
+            raise _large(length, most)
+    coding = header(scope, b"content-encoding")
+    if coding not in (None, "", "identity"):
+        raise ServeError(f"a body is taken as it is, got content-encoding {coding[:40]!r}", 415)
+    try:
+        async with asyncio.timeout(seconds):
+            message = await receive()
+            data = _part(message)
+            if not message.get("more_body"):
+                if len(data) > most:
+                    raise _large(len(data), most)
+                lease.grow(len(data))
+                return data
+            # its buffer grows in place and becomes the result without a copy
+            whole = io.BytesIO()
+            while True:
+                size = whole.tell() + len(data)
+                if size > most:
+                    if message.get("more_body"):
+                        await _left(scope, receive, turns)
+                    raise _large(size, most)
+                lease.grow(len(data))
+                whole.write(data)
+                if not message.get("more_body"):
+                    return whole.getvalue()
+                if size > INLINE:
+                    await turns.wait()
+                message = await receive()
+                data = _part(message)
+    except TimeoutError:
+        raise ServeError(f"the body did not come within {seconds:g} s", 408) from None
+
+
+def _part(message: MutableMapping[str, Any]) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise ServeError("the client has left", 499)
+    data: bytes = message.get("body", b"")
+    return data
+
+
+async def _left(scope: Scope, receive: Receive, turns: Turns) -> None:
+    """Let a body that is too large go by for a while, and keep nothing of it.
+
+    A connection that is closed on what a client still sends would take the answer with it.
+    """
+    if header(scope, b"expect") is not None:  # the client waits to be told
+        return
+    try:
+        async with asyncio.timeout(_LINGER):
+            while (await receive()).get("more_body"):
+                await turns.wait()
+    except TimeoutError:
+        pass
+
+
+def _large(size: int, most: int) -> ServeError:
+    return ServeError(f"the body is {size} bytes or more, the server's limit is {most}", 413)
+
+
+async def answer(
+    send: Send, body: Any, status: int = 200, kind: bytes = b"application/json", more: Any = ()
+) -> None:
+    """Send a response, and return when almost all of it has left this process.
+
+    `body` is bytes, or a list of buffers that follow each other.
+    """
+    parts = [body] if isinstance(body, bytes) else body
+    size = sum(map(len, parts))
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % size), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if size > _PART:
+        for part in parts:
+            for start in range(0, len(part), _PART):  # each waits until the client has fetched those before
+                data = bytes(part[start : start + _PART])
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+        parts = [b""]
+    await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
+
+
+async def refuse(send: Send, error: ServeError, word: str = "error") -> None:
+    """Say what was wrong."""
+    more = [(b"connection", b"close")] if error.status in _CLOSING else []
+    if error.status == 401:
+        more.append((b"www-authenticate", b"Bearer"))
+    if error.status in (429, 503):
+        more.append((b"retry-after", b"1"))
+    status = 400 if error.status == 499 else error.status
+    await answer(send, _encode({word: str(error)}), status, more=more)

@@ -1,0 +1,217 @@
+"""What all protocols share: the models of a server, their versions, and one way for a request through them."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from millrace._src.core.errors import ServeError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.cores import available_cores
+
+from .batching import Batcher
+from .batching_decision import decide_batching
+from .config import Config
+from .limits import MAX_TURNS, ByteBudget, Lease
+from .metrics import Metrics
+from .repository import versions_of
+from .servable import Loaded
+from .tensor_codec import Array
+from .thread_offload import Converters, Turns, offload
+
+__all__ = ["Service", "Version"]
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+
+class Version:
+    """One version of a model that can be asked."""
+
+    __slots__ = ("inputs", "loaded", "model", "number", "outputs", "seen", "takes_bytes")
+
+    def __init__(
+        self, model: str, number: int, loaded: Loaded, seen: Callable[[int, int, float], None]
+    ) -> None:
+        self.model, self.number, self.loaded, self.seen = model, number, loaded, seen
+        self.inputs, self.outputs = loaded.inputs, loaded.outputs
+        # whether an input is an array of Python objects, which takes time to decode
+        self.takes_bytes = any(spec.datatype == "BYTES" for spec in self.inputs)
+
+
+class Service:
+    """The models of a server. Its methods belong to one event loop; `close` ends what it started."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.models: dict[str, dict[int, Version]] = {}
+        # leaving: what comes is answered, and nothing more should come; stopping: it is the end
+        self.leaving = self.stopping = False
+        self._batcher = Batcher(config.max_queue, config.timeout, config.workers)
+        self.metrics = Metrics(lambda: self._batcher.waiting)
+        # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
+        self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
+        self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
+        self._converters = Converters()
+        self.turns = Turns(MAX_TURNS)
+        self.bodies = ByteBudget(config.body_budget, "request bodies")
+        self.responses = ByteBudget(config.response_budget, "responses")
+        self._wait = None if config.max_wait_ms is None else config.max_wait_ms / 1000
+        shared = available_cores() // config.workers if config.workers > 1 else 0
+        self._threads = config.threads or (max(1, shared) if config.workers > 1 else 0)
+
+    async def start(self) -> None:
+        """Load every model; what cannot be loaded ends the start. A second time changes nothing."""
+        if self.models:
+            return
+        self._batcher.start()
+        self._converters.start()
+        if self._threads:
+            import torch
+
+            torch.set_num_threads(self._threads)
+        for name in self.config.models:
+            await self.reload(name)
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are welcome."""
+        return not self.leaving and len(self.models) == len(self.config.models)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the threads that compute live."""
+        return self._batcher.lives
+
+    def close(self) -> None:
+        """Compute what waits, and end the threads."""
+        self.leaving = self.stopping = True
+        self._batcher.close()
+        self._rows.shutdown()
+        self._converters.close()
+        self._loader.shutdown()
+
+    # --- models -----------------------------------------------------------------------------------------
+
+    async def reload(self, name: str) -> list[int]:
+        """Load a model's versions as they are now, beside those that serve, and put them in their place.
+
+        Requests that have begun end on what they began with; none waits for the load.
+        """
+        if name not in self.config.models:
+            raise self._unknown(name)
+        loop = asyncio.get_running_loop()
+        try:
+            made = await loop.run_in_executor(self._loader, self._load, name)
+        except Exception:
+            self.metrics.loaded(name, False)
+            raise
+        self.models[name] = made
+        self.metrics.loaded(name, True)
+        log.info("model '%s' serves with versions %s", name, sorted(made))
+        return sorted(made)
+
+    def _load(self, name: str) -> dict[int, Version]:
+        made = {}
+        for number, found in versions_of(self.config.models[name]).items():
+            loaded = found.load(self._threads, self.config.runtime)
+            loaded.batching = decide_batching(
+                name, loaded.runner, loaded.takes_rows, self.config.batching, self.config.max_batch
+            )
+            made[number] = Version(name, number, loaded, self.metrics.batch(name, str(number)))
+        return made
+
+    def find(self, name: str, version: str | int = "") -> Version:
+        """A version of a model, the highest where none is named."""
+        versions = self.models.get(name)
+        if versions is None:
+            raise self._unknown(name)
+        if version in ("", 0):
+            return versions[max(versions)]
+        found = versions.get(int(version)) if str(version).isdecimal() and len(str(version)) < 19 else None
+        if found is None:
+            known = ", ".join(map(str, sorted(versions)))
+            raise ServeError(f"model '{name}' has no version {str(version)[:40]!r}; there are {known}", 404)
+        return found
+
+    def _unknown(self, name: str) -> ServeError:
+        if name in self.config.models:
+            return ServeError(f"model '{name}' is not loaded yet", 503)
+        return ServeError(f"there is no model {name[:80]!r}; there are {', '.join(self.config.models)}", 404)
+
+    # --- requests ---------------------------------------------------------------------------------------
+
+    async def infer(self, version: Version, arrays: list[Array]) -> list[Array]:
+        """The answer of a version to arrays in the order of its inputs, which have been checked one by one."""
+        if self.stopping:
+            raise ServeError("the server is stopping", 503)
+        loaded = version.loaded
+        rows = self._rows_of(version, arrays)
+        if loaded.pre:
+            arrays = await offload(self._rows, functools.partial(loaded.prepare, arrays))
+        if loaded.batching.on:
+            key = (id(loaded), *((each.shape[1:], each.dtype) for each in arrays))
+            most, wait = self.config.max_batch, self._wait
+        else:
+            key, most, wait = (id(loaded), id(arrays)), 1, 0.0
+        made = await self._batcher.submit(key, loaded.runner.run, arrays, rows, most, wait, version.seen)
+        if loaded.post:
+            made = await offload(self._rows, functools.partial(loaded.finish, made))
+        return made
+
+    async def convert(self, size: int, call: Callable[[], T]) -> T:
+        """Decode or encode `size` bytes: here, or in a thread where they are many."""
+        return await self._converters.run(size, call)
+
+    def lease_response(self, size: int) -> Lease:
+        """Reserve the bytes of a response before it is encoded."""
+        if size > self.config.max_response:
+            raise self.too_large(size)
+        return self.responses.lease(size)
+
+    def too_large(self, size: int) -> ServeError:
+        """The error of a response that is larger than the limit."""
+        return ServeError(
+            f"the response: expected at most {self.config.max_response} bytes, got up to {size}. "
+            "Request fewer rows or outputs, or binary tensors",
+            413,
+        )
+
+    def _rows_of(self, version: Version, arrays: Sequence[Array]) -> int:
+        if not version.loaded.takes_rows:
+            return 1
+        found = {spec.name: len(each) for spec, each in zip(version.inputs, arrays, strict=True)}
+        if len(set(found.values())) > 1:
+            raise ServeError(f"the inputs have different numbers of rows: {found}")
+        rows = next(iter(found.values()))
+        if rows == 0:
+            raise ServeError("the request has no rows: the first length of its inputs is 0")
+        return rows
+
+    def ended(self, version: Version | None, protocol: str, status: int, began: float) -> None:
+        """Count a request; one that names no model of ours is counted without a name."""
+        model, number = ("", "") if version is None else (version.model, str(version.number))
+        self.metrics.request(model, number, protocol, status, time.perf_counter() - began)
+
+
+def chosen(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
+    """The places of the outputs that a request wants, all where it names none."""
+    names = [spec.name for spec in outputs]
+    if not wanted:
+        return list(range(len(names)))
+    places: list[int] = []
+    for name in wanted:
+        if name not in names:
+            raise ServeError(f"there is no output {name[:80]!r}; there are {', '.join(names)}")
+        place = names.index(name)
+        if place in places:
+            raise ServeError(
+                f"outputs: expected each output once, got {name[:80]!r} twice. Remove one of them"
+            )
+        places.append(place)
+    return places

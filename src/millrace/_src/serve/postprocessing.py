@@ -1,0 +1,60 @@
+"""What is often done to a net's results before they are sent: transforms of one row, as those before the net."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.data.transforms.tensor_operation import Operation
+
+__all__ = ["ArgMax", "Labels", "Softmax"]
+
+
+class Softmax(Operation):
+    """Scores as probabilities along the last axis.
+
+    >>> Softmax()(np.array([0.0, 0.0]))
+    array([0.5, 0.5])
+    """
+
+    _family = "serve"
+
+    def row(self, scores: Any) -> Any:
+        raised = np.exp(scores - scores.max(-1, keepdims=True))
+        return raised / raised.sum(-1, keepdims=True)
+
+
+class ArgMax(Operation):
+    """The place of the largest score along the last axis.
+
+    >>> ArgMax()(np.array([0.1, 0.9]))
+    np.int64(1)
+    """
+
+    _family = "serve"
+
+    def row(self, scores: Any) -> Any:
+        return scores.argmax(-1)
+
+
+class Labels(Operation):
+    """The name of each number.
+
+    >>> Labels(["cat", "dog"])(np.array(1)).item()
+    'dog'
+    """
+
+    _family = "serve"
+
+    def __init__(self, names: Sequence[str]) -> None:
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names) or not names:
+            raise ArgumentTypeError(f"Labels takes a list of names, but got {names!r}")
+        self.names = tuple(names)
+
+    def row(self, numbers: Any) -> Any:
+        if np.any(numbers < 0) or np.any(numbers >= len(self.names)):
+            raise ArgumentValueError(f"there are {len(self.names)} labels, but got the number {numbers}")
+        return np.array(self.names)[numbers]

@@ -1,0 +1,133 @@
+"""MindSpore Serving's gRPC service, ``mindspore.serving.proto.MSService``."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.inference_service import Service, Version
+from millrace._src.serve.limits import BudgetError
+from millrace._src.serve.protobuf_messages import SERVING, messages
+from millrace._src.serve.protocols import open_inference_http as v2
+from millrace._src.serve.protocols.mindspore_instances import Answers, answers, fitted, prepare, same_kind
+from millrace._src.serve.tensor_codec import Array, Spec, from_bytes, word_of
+
+from .open_inference_grpc import Call
+
+__all__ = ["SERVICE", "methods"]
+
+SERVICE = "mindspore.serving.proto.MSService"
+
+# the numbers of its enumeration of types; 13 is text, 14 bytes
+_WORDS = (
+    "BOOL",
+    "INT8",
+    "UINT8",
+    "INT16",
+    "UINT16",
+    "INT32",
+    "UINT32",
+    "INT64",
+    "UINT64",
+    "FP16",
+    "FP32",
+    "FP64",
+)
+_NUMBERS = {word: number for number, word in enumerate(_WORDS, 1)}
+_TEXT, _BYTES = 13, 14
+FAILED = 1
+
+
+def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
+    """The one method: what it takes, what it does, and that it changes nothing."""
+    made = messages(SERVING)
+    config = service.config
+
+    async def predict(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
+        began, status = time.perf_counter(), 500
+        version: Version | None = None
+        try:
+            version = service.find(request.servable_spec.name, request.servable_spec.version_number)
+            decode = functools.partial(decoded, request, version)
+            prepared = await service.convert(size, decode)
+            found = await answers(service, version, prepared)
+            response = sum(
+                sum(v2.bytes_size(np.asarray(array)) for array in each.values())
+                if isinstance(each, dict)
+                else 0
+                for each in found
+            )
+            reserve(response)
+            data = await service.convert(response, functools.partial(encoded, request, found))
+            status = 200
+            return data
+        except BudgetError as error:
+            status = error.status
+            raise
+        except ServeError as error:
+            status = error.status
+            reply = made["PredictReply"](servable_spec=request.servable_spec)
+            reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
+            return bytes(reply.SerializeToString())
+        finally:
+            service.ended(version, "mindspore-grpc", status, began)
+
+    def decoded(request: Any, version: Version) -> list[list[Array] | ServeError]:
+        instances = [dict(each.items) for each in request.instances]
+        return prepare(
+            version, instances, lambda spec, value: _read(spec, value, config.max_body), config.max_queue
+        )
+
+    def encoded(request: Any, found: Answers) -> bytes:
+        reply = made["PredictReply"](servable_spec=request.servable_spec)
+        failed = any(isinstance(each, ServeError) for each in found)
+        for each in found:
+            instance = reply.instances.add()
+            if isinstance(each, ServeError):
+                reply.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
+                continue
+            if failed:
+                reply.error_msg.add()
+            for name, array in each.items():
+                _write(instance.items[name], array)
+        data: bytes = reply.SerializeToString()
+        return data
+
+    return {"Predict": ("PredictRequest", predict, False)}
+
+
+def _read(spec: Spec, tensor: Any, most: int) -> Array:
+    if tensor.dtype in (_TEXT, _BYTES):
+        same_kind(spec, "BYTES")
+        if len(tensor.bytes_val) != 1 or spec.shape != ():
+            raise ServeError(f"input '{spec.name}': expected one value of bytes, got {len(tensor.bytes_val)}")
+        made = np.empty((), object)
+        made[()] = tensor.bytes_val[0]
+        return made
+    if not 1 <= tensor.dtype <= len(_WORDS):
+        raise ServeError(f"input '{spec.name}': {tensor.dtype} is no type")
+    word = _WORDS[tensor.dtype - 1]
+    same_kind(spec, word)
+    shape = list(tensor.shape.dims)
+    if shape == [1] and spec.shape == ():
+        shape = []
+    count = spec.check(word, shape, most)
+    return fitted(spec, from_bytes(spec, count, tensor.data, shape), most)
+
+
+def _write(tensor: Any, array: Array) -> None:
+    array = np.asarray(array)
+    tensor.shape.dims.extend(array.shape)
+    if array.dtype.kind in "SUO":
+        tensor.dtype = _BYTES
+        tensor.bytes_val.extend(
+            each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1)
+        )
+    else:
+        tensor.dtype = _NUMBERS[word_of(array.dtype)]
+        tensor.data = bytes(v2.bytes_of(array))

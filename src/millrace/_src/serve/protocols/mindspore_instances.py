@@ -1,0 +1,104 @@
+"""Requests as MindSpore Serving has them: instances, each one row of every input, each with an answer or an error.
+
+Every instance goes its own way through the service, where those that came together are computed together: a bad one
+fails alone. A model of Millrace does one thing, so any name of a method is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.inference_service import Service, Version
+from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, word_of
+
+__all__ = ["Answers", "answers", "fitted", "prepare", "row_spec"]
+
+# for each instance its outputs by name, or what was wrong with it
+Answers = list[dict[str, Array] | ServeError]
+
+
+def row_spec(version: Version, spec: Spec) -> Spec:
+    """What one instance holds of an input: a row, where the model takes rows."""
+    rows = version.loaded.takes_rows or spec.shape[:1] == (1,)
+    return Spec(spec.name, spec.datatype, spec.shape[1:]) if rows else spec
+
+
+def fitted(spec: Spec, array: Array, most: int) -> Array:
+    """An instance's value that came with a type and a shape of its own, checked."""
+    if array.shape == (1,) and spec.shape == ():
+        array = array.reshape(())  # a single value travels as a list of one
+    spec.check(word_of(array.dtype), array.shape, most)
+    return array
+
+
+def prepare(
+    version: Version, instances: Sequence[Any], read: Callable[[Spec, Any], Array], most: int
+) -> list[list[Array] | ServeError]:
+    """The model's inputs of each instance, or what is wrong with it; `read` makes an array of one of its values."""
+    if not 1 <= len(instances) <= most:
+        raise ServeError(f"a request holds 1 to {most} instances, got {len(instances)}")
+    specs = [row_spec(version, spec) for spec in version.inputs]
+    return [_prepare_one(version, specs, instance, read) for instance in instances]
+
+
+def _prepare_one(
+    version: Version, specs: Sequence[Spec], instance: Any, read: Callable[[Spec, Any], Array]
+) -> list[Array] | ServeError:
+    try:
+        arrays = [read(spec, value) for spec, value in zip(specs, _values(instance, specs), strict=True)]
+    except ServeError as error:
+        return error
+    for place, spec in enumerate(version.inputs):
+        if len(specs[place].shape) < len(spec.shape):
+            arrays[place] = arrays[place][None]
+    return arrays
+
+
+async def answers(
+    service: Service, version: Version, prepared: Sequence[list[Array] | ServeError]
+) -> Answers:
+    """A response for each instance, in their order. Together they have the bytes of one response at most."""
+    most, total = service.config.max_response, 0
+
+    async def one(arrays: list[Array] | ServeError) -> dict[str, Array] | ServeError:
+        nonlocal total
+        if isinstance(arrays, ServeError):
+            return arrays
+        if total > most:
+            return service.too_large(total)
+        try:
+            made = await service.infer(version, arrays)
+        except ServeError as error:
+            return error
+        total += sum(each.nbytes for each in made)
+        if total > most:  # nothing more is kept
+            return service.too_large(total)
+        cut = version.loaded.takes_rows or all(each.shape[:1] == (1,) for each in made)
+        return {spec.name: each[0] if cut else each for spec, each in zip(version.outputs, made, strict=True)}
+
+    found = list(await asyncio.gather(*(one(arrays) for arrays in prepared)))
+    if total > most:
+        raise service.too_large(total)
+    return found
+
+
+def _values(instance: Any, specs: Sequence[Spec]) -> list[Any]:
+    if not isinstance(instance, Mapping):
+        raise ServeError(f"an instance is an object from names to values, got {str(instance)[:40]!r}")
+    names = [spec.name for spec in specs]
+    for name in instance:
+        if name not in names:
+            raise ServeError(f"input {str(name)[:80]!r} is none of the model's; it takes {', '.join(names)}")
+    for name in names:
+        if name not in instance:
+            raise ServeError(f"the instance has no input '{name}'; the model takes {', '.join(names)}")
+    return [instance[name] for name in names]
+
+
+def same_kind(spec: Spec, word: str) -> None:
+    """Refuse a value that says another type than the model's."""
+    if word not in DATATYPES or word != spec.datatype:
+        raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {word}")

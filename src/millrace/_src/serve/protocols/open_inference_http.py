@@ -1,0 +1,275 @@
+"""The Open Inference Protocol, version 2, over HTTP: JSON, with tensors as JSON or as bytes behind it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from millrace._src.core.errors import ServeError
+from millrace._src.serve.http.json_arrays import Divided, NumberArray, cut_arrays, encode_array, json_size
+from millrace._src.serve.inference_service import Version, chosen
+from millrace._src.serve.limits import INLINE, MAX_ID, parse_length
+from millrace._src.serve.tensor_codec import (
+    DATATYPES,
+    Array,
+    Spec,
+    cells,
+    element_size,
+    from_bytes,
+    join_bytes,
+)
+
+__all__ = ["bytes_of", "bytes_size", "decoded", "encoded", "json_length", "metadata", "response_size"]
+
+
+class Input(msgspec.Struct):
+    name: str
+    shape: list[int]
+    datatype: str
+    parameters: dict[str, msgspec.Raw] = {}
+    data: msgspec.Raw = msgspec.Raw()
+
+
+class Output(msgspec.Struct):
+    name: str
+    parameters: dict[str, msgspec.Raw] = {}
+
+
+class Request(msgspec.Struct):
+    inputs: list[Input]
+    outputs: list[Output] = []
+    id: str = ""
+    parameters: dict[str, msgspec.Raw] = {}
+
+
+_decode = msgspec.json.Decoder(Request).decode
+_encode = msgspec.json.Encoder().encode
+_MAX_PARAMETER = 64
+# elements of an array that is encoded in parts
+_LONG = 4096
+_NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "O": str}
+
+
+def json_length(head: str | None, size: int) -> int:
+    """How many bytes of a body of `size` bytes are JSON, by its Inference-Header-Content-Length."""
+    if head is None:
+        return size
+    length = parse_length(head)
+    if length is None or length > size:
+        raise ServeError(
+            f"Inference-Header-Content-Length says {head[:20]!r} bytes of JSON, the body has {size} bytes"
+        )
+    return length
+
+
+def decoded(body: bytes, size: int, version: Version, most: int) -> tuple[Request, list[int], list[Array]]:
+    """A request, the positions of the outputs that it names, and its tensors in the order of the model's inputs.
+
+    The first `size` bytes of the body are JSON; the tensors that say a ``binary_data_size`` follow behind.
+    """
+    view = memoryview(body)
+    divided = Divided(b"", {})
+    try:
+        if size > INLINE:
+            divided = cut_arrays(body if size == len(body) else bytes(view[:size]))
+        request = _decode(divided.text or view[:size])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ServeError(f"the request is not the protocol's: {error}") from None
+    except RecursionError:
+        raise ServeError("the request's JSON is nested too deeply") from None
+    if len(request.id) > MAX_ID:
+        raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
+    places = chosen(version.outputs, [output.name for output in request.outputs])
+    specs = {spec.name: spec for spec in version.inputs}
+    found: dict[str, Array] = {}
+    at = size
+    for given in request.inputs:
+        spec = specs.get(given.name)
+        if spec is None or given.name in found:
+            what = "is there twice" if spec else "is none of the model's"
+            raise ServeError(f"input {given.name[:80]!r} {what}; it takes {', '.join(specs)}")
+        count = spec.check(given.datatype, given.shape, most)
+        length = _parameter(given.parameters, "binary_data_size")
+        if length is None:
+            found[given.name] = _from_json(spec, count, given, divided.arrays)
+            continue
+        if type(length) is not int or length < 0 or length > len(body) - at:
+            raise ServeError(
+                f"input '{spec.name}': binary_data_size is {str(length)[:40]}, but {len(body) - at} bytes are left"
+            )
+        found[given.name] = from_bytes(spec, count, view[at : at + length], given.shape)
+        at += length
+    if at != len(body):
+        raise ServeError(f"{len(body) - at} bytes are left over behind the tensors")
+    if len(found) != len(specs):
+        missing = [name for name in specs if name not in found]
+        raise ServeError(f"the request has no input '{missing[0]}'; the model takes {', '.join(specs)}")
+    request.inputs = []  # they hold the body
+    return request, places, [found[name] for name in specs]
+
+
+def _parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
+    """The value of a parameter; None where it is not there. Others are never converted."""
+    text = parameters.get(name)
+    if text is None:
+        return None
+    data = bytes(text)
+    if len(data) > _MAX_PARAMETER:
+        raise ServeError(f"parameter {name}: expected a number or a truth value, got {data[:40]!r}")
+    if data.isdigit() and data[:1] != b"0":
+        return int(data)
+    return True if data == b"true" else msgspec.json.decode(text)
+
+
+@functools.lru_cache(256)
+def _lists(kind: str, depth: int) -> Any:
+    made: Any = _NUMBERS[kind]
+    for _ in range(depth):
+        made = list[made]
+    return msgspec.json.Decoder(made)
+
+
+def _from_json(spec: Spec, count: int, given: Input, arrays: Mapping[str, NumberArray]) -> Array:
+    text = bytes(given.data)
+    if not text:
+        raise ServeError(f"input '{spec.name}' has neither data nor a binary_data_size")
+    array = arrays.get(text[1:-1].decode("latin-1")) if arrays else None
+    depth = _depth(text) if array is None else array.depth
+    axes = len(given.shape)
+    if depth not in (1, axes):
+        raise ServeError(
+            f"input '{spec.name}': data is a flat list, or nested {axes} deep as its shape; got {depth}"
+        )
+    if array is not None:
+        return array.read(spec, count, given.shape)
+    try:
+        values = _lists(DATATYPES[spec.datatype].kind, depth).decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ServeError(f"input '{spec.name}': data is not what {spec.datatype} takes: {error}") from None
+    if depth > 1:
+        values = _flat(spec, values, given.shape)
+    if len(values) != count:
+        raise ServeError(
+            f"input '{spec.name}': shape {given.shape} asks for {count} elements, got {len(values)}"
+        )
+    return cells(spec, count, values, given.shape)
+
+
+def _depth(text: bytes) -> int:
+    depth = 0
+    for letter in text:
+        if letter == 0x5B:  # [
+            depth += 1
+        elif letter not in b" \t\r\n":
+            break
+    return depth
+
+
+def _flat(spec: Spec, values: list[Any], shape: Sequence[int]) -> list[Any]:
+    """The numbers of nested lists, each of which has the length that the shape says."""
+    level: list[Any] = [values]
+    for axis, length in enumerate(shape):
+        for each in level:
+            if len(each) != length:
+                raise ServeError(
+                    f"input '{spec.name}': a list of axis {axis} has {len(each)} elements, its shape {list(shape)} "
+                    f"says {length}"
+                )
+        level = [one for each in level for one in each]
+    return level
+
+
+def _is_binary(request: Request, version: Version, places: Sequence[int]) -> list[bool]:
+    """For each output of a response, whether it travels as bytes."""
+    usual = _parameter(request.parameters, "binary_data_output") is True
+    if not request.outputs:
+        return [usual] * len(places)
+    named = {
+        output.name: _parameter(output.parameters, "binary_data") is True
+        for output in request.outputs
+        if "binary_data" in output.parameters
+    }
+    return [named.get(version.outputs[place].name, usual) for place in places]
+
+
+def response_size(
+    request: Request, version: Version, places: Sequence[int], made: Sequence[Array]
+) -> tuple[int, int]:
+    """How many bytes a response has at most, and how many of them are to be converted; from the shapes."""
+    total = work = 1024 + 6 * len(request.id)
+    for place, binary in zip(places, _is_binary(request, version, places), strict=True):
+        array = made[place]
+        size = bytes_size(array) if binary else json_size(array)
+        total += size
+        if not binary or array.dtype.hasobject:
+            work += size
+    return total, work
+
+
+def encoded(
+    request: Request, version: Version, places: Sequence[int], made: Sequence[Array]
+) -> tuple[list[Any], list[tuple[bytes, bytes]], bytes]:
+    """The parts of a response's body, headers that belong to it, and its content type."""
+    outputs: list[dict[str, Any]] = []
+    tail: list[Any] = []
+    for place, binary in zip(places, _is_binary(request, version, places), strict=True):
+        spec, array = version.outputs[place], made[place]
+        said: dict[str, Any] = {"name": spec.name, "datatype": spec.datatype, "shape": list(array.shape)}
+        if binary:
+            data = bytes_of(array)
+            said["parameters"] = {"binary_data_size": len(data)}
+            tail.append(data)
+        else:
+            said["data"] = plain(array)
+        outputs.append(said)
+    head: dict[str, Any] = {
+        "model_name": version.model,
+        "model_version": str(version.number),
+        "outputs": outputs,
+    }
+    if request.id:
+        head["id"] = request.id
+    text = _encode(head)
+    if not tail:
+        return [text], [], b"application/json"
+    more = [(b"inference-header-content-length", b"%d" % len(text))]
+    return [text, *tail], more, b"application/octet-stream"
+
+
+def bytes_size(array: Array) -> int:
+    """The length of `bytes_of`."""
+    if array.dtype.kind in "SUO":
+        return sum(element_size(element) + 4 for element in array.reshape(-1))
+    return array.nbytes
+
+
+def bytes_of(array: Array) -> Any:
+    """A tensor as it travels."""
+    if array.dtype.kind in "SUO":
+        return join_bytes(array.reshape(-1))
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
+    return memoryview(flat).cast("B") if array.size else b""
+
+
+def plain(array: Array) -> Any:
+    """A tensor as JSON has it: one flat list. What is no number becomes null."""
+    flat = array.reshape(-1)
+    if array.dtype.kind in "SUO":
+        return [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in flat]
+    return flat.tolist() if array.size < _LONG else msgspec.Raw(encode_array(flat))
+
+
+def metadata(version: Version, numbers: Sequence[int]) -> dict[str, Any]:
+    """What the protocol says of a model."""
+    return {
+        "name": version.model,
+        "versions": [str(number) for number in sorted(numbers)],
+        "platform": version.loaded.runner.platform,
+        "inputs": [spec.described() for spec in version.inputs],
+        "outputs": [spec.described() for spec in version.outputs],
+        "properties": {"batching": str(version.loaded.batching)},
+    }

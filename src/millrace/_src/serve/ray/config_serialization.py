@@ -1,0 +1,72 @@
+"""A configuration as numbers and texts, on its way to the replicas."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values.dtype import np_dtype
+from millrace._src.serve.config import Config
+from millrace._src.serve.tensor_codec import word_of
+
+__all__ = ["config_of", "paths_of", "plain_of"]
+
+# what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
+_FIELDS = (
+    "max_batch", "max_wait_ms", "batching", "max_queue", "max_body", "timeout", "workers", "token", "host",
+    "max_response", "max_body_total", "max_response_total", "allowed_hosts", "allowed_origins",
+)  # fmt: skip
+
+
+def plain_of(config: Config) -> dict[str, Any]:
+    """What a replica is told. Paths are whole, since a replica has another working folder."""
+    made: dict[str, Any] = {field: getattr(config, field) for field in _FIELDS}
+    made["threads"] = config.threads or 1
+    made["models"] = {name: _source(name, source) for name, source in config.models.items()}
+    made["folder"] = os.getcwd()
+    return made
+
+
+def _source(name: str, source: Any) -> Any:
+    if isinstance(source, (str, os.PathLike)):
+        return os.path.abspath(source)
+    from millrace._src.serve.repository import Net
+
+    if not isinstance(source, Net):
+        raise ArgumentValueError(
+            f"model {name!r} is a {type(source).__name__} in the memory of this process, which the nodes of a Ray "
+            f"cluster cannot see: save it where they can, servable.save('{name}.mindir'), and give the path"
+        )
+    inputs = [f"{word_of(np_dtype(each.dtype))}:{','.join(map(str, each.shape))}" for each in source.inputs]
+    checkpoint = None if source.checkpoint is None else os.path.abspath(source.checkpoint)
+    return [source.factory, checkpoint, inputs]
+
+
+def config_of(plain: dict[str, Any]) -> Config:
+    """The configuration again, on a node."""
+    told = dict(plain)
+    folder, models = told.pop("folder"), told.pop("models")
+    if any(not isinstance(source, str) for source in models.values()) and folder not in sys.path:
+        sys.path.insert(0, folder)  # a net's module in the folder of the command, as without Ray
+    return Config({name: _found(source) for name, source in models.items()}, **told)
+
+
+def _found(source: Any) -> Any:
+    if isinstance(source, str):
+        return source
+    from millrace._src.serve.repository import Net, input_of
+
+    factory, checkpoint, inputs = source
+    return Net(factory, checkpoint, [input_of(text) for text in inputs])
+
+
+def paths_of(plain: dict[str, Any], config: Config) -> list[str]:
+    """The files and folders that every node must be able to open."""
+    found = [source if isinstance(source, str) else source[1] for source in plain["models"].values()]
+    found += [
+        config.certificate and os.path.abspath(config.certificate),
+        config.key and os.path.abspath(config.key),
+    ]
+    return [path for path in found if path]

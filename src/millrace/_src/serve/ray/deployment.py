@@ -1,0 +1,305 @@
+"""A server on Ray Serve: deployed, running, and stopped without dropping what has come."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError, ResourceError, ServeError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine import ray_cluster
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.machine.ray_cluster import Cluster
+from millrace._src.core.optional import require
+from millrace._src.serve.config import Config
+from millrace._src.serve.sockets import bound, url_of
+
+from .config_serialization import paths_of, plain_of
+from .replica import Replica, why_not
+
+__all__ = ["RunningOnRay", "application", "run", "start_on_ray"]
+
+log = get_logger(__name__)
+
+APPLICATION, DEPLOYMENT = "millrace", "models"
+PURPOSE, EXTRA = "serving on Ray", "rayserve"
+# Bodies over 100 kB pass through the object store of a node.
+_STORE, _BODIES = 200 << 20, 4
+# A replica that is lost is noticed so soon, in seconds; a request that finds it gone goes to another one at once.
+_HEALTH = 2.0
+
+Replicas = int | tuple[int, int]
+
+
+def _serve() -> Any:
+    return require("ray.serve", extra=EXTRA, purpose=PURPOSE)
+
+
+def _counts(replicas: Replicas) -> tuple[int, int]:
+    least, most = (replicas, replicas) if isinstance(replicas, int) else replicas
+    if not 1 <= least <= most:
+        raise ArgumentValueError(
+            f"replicas is a number above 0, or two of them, the fewest and the most, but got {replicas}"
+        )
+    return least, most
+
+
+def application(config: Config, replicas: Replicas = 1) -> Any:
+    """The server as an application of Ray Serve; where it listens, and TLS, are the affair of who starts Ray Serve."""
+    serve = _serve()
+    least, most = _counts(replicas)
+    plain = plain_of(config)
+    options: dict[str, Any] = {"num_replicas": least}
+    if most > least:
+        scaling = {"min_replicas": least, "max_replicas": most, "target_ongoing_requests": config.max_batch}
+        options = {"autoscaling_config": scaling}
+    made = serve.deployment(
+        serve.ingress()(Replica),
+        name=DEPLOYMENT,
+        ray_actor_options={"num_cpus": _cpus(config)},
+        # a replica makes batches of what waits in it, so it must be given more than one at a time
+        max_ongoing_requests=config.max_queue,
+        max_queued_requests=config.max_queue,
+        backpressure_config={"status_code": 429},
+        graceful_shutdown_timeout_s=config.timeout + 5,
+        health_check_period_s=_HEALTH,
+        max_constructor_retry_count=1,
+        logging_config={"log_level": "WARNING", "enable_access_log": False},
+        **options,
+    )
+    return made.bind(plain)
+
+
+def _cpus(config: Config) -> int:
+    return (config.threads or 1) * config.workers
+
+
+class RunningOnRay:
+    """A server on Ray Serve; as a context it is stopped at the end. ``start_on_ray(Config(...))`` gives one."""
+
+    def __init__(self, config: Config, replicas: Replicas, address: str | None, quiet: bool = False) -> None:
+        if config.grpc_port is not None:
+            raise ArgumentValueError(
+                "Ray Serve's gRPC has no TLS, listens on every address of its machine and sets no limit to a message: "
+                "with Ray only HTTP is served. Leave the gRPC port out, or serve without Ray"
+            )
+        self.config = config
+        self._least, _ = _counts(replicas)
+        paths = paths_of(plain_of(config), config)
+        ray = ray_cluster.library(PURPOSE, EXTRA)
+        self._serve = _serve()
+        self._wants = self._least * _cpus(config)
+        self._said = f"replicas times their CPUs, {self._least} x {_cpus(config)}, make {self._wants}"
+        if ray_cluster.starts_here(ray, address) and self._wants > available_cores():
+            raise ResourceError(
+                f"{self._said}, this machine has {available_cores()}: ask for fewer replicas, or fewer threads or "
+                "workers in each; or give the address of a larger cluster"
+            )
+        # it says more than warnings in the process of its user
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        self._lock = threading.Lock()
+        self._began = self._over = False
+        self._quiet = quiet
+        self._cluster = ray_cluster.hold(ray, address, max(_STORE, _BODIES * config.max_body))
+        try:
+            self._check(self._cluster, paths)
+            self.port, keeper = self._port()
+            with keeper, self._silenced():
+                self._began = True
+                self._start()
+                self._handle = self._deploy(replicas)
+        except BaseException:
+            self._end()
+            raise
+        # a program that ends without `stop`; called before Ray's own end, since Ray was loaded before
+        atexit.register(self.stop)
+
+    @property
+    def url(self) -> str:
+        """Its address, as a client takes it. On a cluster it is the same on each node that has a proxy."""
+        return url_of(self.config, self.port)
+
+    # --- the start ---------------------------------------------------------------------------------------
+
+    def _check(self, cluster: Cluster, paths: list[str]) -> None:
+        """What would fail later, or wait for ever, is said before anything is started."""
+        there = self._serve.status()
+        if there.applications or there.proxies:
+            raise ResourceError(
+                f"Ray Serve runs already on the cluster at {cluster.address}, with "
+                f"{', '.join(there.applications) or 'no application'}, and where it listens cannot be changed: end it "
+                f"(`serve shutdown`), or take another cluster"
+            )
+        unseen = cluster.unseen(paths)
+        if unseen is not None:
+            path, node = unseen
+            raise ResourceError(
+                f"node {node} of the Ray cluster cannot open {path}: models and certificates are opened on the nodes. "
+                f"Put the file where every node finds it under this name, in a shared folder"
+            )
+        have = cluster.cpus()
+        if have < self._wants:
+            log.warning(
+                "%s, the Ray cluster has %g: the server starts when nodes have come", self._said, have
+            )
+
+    def _port(self) -> tuple[int, socket.socket]:
+        """The port, which nobody has here, and what keeps it until Ray Serve listens there."""
+        host, port = self.config.host, self.config.port
+        if port:
+            # Ray Serve shares its port with whoever asks; a server that is there already shall be noticed
+            bound(host, port).close()
+        keeper = bound(host, port, shared=True)
+        return keeper.getsockname()[1], keeper
+
+    def _start(self) -> None:
+        config = self.config
+        options: dict[str, Any] = {
+            "host": config.host,
+            "port": self.port,
+            "keep_alive_timeout_s": 75,
+            # the replica has its own limits for the body and for the model, and says more; this one is for a lost reply
+            "request_timeout_s": 2 * config.timeout + 5,
+        }
+        if config.certificate is not None and config.key is not None:
+            options["ssl_certfile"] = os.path.abspath(config.certificate)
+            options["ssl_keyfile"] = os.path.abspath(config.key)
+        try:
+            self._serve.start(
+                proxy_location="EveryNode",
+                http_options=options,
+                logging_config={"log_level": "WARNING", "enable_access_log": False},
+            )
+        except Exception as error:
+            raise ResourceError(f"Ray Serve does not start: {type(error).__name__}: {error}") from error
+
+    def _deploy(self, replicas: Replicas) -> Any:
+        try:
+            return self._serve.run(application(self.config, replicas), name=APPLICATION, route_prefix="/")
+        except Exception as error:
+            why = why_not(self._told())
+            raise ServeError(f"no replica could start: {why or error}", 500) from (None if why else error)
+
+    def _told(self) -> str:
+        """All that Ray Serve says about our replicas; the error of a start says little."""
+        there = self._serve.status().applications.get(APPLICATION)
+        return "" if there is None else "\n".join(each.message for each in there.deployments.values())
+
+    # --- while it runs -----------------------------------------------------------------------------------
+
+    def reload(self, name: str) -> list[int]:
+        """Load a model anew in all replicas, one after the other or at once; its versions. No request waits for it."""
+        said = self._handle.load_everywhere.remote(name).result()
+        if said["error"] is not None:
+            raise ServeError(said["error"], 500)
+        versions: list[int] = said["versions"]
+        return versions
+
+    # --- the end -----------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Answer what has come, and end; Ray as well, where it was started for this server. Twice changes nothing."""
+        with self._lock:
+            if not self._over and self.config.drain:
+                with contextlib.suppress(Exception):  # no replica lives: nobody asks it either
+                    self._handle.broadcast("leave").results(
+                        timeout_s=self.config.timeout, return_exceptions=True
+                    )
+                time.sleep(self.config.drain)
+            self._end()
+        atexit.unregister(self.stop)
+
+    def _end(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        with self._silenced():
+            try:
+                if self._began and self._cluster.ray.is_initialized():
+                    try:
+                        self._serve.delete(APPLICATION)
+                    finally:
+                        self._serve.shutdown()
+            except Exception as error:
+                log.warning("Ray Serve did not end as it should: %s: %s", type(error).__name__, error)
+            finally:
+                self._cluster.release()
+
+    @contextlib.contextmanager
+    def _silenced(self) -> Iterator[None]:
+        """For the command: Ray writes a page of a model that does not load, and of its own end as of a failure."""
+        if not self._quiet:
+            yield
+            return
+        away, errors = contextlib.redirect_stdout, contextlib.redirect_stderr
+        with open(os.devnull, "w") as nowhere, away(nowhere), errors(nowhere):
+            yield
+
+    def __enter__(self) -> RunningOnRay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = None) -> RunningOnRay:
+    """Start a server on Ray Serve, and return when it is ready: `start`, for more than one process or machine.
+
+    `replicas` is how many processes serve, or the fewest and the most, between which Ray Serve chooses by the requests
+    that wait. `address` is that of a Ray cluster that this machine is a node of, ``"HOST:PORT"`` or ``"auto"``; without
+    it, that of ``RAY_ADDRESS`` or the one that this program is connected to, and else Ray is started on this machine
+    for as long as the server lives. Files of models are opened on the nodes. `threads` of the `config` (1, where it
+    says 0) are the CPUs that each replica asks for. There is no gRPC.
+
+    >>> from millrace.serve import Config
+    >>> start_on_ray(Config({"pets": "pets.mindir"}, grpc_port=0), replicas=2)
+    Traceback (most recent call last):
+    ...
+    millrace.errors.ArgumentValueError: Ray Serve's gRPC has no TLS, ...
+    """
+    return RunningOnRay(config, replicas, address)
+
+
+def run(
+    config: Config,
+    started: Callable[[RunningOnRay], None],
+    replicas: Replicas = 1,
+    address: str | None = None,
+) -> None:
+    """Run a server on Ray Serve until SIGTERM or SIGINT; SIGHUP loads its models anew. Called in the main thread."""
+    asked: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def interrupted(number: int, _: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        # until it serves a signal ends the start; then each is answered in its turn
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, interrupted)
+        with RunningOnRay(config, replicas, address, quiet=True) as server:
+            for number in before:
+                signal.signal(number, lambda number, _: asked.put(number))
+            started(server)
+            while asked.get() == signal.SIGHUP:
+                _reload_all(server)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _reload_all(server: RunningOnRay) -> None:
+    for name in server.config.models:
+        try:
+            server.reload(name)
+        except Exception as error:
+            log.error("model '%s' could not be loaded anew: %s", name, error)

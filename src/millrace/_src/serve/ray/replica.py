@@ -1,0 +1,160 @@
+"""What runs in each replica: the server's application, and what concerns all of them (a reload, the counters)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+from millrace._src.core.errors import MillraceError, ServeError
+from millrace._src.core.log import get_logger
+from millrace._src.core.optional import require
+
+from .config_serialization import config_of
+from .metrics_aggregation import joined
+
+__all__ = ["Replica", "why_not"]
+
+log = get_logger(__name__)
+
+# Before the text of an error inside what Ray tells of a replica that could not start.
+_MARK = "millrace-says:"
+_STARTING = ("STARTING", "UPDATING", "RECOVERING")
+_LOOK = 0.2
+
+
+def why_not(told: str) -> str | None:
+    """Why a replica could not start, from all that Ray says about it.
+
+    >>> why_not('... RuntimeError: millrace-says:"no such file" ...')
+    'no such file'
+    """
+    found = re.search(_MARK + r'("(?:[^"\\]|\\.)*")', told)
+    return None if found is None else str(json.loads(found[1]))
+
+
+class Replica:
+    """One replica. Ray Serve makes it an actor, runs its application and calls its methods, all in one event loop."""
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self._plain = plain
+        self._app: Any = None
+        self._handle: Any = None
+        self._name = ""
+
+    async def __serve_build_asgi_app__(self) -> Any:
+        """The application with its models loaded; Ray Serve sends nobody here before that."""
+        self._name = _serve().get_replica_context().replica_id.unique_id
+        try:
+            self._app = await self._loaded()
+        except Exception as error:
+            text = str(error) if isinstance(error, MillraceError) else f"{type(error).__name__}: {error}"
+            log.debug("no start", exc_info=True)
+            raise RuntimeError(f"{_MARK}{json.dumps(text)}") from None
+        self._app.reload, self._app.counters = self._reload, self._counters
+        return self._app
+
+    async def _loaded(self) -> Any:
+        from millrace._src.serve.http.app import make_app
+
+        app = make_app(config_of(self._plain))
+        try:
+            await app.service.start()
+        except BaseException:
+            await asyncio.to_thread(app.service.close)
+            raise
+        return app
+
+    async def check_health(self) -> None:
+        """Ray Serve asks this from time to time, and replaces a replica that fails."""
+        if self._app is not None and not self._app.service.computes:
+            raise RuntimeError("the thread that computes has ended")
+
+    # --- what Ray Serve's broadcast calls on each --------------------------------------------------------
+
+    async def load_model(self, name: str, done: list[str]) -> dict[str, Any]:
+        """Load a model anew, unless this replica is one of those that have."""
+        if self._name in done:
+            return {"replica": self._name, "error": None}
+        try:
+            await self._app.service.reload(name)
+        except Exception as error:
+            return {"replica": self._name, "error": str(error)}
+        return {"replica": self._name, "error": None}
+
+    async def counted(self) -> dict[str, str]:
+        """The counters of this replica."""
+        page = await asyncio.to_thread(self._app.service.metrics.text)
+        return {"replica": self._name, "page": page.decode()}
+
+    async def leave(self) -> None:
+        """Answer, and say that nothing more should come."""
+        self._app.service.leaving = True
+
+    # --- what one does for all ---------------------------------------------------------------------------
+
+    async def load_everywhere(self, name: str) -> dict[str, Any]:
+        """`_reload` for the one who started the server: plain values, no error of ours on the way."""
+        try:
+            return {"versions": await self._reload(name), "error": None}
+        except Exception as error:
+            return {"versions": [], "error": str(error)}
+
+    async def _reload(self, name: str) -> list[int]:
+        """Load a model anew in this replica, and, if that went well, in all others, those included that just start."""
+        versions: list[int] = await self._app.service.reload(name)
+        loop, done = asyncio.get_running_loop(), [self._name]
+        until = loop.time() + self._app.config.timeout
+        while True:
+            for answer in await self._broadcast("load_model", name, done):
+                if answer["error"] is not None:
+                    raise ServeError(
+                        f"replica {answer['replica']} could not load it and serves what it had, others serve the new "
+                        f"one; mend the file and load it again: {answer['error']}",
+                        500,
+                    )
+                if answer["replica"] not in done:
+                    done.append(answer["replica"])
+            states = await asyncio.to_thread(self._states)
+            if states.get("RUNNING", 0) <= len(done) and not any(states.get(each) for each in _STARTING):
+                return versions
+            if loop.time() > until:
+                log.warning(
+                    "model '%s': %d replicas have loaded it anew, and there are %s", name, len(done), states
+                )
+                return versions
+            await asyncio.sleep(_LOOK)
+
+    async def _counters(self) -> bytes:
+        """The counters of all replicas."""
+        pages = {
+            each["replica"]: each["page"]
+            for each in [await self.counted(), *await self._broadcast("counted")]
+        }
+        return joined(dict(sorted(pages.items()))).encode()
+
+    async def _broadcast(self, method: str, *given: Any) -> list[Any]:
+        """The answers of the replicas that serve; one that is lost meanwhile has none."""
+        if self._handle is None:
+            context = _serve().get_replica_context()
+            self._handle = await asyncio.to_thread(
+                _serve().get_deployment_handle, context.deployment, context.app_name
+            )
+        try:
+            answers = await self._handle.broadcast(method, *given).results_async(return_exceptions=True)
+        except Exception as error:  # the news of who serves has not come yet
+            log.debug("%s was not broadcast: %s", method, error)
+            return []
+        return [each for each in answers if isinstance(each, dict)]
+
+    def _states(self) -> dict[str, int]:
+        context = _serve().get_replica_context()
+        deployed = _serve().status().applications[context.app_name].deployments[context.deployment]
+        return {
+            getattr(state, "value", str(state)): number for state, number in deployed.replica_states.items()
+        }
+
+
+def _serve() -> Any:
+    return require("ray.serve", extra="rayserve", purpose="serving on Ray")

@@ -1,0 +1,102 @@
+"""What a model is made from, and made again from when it is loaded anew: files, folders of versions, a net."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError, FormatError
+from millrace._src.core.values.dtype import from_numpy
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.train.checkpoint.load import load_checkpoint
+from millrace._src.train.checkpoint.load_parameters import load_param_into_net
+
+from .servable import Loaded, Servable, read
+from .tensor_codec import DATATYPES
+
+__all__ = ["Net", "input_of", "versions_of"]
+
+_FILES = ("model.mindir", "model.onnx")
+
+
+class Net:
+    """A function that makes a net, by its name, and the checkpoint with its weights."""
+
+    def __init__(self, factory: str, checkpoint: str | None, inputs: list[Any]) -> None:
+        self.factory, self.checkpoint, self.inputs = factory, checkpoint, inputs
+
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+        """The net with its weights, ready to compute."""
+        net = _made(self.factory)
+        if self.checkpoint is not None:
+            left, _ = load_param_into_net(net, load_checkpoint(self.checkpoint), strict_load=False)
+            if left:
+                raise FormatError(
+                    f"the checkpoint has no values for {len(left)} parameters of the net, the first {left[0]!r}",
+                    file=self.checkpoint,
+                )
+        return Servable(net, self.inputs).load(threads, runtime)
+
+
+def _made(factory: str) -> Cell:
+    module, _, name = factory.partition(":")
+    if not module or not name:
+        raise ArgumentValueError(f"a net is named as module:function, but got {factory!r}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
+    try:
+        made = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise ArgumentValueError(f"the net {factory!r} cannot be found: {error}") from error
+    if not isinstance(made, Cell):
+        raise ArgumentValueError(f"{factory} gives a {type(made).__name__}, not a net (a Cell)")
+    return made
+
+
+def input_of(text: str) -> Tensor:
+    """An input as the command line has it.
+
+    >>> input_of("FP32:-1,3,32,32").shape
+    (-1, 3, 32, 32)
+    """
+    found = re.fullmatch(r"(\w+):((?:-1|\d+)(?:,\d+)*)", text)
+    if found is None or found[1] not in DATATYPES or found[1] == "BYTES":
+        raise ArgumentValueError(
+            f"{text!r} is no input: a datatype and a shape, as FP32:-1,3,32,32, -1 being any number of rows"
+        )
+    shape = [None if n == "-1" else int(n) for n in found[2].split(",")]
+    return Tensor(shape=shape, dtype=from_numpy(DATATYPES[found[1]]))
+
+
+def versions_of(source: Any) -> dict[int, Any]:
+    """The versions that are there now, by number, each something with ``load(threads, runtime)``."""
+    if not isinstance(source, (str, os.PathLike)):
+        return {1: source}
+    path = os.fspath(source)
+    if not os.path.isdir(path):
+        return {1: _File(path)}
+    found = {}
+    for entry in os.listdir(path):
+        if entry.isdecimal():
+            files = [os.path.join(path, entry, name) for name in _FILES]
+            there = [file for file in files if os.path.isfile(file)]
+            if there:
+                found[int(entry)] = _File(there[0])
+    if not found:
+        raise FormatError(
+            f"no version of a model is in it: a folder with a number for a name, and in it {' or '.join(_FILES)}",
+            file=path,
+        )
+    return found
+
+
+class _File:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+        return read(self.path, threads, runtime)

@@ -1,0 +1,146 @@
+"""The data wing's transforms before and after a model: the same objects that a pipeline maps, row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+from millrace._src.core.stable_ids import find_id
+from millrace._src.data.transforms.compose import Compose
+from millrace._src.data.transforms.serialization import restored
+from millrace._src.data.transforms.tensor_operation import Operation
+
+from .postprocessing import ArgMax, Labels, Softmax
+from .tensor_codec import DATATYPES, Array, Spec
+
+__all__ = ["Steps", "by_name", "steps_from_json"]
+
+_TEXT = "text."  # how the ids of transforms on text begin
+# transforms that an archive may name in addition to those of `millrace.dataset`
+_OF_SERVE = (ArgMax, Labels, Softmax)
+# the datatype and the shape of one row
+Taken = tuple[str, tuple[int, ...]]
+
+
+class Steps:
+    """Transforms that one tensor goes through, a row at a time. They draw no random numbers and keep to JSON."""
+
+    def __init__(self, operations: Sequence[Any], where: str) -> None:
+        self.where = where
+        self.saved = [_saved(operation, where) for operation in operations]
+        # made from what is kept, so that an archive that is read again holds the same
+        self.operations = [restored(each, _OF_SERVE) for each in self.saved]
+        for operation in self.operations:
+            if operation.random:
+                raise ArgumentValueError(
+                    f"{type(operation).__name__} in {where} is random: it belongs to training. A request must give the "
+                    "same answer each time; leave it out, or take its fixed kin (CenterCrop for RandomCrop)"
+                )
+        self._call: Callable[..., Any] = Compose(list(self.operations)).rows(None)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether the first of them works on text."""
+        return (find_id(type(self.operations[0])) or "").startswith(_TEXT)
+
+    def takes(self) -> Taken | None:
+        """What a row is by itself, where the first transform says so: an encoded file, or text."""
+        if self.takes_text or type(self.operations[0]).__name__ == "Decode":
+            return "BYTES", ()
+        return None
+
+    def rows(self, name: str, column: Array) -> list[Any]:
+        """Each row of a column through the transforms."""
+        made = []
+        for number, value in enumerate(column):
+            try:
+                made.append(self._call(0, self._value(value)))
+            except ServeError:
+                raise
+            except Exception as error:
+                operation = getattr(error, "millrace_op", "")
+                said = str(error).split("\n")[0]
+                text = f"{operation}: {said}" if operation and not said.startswith(operation) else said
+                raise ServeError(f"'{name}', row {number}, {self.where}: {text}") from error
+        return made
+
+    def _value(self, value: Any) -> Any:
+        if not isinstance(value, bytes):
+            return value
+        return np.array(value.decode()) if self.takes_text else np.frombuffer(value, np.uint8)
+
+
+def _saved(operation: Any, where: str) -> Any:
+    """A transform as an archive keeps it."""
+    if not isinstance(operation, Operation) or operation.user_code:
+        raise ArgumentTypeError(
+            f"{where} takes transforms of millrace.dataset (vision, text, audio, transforms) and of millrace.serve, "
+            f"which an archive can name; but got {operation!r}"
+        )
+    return json.loads(operation.to_json())
+
+
+def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, Steps]:
+    """`pre` or `post` as a user gives it: a list for the only tensor, or a dict from names to lists."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if len(names) != 1:
+            raise ArgumentValueError(f"{where} is a dict where there are several tensors: {', '.join(names)}")
+        given = {names[0]: given}
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise ArgumentValueError(f"{where} names {unknown[0]!r}, but the tensors are {', '.join(names)}")
+    return {name: Steps(list(each), where) for name, each in given.items() if len(each)}
+
+
+def steps_from_json(saved: Any, where: str) -> dict[str, list[Operation]]:
+    """What an archive says of `pre` or `post`."""
+    if not isinstance(saved, dict) or not all(isinstance(steps, list) for steps in saved.values()):
+        raise ArgumentTypeError(
+            f"{where}: expected a dict from names to lists of transforms, got {type(saved)}."
+        )
+    return {name: [restored(step, _OF_SERVE) for step in steps] for name, steps in saved.items()}
+
+
+def stacked(rows: list[Any], spec: Spec) -> Array:
+    """Rows as what the model takes."""
+    arrays = [np.asarray(row) for row in rows]
+    wanted = spec.shape[1:]
+    for number, each in enumerate(arrays):
+        if each.dtype != DATATYPES[spec.datatype]:
+            raise ServeError(
+                f"'{spec.name}': after its transforms a row is {each.dtype}, but the model takes "
+                f"{DATATYPES[spec.datatype]}; add transforms.TypeCast to `pre`",
+                500,
+            )
+        if len(each.shape) != len(wanted) or any(
+            m not in (n, -1) for m, n in zip(wanted, each.shape, strict=True)
+        ):
+            raise ServeError(
+                f"'{spec.name}', row {number}: after its transforms it has the shape {list(each.shape)}, but the "
+                f"model takes {list(wanted)}"
+            )
+        if each.shape != arrays[0].shape:
+            raise ServeError(
+                f"'{spec.name}', row {number}: its shape {list(each.shape)} is not that of row 0, "
+                f"{list(arrays[0].shape)}; send them one by one"
+            )
+    return np.stack(arrays)
+
+
+def gathered(rows: list[Any]) -> Array:
+    """Rows as an answer: numbers stacked, text as bytes."""
+    made = np.stack([np.asarray(row) for row in rows])
+    if made.dtype.kind in "SU":
+        plain = np.empty(made.shape, object)
+        flat, found = plain.reshape(-1), made.reshape(-1)
+        for place in range(flat.size):
+            one = found[place]
+            flat[place] = one if isinstance(one, bytes) else str(one).encode()
+        return plain
+    return made

@@ -1,0 +1,262 @@
+"""Nets of convolutions on MNN, which computes those of 3 x 3 with less than half of the multiplications (Winograd).
+
+A net moves there only where that was shown when it was loaded: MNN can read it, gives onnxruntime's answers, and takes
+less processor time. Few rows stay with onnxruntime, which divides one row among the cores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import itertools
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import MissingExtra, ServeError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.optional import require
+from millrace._src.serve.tensor_codec import Array, Spec
+
+from .onnx_files import read_onnx
+from .onnx_graph import nodes_of
+from .runner import OnnxRunner, Runner
+
+__all__ = ["MnnRunner", "onnx_runner"]
+
+log = get_logger(__name__)
+
+# Rows that are computed in one go: more gain nothing, and the memory that they take stays taken.
+MOST_ROWS = 32
+# Answers may differ by this share of the largest value: float32, added up in another order.
+TOLERANCE = 1e-4
+# What MNN must take less than, of onnxruntime's time, to be worth its memory.
+WORTH = 0.9
+# No operation here looks anything up by what a request holds: MNN does not check places, as onnxruntime does.
+SAFE = frozenset(
+    (
+        "Add", "AveragePool", "BatchNormalization", "Clip", "Concat", "Constant", "Conv", "Div", "Dropout", "Elu",
+        "Flatten", "Gather", "Gemm", "GlobalAveragePool", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "MatMul",
+        "MaxPool", "Mul", "PRelu", "Pad", "ReduceMean", "Relu", "Reshape", "Shape", "Sigmoid", "Slice", "Softmax",
+        "Split", "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze",
+    )
+)  # fmt: skip
+# In a process of its own: it prints, and where it does not like a file it may end the process.
+CONVERT = "import sys, _tools; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
+
+
+def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> Runner:
+    """What computes an ONNX file: onnxruntime, or MNN where that is faster and gives the same."""
+    if isinstance(file, str):
+        file = read_onnx(file)  # every runtime gets the bytes that were checked
+    usual = OnnxRunner(file, threads)
+    if runtime == "onnxruntime":
+        return usual
+    try:
+        return _faster(file, usual, threads) if _may_gain(file, usual) else usual
+    except (_NoGain, MissingExtra, OSError, subprocess.SubprocessError) as error:
+        log.info("onnxruntime computes the model: %s", error)
+        return usual
+
+
+class _NoGain(Exception):
+    """Why MNN is not used."""
+
+
+def _may_gain(file: str | bytes, usual: OnnxRunner) -> bool:
+    """Whether the net has what MNN is good at, and nothing that it should not be trusted with."""
+    specs = (*usual.inputs, *usual.outputs)
+    if any(
+        spec.datatype != "FP32" or spec.shape[:1] != (-1,) or min(spec.shape[1:], default=0) < 0
+        for spec in specs
+    ):
+        return False
+    nodes = nodes_of(file)
+    return all(node.kind in SAFE for node in nodes) and any(
+        node.kind == "Conv"
+        and node.ints.get("kernel_shape") == [3, 3]
+        and set(node.ints.get("strides", [1])) == {1}
+        for node in nodes
+    )
+
+
+def _faster(file: str | bytes, usual: OnnxRunner, threads: int) -> Runner:
+    library = _library()
+    converted = _converted(file)
+    net = _Net(library, converted, usual.inputs, usual.outputs)
+    alone = OnnxRunner(file, 1)
+    for rows in (1, 3):
+        _agree(alone, net, _trial(usual.inputs, rows))
+    wanted = WORTH * _seconds(alone.run, _trial(usual.inputs, 4)) / 4
+    for rows in (1, 2, 4, 8):
+        taken = _seconds(net.run, _trial(usual.inputs, rows)) / rows
+        if taken < wanted:
+            log.info("MNN computes the model, %d rows and more at a time: %.2f ms a row", rows, taken * 1000)
+            return MnnRunner(usual, net, rows, threads)
+    raise _NoGain(f"MNN takes {taken * 1000:.2f} ms a row, and not less than {wanted * 1000:.2f}")
+
+
+def _library() -> Any:
+    with _printing_to_stderr():
+        return require("MNN", extra="mnn", purpose="computing convolutions in about half of the time")
+
+
+class _Memory:
+    """A file that has no name, and goes with this object: nothing is left wherever the process ends."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self.number = os.memfd_create("millrace-mnn")
+        weakref.finalize(self, os.close, self.number)
+        with open(self.path, "wb") as file:
+            file.write(data)
+
+    @property
+    def path(self) -> str:
+        return f"/proc/self/fd/{self.number}"
+
+
+def _converted(file: str | bytes) -> _Memory:
+    """An ONNX file as MNN reads it."""
+    given = _Memory(file) if isinstance(file, bytes) else None
+    made = _Memory()
+    words = ["-f", "ONNX", "--modelFile", str(file) if given is None else given.path, "--MNNModel", made.path]
+    told = subprocess.run(
+        [sys.executable, "-c", CONVERT, *words, "--bizCode", "millrace"],
+        capture_output=True,
+        timeout=600,
+        check=False,
+        pass_fds=[each.number for each in (given, made) if each is not None],
+    )
+    if not os.fstat(made.number).st_size:
+        last = (told.stdout + told.stderr).decode(errors="replace").strip().splitlines()[-1:]
+        raise _NoGain(f"MNN does not read it ({' '.join(last)[:200]})")
+    return made
+
+
+def _trial(specs: Sequence[Spec], rows: int) -> list[Array]:
+    """Inputs with numbers of all signs."""
+    made = []
+    for spec in specs:
+        shape = (rows, *spec.shape[1:])
+        made.append(np.sin(np.arange(np.prod(shape)) ** 1.5).astype(np.float32).reshape(shape))
+    return made
+
+
+def _agree(alone: OnnxRunner, net: _Net, arrays: list[Array]) -> None:
+    for want, got in zip(alone.run(arrays), net.run(arrays), strict=True):
+        if want.shape != got.shape or not np.abs(want - got).max() <= TOLERANCE * np.abs(want).max():
+            raise _NoGain("MNN gives other answers")
+
+
+def _seconds(run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> float:
+    """Processor time of this thread, which does not depend on what else the machine does."""
+    taken = []
+    for _ in range(3):
+        began = time.thread_time()
+        run(arrays)
+        taken.append(time.thread_time() - began)
+    return min(taken)
+
+
+class MnnRunner:
+    """An ONNX file, on MNN; fewer rows than `least` for each of `threads` are left to onnxruntime."""
+
+    platform = "mnn_onnx"
+
+    def __init__(self, usual: OnnxRunner, net: _Net, least: int, threads: int) -> None:
+        self.inputs, self.outputs = usual.inputs, usual.outputs
+        self.usual, self.least, self.threads = usual, least, threads
+        self._free: queue.SimpleQueue[_Net] = queue.SimpleQueue()
+        self._free.put(net)
+        self._another = net.another
+        for _ in range(threads - 1):
+            self._free.put(self._another())
+        self._pool = ThreadPoolExecutor(available_cores(), thread_name_prefix="millrace-mnn")
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
+        rows = len(arrays[0])
+        if rows < self.least * self.threads:
+            return self.usual.run(arrays)
+        count = max(self.threads, -(-rows // MOST_ROWS))
+        ends = [rows * place // count for place in range(count + 1)]
+        parts = [[each[a:b] for each in arrays] for a, b in itertools.pairwise(ends)]
+        made = list(self._pool.map(self._part, parts)) if count > 1 else [self._part(parts[0])]
+        return [np.concatenate(each) for each in zip(*made, strict=True)] if count > 1 else made[0]
+
+    def _part(self, arrays: Sequence[Array]) -> list[Array]:
+        try:
+            net = self._free.get_nowait()
+        except queue.Empty:  # several batches are computed at a time
+            net = self._another()
+        try:
+            return net.run(arrays)
+        finally:
+            self._free.put(net)
+
+
+class _Net:
+    """A net on one thread. Two of one interpreter would wait for each other, so each has its own."""
+
+    def __init__(self, mnn: Any, file: _Memory, inputs: Sequence[Spec], outputs: Sequence[Spec]) -> None:
+        self.another = functools.partial(_Net, mnn, file, inputs, outputs)
+        self._mnn, self._inputs, self._outputs = mnn, inputs, outputs
+        with _printing_to_stderr():
+            self._net = mnn.Interpreter(file.path)
+            self._session = self._net.createSession({"backend": "CPU", "precision": "high", "numThread": 1})
+        self._rows = 0
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
+        net, session = self._net, self._session
+        given = [net.getSessionInput(session, spec.name) for spec in self._inputs]
+        if self._rows != len(arrays[0]):
+            self._rows = 0
+            for tensor, array in zip(given, arrays, strict=True):
+                net.resizeTensor(tensor, array.shape)
+            net.resizeSession(session)
+            self._rows = len(arrays[0])
+        for tensor, array in zip(given, arrays, strict=True):
+            tensor.copyFrom(self._host(array))
+        if net.runSession(session):
+            raise ServeError("the model failed: MNN could not compute it", 500)
+        made = []
+        for spec in self._outputs:
+            tensor = net.getSessionOutput(session, spec.name)
+            host = self._host(np.empty(tensor.getShape(), np.float32))
+            tensor.copyToHostTensor(host)
+            made.append(np.array(host.getNumpyData()))
+        return made
+
+    def _host(self, array: Array) -> Any:
+        mnn = self._mnn
+        whole = np.ascontiguousarray(array)
+        return mnn.Tensor(whole.shape, mnn.Halide_Type_Float, whole, mnn.Tensor_DimensionType_Caffe)
+
+
+_printing = threading.Lock()
+
+
+@contextlib.contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """MNN says what the machine can do, on standard output, which is for whoever reads the server's address."""
+    with _printing:
+        flush = ctypes.CDLL(None).fflush
+        flush(None)
+        kept = os.dup(1)
+        try:
+            os.dup2(2, 1)
+            yield
+        finally:
+            flush(None)
+            os.dup2(kept, 1)
+            os.close(kept)

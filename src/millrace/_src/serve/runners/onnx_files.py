@@ -1,0 +1,109 @@
+"""ONNX files from anywhere: bounded in size, and without names of other files that a runtime would open.
+
+Only the structure is read, field by field; weights are skipped by their lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millrace._src.core import limits
+from millrace._src.core.errors import FormatError
+from millrace._src.core.io.stored_zip import read_regular_file
+
+__all__ = ["check_onnx", "read_onnx"]
+
+# Message -> the fields that lead to a tensor or an operator, by number.
+_INSIDE = {
+    "Model": {7: "Graph", 20: "Training", 25: "Function"},
+    "Training": {1: "Graph", 2: "Graph"},
+    "Function": {7: "Node", 11: "Attribute"},
+    "Graph": {1: "Node", 5: "Tensor", 15: "SparseTensor"},
+    "Node": {5: "Attribute"},
+    "Attribute": {5: "Tensor", 6: "Graph", 10: "Tensor", 11: "Graph", 22: "SparseTensor", 23: "SparseTensor"},
+    "SparseTensor": {1: "Tensor", 2: "Tensor"},
+    "Tensor": {},
+}
+_EXTERNAL = {13, 14}  # of a tensor: the name of its file, and that it is there
+_OPERATOR = 4  # of a node
+_CONTEXT = b"EPContext"  # an operator that names a file of a compiled model
+_DEPTH = 64
+
+
+def read_onnx(path: str) -> bytes:
+    """The bytes of an ONNX file within the limits, checked; FormatError where it is refused."""
+    data = read_regular_file(path, limits.ARCHIVE.onnx_bytes)
+    try:
+        check_onnx(data)
+    except FormatError as error:
+        raise FormatError(error.message, file=path) from error
+    return data
+
+
+def check_onnx(data: bytes) -> None:
+    """FormatError where a model is too large, damaged, or names a file outside of itself."""
+    if len(data) > limits.ARCHIVE.onnx_bytes:
+        raise FormatError(f"the ONNX model has {len(data)} bytes, more than {limits.ARCHIVE.onnx_bytes}")
+    view = memoryview(data)
+    pending = [("Model", 0, len(data), 0)]
+    try:
+        while pending:
+            message, begin, end, depth = pending.pop()
+            inside = _INSIDE[message]
+            for number, start, stop in _fields(view, begin, end):
+                if message == "Tensor" and number in _EXTERNAL:
+                    _check_location(number, view, start, stop)
+                elif message == "Node" and number == _OPERATOR and view[start:stop] == _CONTEXT:
+                    raise FormatError("the ONNX model names a compiled model in another file (EPContext)")
+                elif number in inside:
+                    if depth >= _DEPTH:
+                        raise ValueError("graphs are nested too deeply")
+                    if stop < 0:
+                        raise ValueError("a message is expected, and a number is there")
+                    pending.append((inside[number], start, stop, depth + 1))
+    except (ValueError, IndexError) as error:
+        raise FormatError(f"the ONNX model is damaged: {error}") from error
+
+
+def _check_location(number: int, view: memoryview, start: int, stop: int) -> None:
+    if number == 14 and stop < 0 and start == 0:
+        return  # its data is in the model
+    raise FormatError(
+        "the ONNX model keeps weights in another file (external data), and a model may name no files. Save it as one "
+        "file: onnx.save(onnx.load(path), new_path)"
+    )
+
+
+def _fields(view: memoryview, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Number, begin and end of each field of a message; of a field that is an integer, its value and -1."""
+    place = begin
+    while place < end:
+        key, place = _varint(view, place, end)
+        wire = key & 7
+        if wire == 0:
+            value, place = _varint(view, place, end)
+            yield key >> 3, value, -1
+            continue
+        if wire == 2:
+            length, place = _varint(view, place, end)
+        elif wire in (1, 5):
+            length = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"a field of the unknown type {wire}")
+        if length > end - place:
+            raise ValueError("a field is longer than its message")
+        if wire == 2:
+            yield key >> 3, place, place + length
+        place += length
+
+
+def _varint(view: memoryview, place: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while place < end and shift < 70:
+        byte = view[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+    raise ValueError("a number is cut off")

@@ -1,0 +1,145 @@
+"""What computes: an archive of Millrace on PyTorch, or an ONNX file on onnxruntime, behind one small interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import FormatError, ServeError
+from millrace._src.core.optional import require
+from millrace._src.runtime.graph.batch_axis import find_training
+from millrace._src.runtime.graph.program_serialization import DTYPES, StoredGraph
+from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, word_of
+
+from .onnx_files import check_onnx, read_onnx
+
+__all__ = ["GraphRunner", "OnnxRunner", "Runner", "zeros"]
+
+
+class Runner(Protocol):
+    """A model: arrays in the order of `inputs`, arrays in the order of `outputs`."""
+
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
+    platform: str
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]: ...
+
+
+def zeros(specs: Sequence[Spec], rows: int) -> list[Array]:
+    """Inputs that fit; lengths that may be any are 1, but for the number of rows."""
+    made = []
+    for spec in specs:
+        shape = [n if n >= 0 else (rows if axis == 0 else 1) for axis, n in enumerate(spec.shape)]
+        made.append(np.zeros(shape, DATATYPES[spec.datatype]))
+    return made
+
+
+class GraphRunner:
+    """An archive: the recorded calls of a net, on PyTorch."""
+
+    platform = "millrace_archive"
+
+    def __init__(self, graph: StoredGraph, output_names: Sequence[str] = ()) -> None:
+        self.graph = graph
+        self.inputs = tuple(
+            Spec(name, _word(kind), shape)
+            for name, (shape, kind) in zip(graph.input_names, graph.inputs, strict=True)
+        )
+        self.outputs: tuple[Spec, ...] = ()
+        training = find_training(graph)
+        if training is not None:
+            raise FormatError(
+                f"expected a network in evaluation mode, got one in which {training}. Export it with set_train(False) "
+                "and without operations that train"
+            )
+        made = self.run(zeros(self.inputs, 2))
+        dynamic = any(spec.shape[:1] == (-1,) for spec in self.inputs)
+        more = self.run(zeros(self.inputs, 3)) if dynamic else made
+        names = list(output_names) or (["y"] if graph.single else [f"y{place}" for place in range(len(made))])
+        if len(names) != len(made):
+            raise FormatError(f"the archive names {len(names)} outputs, but has {len(made)}")
+        self.outputs = tuple(
+            Spec(
+                name,
+                word_of(each.dtype),
+                (-1 if each.shape[0] != other.shape[0] else each.shape[0], *each.shape[1:])
+                if each.ndim
+                else (),
+            )
+            for name, each, other in zip(names, made, more, strict=True)
+        )
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
+        # PyTorch wants memory that may be written to, and a request's own may not
+        given = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in arrays]
+        return [_array(each) for each in self.graph(given)]
+
+
+def _word(kind: str) -> str:
+    try:
+        return word_of(torch.empty(0, dtype=DTYPES[kind]).numpy().dtype)
+    except TypeError:
+        raise FormatError(f"an input of type {kind} cannot be served") from None
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        tensor = tensor.float()
+    made: Array = tensor.detach().cpu().contiguous().numpy()
+    return made
+
+
+class OnnxRunner:
+    """An ONNX file, on onnxruntime."""
+
+    platform = "onnxruntime_onnx"
+
+    def __init__(self, file: str | bytes, threads: int) -> None:
+        data = read_onnx(file) if isinstance(file, str) else file
+        check_onnx(data)
+        runtime: Any = require("onnxruntime", extra="serve", purpose="serving an ONNX file")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # threads that wait by turning round take the cores from the event loop
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        try:
+            self.session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise FormatError(
+                f"onnxruntime cannot load it: {error}", file=file if isinstance(file, str) else None
+            ) from error
+        self.inputs = tuple(_onnx_spec(each) for each in self.session.get_inputs())
+        self.outputs = tuple(_onnx_spec(each) for each in self.session.get_outputs())
+        self._names = [spec.name for spec in self.inputs]
+        self._wanted = [spec.name for spec in self.outputs]
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
+        made = self.session.run(self._wanted, dict(zip(self._names, arrays, strict=True)))
+        return [each if isinstance(each, np.ndarray) else _refuse(each) for each in made]
+
+
+def _refuse(value: Any) -> Array:
+    raise ServeError(f"the model gave a {type(value).__name__}, and only tensors can be sent", 500)
+
+
+_ONNX = {
+    "tensor(bool)": "BOOL", "tensor(uint8)": "UINT8", "tensor(uint16)": "UINT16", "tensor(uint32)": "UINT32",
+    "tensor(uint64)": "UINT64", "tensor(int8)": "INT8", "tensor(int16)": "INT16", "tensor(int32)": "INT32",
+    "tensor(int64)": "INT64", "tensor(float16)": "FP16", "tensor(float)": "FP32", "tensor(double)": "FP64",
+    "tensor(string)": "BYTES",
+}  # fmt: skip
+
+
+def _onnx_spec(described: Any) -> Spec:
+    if described.type not in _ONNX:
+        raise FormatError(
+            f"'{described.name}' of the ONNX file is a {described.type}, which cannot be served"
+        )
+    shape = tuple(n if isinstance(n, int) and n >= 0 else -1 for n in described.shape)
+    return Spec(described.name, _ONNX[described.type], shape)

@@ -1,0 +1,292 @@
+"""``Servable``: a model with what is done before and after it, as one declaration and one file."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace._src.core import limits
+from millrace._src.core.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    FormatError,
+    MillraceError,
+    ServeError,
+)
+from millrace._src.core.io.checked_json import parse_json
+from millrace._src.core.io.stored_zip import read_regular_file
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.runtime.graph.program_serialization import StoredGraph
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.train.export.archive import (
+    ABOUT,
+    ONNX,
+    parse_program,
+    read_archive,
+    read_program,
+    recorded,
+    write_archive,
+)
+
+from .batching_decision import UNDECIDED
+from .row_transforms import Steps, Taken, by_name, gathered, stacked, steps_from_json
+from .runners.mnn import onnx_runner
+from .runners.runner import GraphRunner, Runner, zeros
+from .tensor_codec import DATATYPES, Array, Spec, word_of
+
+__all__ = ["Loaded", "Servable", "read"]
+
+FORMAT, VERSION = "millrace-servable", 1
+
+
+class Servable:
+    """A model and its transforms: what a server needs to answer with what training saw.
+
+    `model` is a net (a ``Cell``, with `inputs` as ``export`` takes them: ``Tensor(shape=[None, 1, 28, 28], dtype=...)``
+    for any number of rows), or the path of an ``.onnx`` or ``.mindir`` file. `pre` are the transforms that the pipeline
+    maps over a column, `post` transforms of the net's results, row by row: each a list, or a dict from names of inputs
+    (outputs) to lists. `takes` says what a row is before `pre`, as ``("UINT8", (28, 28, 1))``; where `pre` begins with
+    ``Decode`` it is the bytes of a file, where with a text transform text. `outputs` names the results.
+
+    >>> import numpy as np
+    >>> from millrace import Tensor, float32, nn
+    >>> import millrace.dataset.transforms as transforms
+    >>> net = nn.Dense(2, 1, weight_init="ones", has_bias=False)
+    >>> double = Servable(
+    ...     net,
+    ...     inputs=[Tensor(shape=[None, 2], dtype=float32)],
+    ...     pre=[transforms.TypeCast(np.float32)],
+    ...     takes=("INT32", (2,)),
+    ... )
+    >>> double.save("double.mindir")
+    >>> read("double.mindir").answer([np.array([[1, 2]], np.int32)])
+    [array([[3.]], dtype=float32)]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        inputs: Sequence[Any] | None = None,
+        pre: Any = None,
+        post: Any = None,
+        takes: Any = None,
+        outputs: Sequence[str] = (),
+    ) -> None:
+        if not isinstance(model, (Cell, str, os.PathLike)):
+            raise ArgumentTypeError(
+                f"Servable takes a net, or the path of an .onnx or .mindir file, but got {type(model)}"
+            )
+        if isinstance(model, Cell) and not inputs:
+            raise ArgumentTypeError(
+                "a net needs `inputs`: Tensors of the shapes that it takes, as export has them; for any number of rows "
+                "Tensor(shape=[None, 3, 32, 32], dtype=millrace.float32)"
+            )
+        self.model: Any = model if isinstance(model, Cell) else os.fspath(model)
+        self.inputs, self.outputs = list(inputs or ()), tuple(outputs)
+        self.pre, self.post, self.taken = pre, post, takes
+        self._graph: tuple[dict[str, Any], list[Any]] | None = None
+        # what is wrong is said here, and not by the server; which runtime is the fastest is the server's question
+        self.load(runtime="onnxruntime")
+
+    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+        """The model, ready to compute; `runtime` as ``Config`` has it."""
+        if isinstance(self.model, Cell):
+            described, tensors = self._recorded()
+            plain = json.loads(json.dumps(described))
+            runner: Runner = GraphRunner(StoredGraph(plain, tensors), self.outputs)
+            return Loaded(runner, self.pre, self.post, self.taken)
+        found = _opened(self.model, threads, runtime, self.outputs)
+        if found.about is not None and (self.pre is None and self.post is None):
+            return _loaded(found)
+        return Loaded(found.runner, self.pre, self.post, self.taken)
+
+    def _recorded(self) -> tuple[dict[str, Any], list[Any]]:
+        trains = self.model.training
+        self.model.set_train(False)
+        try:
+            return recorded(self.model, self.inputs)
+        finally:
+            self.model.set_train(trains)
+
+    def save(self, path: str) -> None:
+        """Write the model and its transforms into one archive, ``.mindir``; an ONNX file goes into it as it is."""
+        if not path.endswith(".mindir"):
+            raise ArgumentValueError(f"an archive's name ends with .mindir, but got {path!r}")
+        ready = self.load(runtime="onnxruntime")
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "pre": {name: steps.saved for name, steps in ready.pre.items()},
+            "post": {name: steps.saved for name, steps in ready.post.items()},
+            "takes": {spec.name: [spec.datatype, list(spec.shape[1:])] for spec in ready.inputs},
+            "outputs": [spec.name for spec in ready.runner.outputs],
+        }
+        more = {ABOUT: json.dumps(about).encode()}
+        if isinstance(self.model, Cell):
+            write_archive(path, *self._recorded(), more)
+        elif isinstance(ready.runner, GraphRunner):
+            described = read_program(read_archive(self.model), self.model)
+            write_archive(path, described, ready.runner.graph.tensors, more)
+        else:
+            with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(ONNX, _onnx_of(self.model))
+                archive.writestr(ABOUT, more[ABOUT])
+            os.replace(path + ".part", path)
+
+
+def _onnx_of(path: str) -> bytes:
+    if path.endswith(".onnx"):
+        return read_regular_file(path, limits.ARCHIVE.onnx_bytes)
+    return read_archive(path)[ONNX]
+
+
+class Loaded:
+    """A model that computes, with its transforms around it."""
+
+    def __init__(self, runner: Runner, pre: Any = None, post: Any = None, takes: Any = None) -> None:
+        self.runner = runner
+        names = [spec.name for spec in runner.inputs]
+        self.pre: dict[str, Steps] = by_name(pre, names, "`pre`")
+        self.post: dict[str, Steps] = by_name(post, [spec.name for spec in runner.outputs], "`post`")
+        self.takes_rows = all(spec.shape[:1] == (-1,) for spec in (*runner.inputs, *runner.outputs))
+        self.batching = UNDECIDED
+        if (self.pre or self.post) and not self.takes_rows:
+            raise ArgumentValueError(
+                "transforms need a model that takes any number of rows: export it with Tensor(shape=[None, ...])"
+            )
+        given: Mapping[str, Any] = (
+            takes if isinstance(takes, Mapping) else {} if takes is None else {names[0]: takes}
+        )
+        self.inputs = tuple(self._taken(spec, given.get(spec.name)) for spec in runner.inputs)
+        self.outputs = runner.outputs
+        self._warm()
+
+    def _taken(self, spec: Spec, given: Any) -> Spec:
+        """What a client sends for an input."""
+        steps = self.pre.get(spec.name)
+        if steps is None:
+            return spec
+        taken: Taken | None = _checked(given) if given is not None else steps.takes()
+        if taken is None:
+            raise ArgumentValueError(
+                f"say what a row of '{spec.name}' is before its transforms: takes=('UINT8', (28, 28, 1)), -1 for any "
+                "length"
+            )
+        return Spec(spec.name, taken[0], (-1, *taken[1]))
+
+    def _warm(self) -> None:
+        """Compute once with one row and once with two: the first time takes longer, and shows what comes out."""
+        free = any(n < 0 for spec in self.runner.inputs for n in spec.shape[1:])
+        try:
+            if self.takes_rows:
+                self.runner.run(zeros(self.runner.inputs, 2))
+            made = self.runner.run(zeros(self.runner.inputs, 1))
+        except Exception as error:
+            if free or any(spec.datatype == "BYTES" for spec in self.runner.inputs):
+                return  # nobody knows which lengths it likes
+            raise FormatError(f"the model does not compute on what it says that it takes: {error}") from error
+        if self.post:
+            shown = self.finish(made)
+            self.outputs = tuple(
+                Spec(spec.name, word_of(each.dtype), (-1, *each.shape[1:]))
+                for spec, each in zip(self.outputs, shown, strict=True)
+            )
+
+    def prepare(self, arrays: Sequence[Array]) -> list[Array]:
+        """What was sent, as the model takes it."""
+        made = []
+        for spec, array in zip(self.runner.inputs, arrays, strict=True):
+            steps = self.pre.get(spec.name)
+            made.append(array if steps is None else stacked(steps.rows(spec.name, array), spec))
+        return made
+
+    def finish(self, arrays: Sequence[Array]) -> list[Array]:
+        """What the model gave, as it is sent."""
+        made = []
+        for spec, array in zip(self.runner.outputs, arrays, strict=True):
+            steps = self.post.get(spec.name)
+            made.append(array if steps is None else gathered(steps.rows(spec.name, array)))
+        return made
+
+    def answer(self, arrays: Sequence[Array]) -> list[Array]:
+        """All of it, here and now."""
+        return self.finish(self.runner.run(self.prepare(arrays)))
+
+
+def _checked(given: Any) -> Taken:
+    try:
+        word, shape = given
+        lengths = tuple(int(n) for n in shape)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"`takes` is a datatype and a shape, as ('UINT8', (28, 28)), but got {given!r}"
+        ) from None
+    if word not in DATATYPES:
+        raise ArgumentValueError(f"{word!r} is no datatype; it is one of {', '.join(DATATYPES)}")
+    return word, lengths
+
+
+class _Opened:
+    """What a file holds: a runner, and what the archive says of its transforms."""
+
+    def __init__(self, runner: Runner, about: dict[str, Any] | None) -> None:
+        self.runner, self.about = runner, about
+
+
+def read(path: str, threads: int = 0, runtime: str = "auto") -> Loaded:
+    """The model of a file, ready to compute."""
+    try:
+        return _loaded(_opened(path, threads, runtime, ()))
+    except FormatError as error:
+        if "file" in error.context:
+            raise
+        raise FormatError(error.message, file=path) from error
+    except (MillraceError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"it cannot be served: {error}", file=path) from error
+
+
+def _loaded(found: _Opened) -> Loaded:
+    about = found.about
+    if about is None:
+        return Loaded(found.runner)
+    pre, post = (
+        steps_from_json(about.get("pre", {}), "`pre`"),
+        steps_from_json(about.get("post", {}), "`post`"),
+    )
+    return Loaded(
+        found.runner, pre or None, post or None, {str(k): v for k, v in about.get("takes", {}).items()}
+    )
+
+
+def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _Opened:
+    threads = threads or available_cores()
+    if not path.endswith((".onnx", ".mindir")):
+        raise FormatError("a model is an archive, .mindir, or an ONNX file, .onnx", file=path)
+    if not os.path.isfile(path):
+        raise FormatError("there is no such file", file=path)
+    if path.endswith(".onnx"):
+        return _Opened(onnx_runner(path, threads, runtime), None)
+    members = read_archive(path)
+    about = _parse_about(members[ABOUT], path) if ABOUT in members else None
+    if ONNX in members:
+        return _Opened(onnx_runner(members[ONNX], threads, runtime), about)
+    named = list(outputs) or [str(name) for name in (about or {}).get("outputs", ())]
+    return _Opened(GraphRunner(parse_program(members, path), named), about)
+
+
+def _parse_about(data: bytes, path: str) -> dict[str, Any]:
+    try:
+        about = parse_json(data, limits.ARCHIVE.json_depth, limits.ARCHIVE.digits)
+    except ValueError as error:
+        raise FormatError(f"{ABOUT} is damaged: {error}", file=path) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
+        raise FormatError(f"its {ABOUT} is none of this Millrace's", file=path)
+    return about
+
+
+def refused(error: Exception) -> ServeError:
+    """Why a model could not be loaded, for whoever asked for it."""
+    return ServeError(f"the model could not be loaded, and the one before it still serves: {error}", 500)

@@ -1,0 +1,241 @@
+"""A server as a process: HTTP on uvicorn, gRPC beside it, signals, and an end that drops nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace._src.core.errors import ServeError
+from millrace._src.core.log import get_logger
+from millrace._src.core.optional import require
+
+from .config import Config
+from .http.app import App, make_app
+from .http.connection_limits import impatient
+from .sockets import bound, url_of
+
+__all__ = ["Running", "run", "start"]
+
+log = get_logger(__name__)
+
+# Seconds after which a thread that computes in Python lets another one run.
+SWITCH_INTERVAL = 0.001
+# Bodies and responses of this size are separate blocks of memory. Activations of most models are smaller.
+LARGE_BLOCK = 8 << 20
+_M_MMAP_THRESHOLD = -3  # of malloc.h
+
+
+class Server:
+    """One server: opened, running, and stopped by `stop` from any thread or by SIGTERM; SIGHUP loads models anew."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.socket = bound(config.host, config.port)
+        self.socket.set_inheritable(True)
+        try:
+            self.app: App = make_app(config)
+            self._uvicorn = _uvicorn(config, self.app)
+        except BaseException:
+            self.socket.close()
+            raise
+        self.port: int = self.socket.getsockname()[1]
+        self.grpc_port: int | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told: asyncio.Event | None = None
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return url_of(self.config, self.port)
+
+    async def serve(self, started: Callable[[], None]) -> None:
+        """Run until told to stop; `started` is called when requests are welcome."""
+        self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
+        service = self.app.service
+        try:
+            # before uvicorn, which would end the process where a model cannot be loaded
+            await service.start()
+        except BaseException:
+            await asyncio.to_thread(service.close)
+            raise
+        serving = asyncio.create_task(self._uvicorn.serve(sockets=[self.socket]))
+        remote: Any = None
+        try:
+            await self._up(serving)
+            if self.config.grpc_port is not None:
+                from .grpc.server import start_grpc
+
+                remote, self.grpc_port = await start_grpc(self.app.service)
+            started()
+            told = asyncio.create_task(self._told.wait())
+            await asyncio.wait((told, serving), return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
+            await self._left()
+        finally:
+            if remote is not None:
+                await remote.stop(self.config.timeout)
+            self._uvicorn.should_exit = True
+            await serving
+
+    async def _up(self, serving: asyncio.Task[None]) -> None:
+        while not self._uvicorn.started:
+            if serving.done():
+                serving.result()
+                raise ServeError("the server did not start; the log says why", 500)
+            await asyncio.sleep(0.005)
+
+    async def _left(self) -> None:
+        """Say that the server is not ready, for a while where that was asked for, and still answer: others notice."""
+        self.app.service.leaving = True
+        if self.config.drain:
+            await asyncio.sleep(self.config.drain)
+
+    def stop(self) -> None:
+        """Answer what has come, then end. A second time changes nothing."""
+        if self._loop is not None and self._told is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._told.set)
+
+    def reload(self) -> None:
+        """Load every model anew, beside those that serve."""
+        task = asyncio.ensure_future(self._reload())
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+
+    async def _reload(self) -> None:
+        for name in self.config.models:
+            try:
+                await self.app.service.reload(name)
+            except Exception as error:
+                log.error("model '%s' could not be loaded anew, and serves as it was: %s", name, error)
+
+
+def _uvicorn(config: Config, app: App) -> Any:
+    uvicorn: Any = require("uvicorn", extra="serve", purpose="serving a model")
+
+    class Quiet(uvicorn.Server):
+        """uvicorn's server without its signals: ours decide when it ends."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Quiet(
+        uvicorn.Config(
+            app, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
+            http=impatient(config.timeout, config.max_connections),
+            ssl_certfile=config.certificate, ssl_keyfile=config.key, backlog=1024, log_config=None,
+            timeout_graceful_shutdown=max(1, round(config.timeout)), timeout_keep_alive=75,
+        )
+    )  # fmt: skip
+
+
+def _shorten_pauses() -> None:
+    """Settings of the whole process under which no thread stops the event loop for long.
+
+    A full garbage collection walks all objects of the imported modules and stops every thread for 0.1 s: they are
+    frozen. The models are loaded afterwards, so that a reload frees them. The event loop waits for the GIL while a
+    thread decodes a large body, several times for each request: the interval is shorter than Python's 5 ms.
+    """
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+
+
+def _return_large_blocks() -> None:
+    """Make glibc return freed blocks of `LARGE_BLOCK` bytes to the system, so that old bodies do not keep memory.
+
+    By default glibc raises this size to 32 MB when such blocks are freed, and its heap grows with each burst of bodies.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK)
+
+
+def run(config: Config, started: Callable[[Server], None]) -> None:
+    """Run a server in this process, in its main thread, until SIGTERM or SIGINT."""
+    server = Server(config)
+    _shorten_pauses()
+    _return_large_blocks()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stop)
+        loop.add_signal_handler(signal.SIGHUP, server.reload)
+        await server.serve(lambda: started(server))
+
+    try:
+        asyncio.run(main())
+    finally:
+        server.socket.close()
+
+
+class Running:
+    """A server in a thread of this process; as a context it is stopped at the end.
+
+    ``start(Config(...))`` gives one. `url` is where it is, `port` and `grpc_port` what the system chose for 0.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.server = Server(config)
+        self._ready = threading.Event()
+        self._failed: list[BaseException] = []
+        self._thread = threading.Thread(target=self._run, name="millrace-server", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if self._failed:
+            self._thread.join()
+            raise self._failed[0]
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self.server.serve(self._ready.set))
+        except BaseException as error:  # told to whoever started it
+            self._failed.append(error)
+        finally:
+            self.server.socket.close()
+            self._ready.set()
+
+    @property
+    def url(self) -> str:
+        """Its address, as a client takes it."""
+        return self.server.url
+
+    @property
+    def grpc_port(self) -> int | None:
+        """The port of its gRPC side."""
+        return self.server.grpc_port
+
+    def stop(self) -> None:
+        """Answer what has come, and end."""
+        self.server.stop()
+        self._thread.join()
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def start(config: Config) -> Running:
+    """Start a server in a thread, and return when it is ready.
+
+    >>> import numpy as np
+    >>> from millrace import Tensor, export, float32, nn
+    >>> from millrace.serve import Client
+    >>> net = nn.Dense(2, 1, weight_init="ones", has_bias=False)
+    >>> export(net, Tensor(shape=[None, 2], dtype=float32), file_name="sum", file_format="MINDIR")
+    >>> with start(Config({"sum": "sum.mindir"}, port=0)) as server, Client(server.url) as client:
+    ...     client.infer("sum", np.array([[1, 2], [3, 4]], np.float32)).tolist()
+    [[3.0], [7.0]]
+    """
+    return Running(config)

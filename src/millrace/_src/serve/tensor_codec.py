@@ -1,0 +1,185 @@
+"""What a tensor is on the wire: its name, its type in the words of the Open Inference Protocol, its shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace._src.core.errors import ServeError
+
+from .limits import BYTES_ELEMENT
+
+__all__ = [
+    "DATATYPES",
+    "Array",
+    "Spec",
+    "cells",
+    "element_size",
+    "from_bytes",
+    "join_bytes",
+    "split_bytes",
+    "word_of",
+]
+
+Array = npt.NDArray[Any]
+
+# Words of the protocol -> element types. What is BYTES is an array of bytes objects.
+DATATYPES: dict[str, np.dtype[Any]] = {
+    "BOOL": np.dtype(np.bool_),
+    "UINT8": np.dtype(np.uint8),
+    "UINT16": np.dtype(np.uint16),
+    "UINT32": np.dtype(np.uint32),
+    "UINT64": np.dtype(np.uint64),
+    "INT8": np.dtype(np.int8),
+    "INT16": np.dtype(np.int16),
+    "INT32": np.dtype(np.int32),
+    "INT64": np.dtype(np.int64),
+    "FP16": np.dtype(np.float16),
+    "FP32": np.dtype(np.float32),
+    "FP64": np.dtype(np.float64),
+    "BYTES": np.dtype(object),
+}
+_WORDS = {kind: word for word, kind in DATATYPES.items()}
+MOST_AXES = 32
+
+
+def word_of(kind: np.dtype[Any]) -> str:
+    """The protocol's word for an element type; text and bytes are BYTES.
+
+    >>> word_of(np.dtype("float32")), word_of(np.dtype("<U5"))
+    ('FP32', 'BYTES')
+    """
+    if kind.kind in "SUO":
+        return "BYTES"
+    try:
+        return _WORDS[kind]
+    except KeyError:
+        raise ServeError(f"a tensor of type {kind} has no word in the protocol", 500) from None
+
+
+class Spec(NamedTuple):
+    """An input or output of a model; a length of -1 is any."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+
+    def described(self) -> dict[str, Any]:
+        """As the protocol's metadata have it."""
+        return {"name": self.name, "datatype": self.datatype, "shape": list(self.shape)}
+
+    def check(self, datatype: str, shape: Sequence[Any], most: int) -> int:
+        """How many elements an input with these words holds; an error where it is not what the model takes.
+
+        Nothing has been allocated yet: a shape may say anything.
+        """
+        if datatype != self.datatype:
+            raise ServeError(
+                f"input '{self.name}': expected datatype {self.datatype}, got {str(datatype)[:40]!r}"
+            )
+        if len(shape) > MOST_AXES:
+            raise ServeError(
+                f"input '{self.name}': expected shape {self._shown()}, got one of {len(shape)} axes"
+            )
+        lengths = tuple(shape)
+        if any(type(n) is not int or n < 0 for n in lengths):
+            raise ServeError(
+                f"input '{self.name}': a shape holds whole numbers from 0 on, got {str(list(lengths))[:80]}"
+            )
+        if len(lengths) != len(self.shape) or any(
+            mine not in (n, -1) for mine, n in zip(self.shape, lengths, strict=True)
+        ):
+            raise ServeError(
+                f"input '{self.name}': expected shape {self._shown()}, got {str(list(lengths))[:80]}"
+            )
+        # a length of 0 makes no other one harmless: that many empty rows are too many, too
+        itemsize = BYTES_ELEMENT if datatype == "BYTES" else DATATYPES[datatype].itemsize
+        if math.prod(n or 1 for n in lengths) * itemsize > most:
+            raise ServeError(
+                f"input '{self.name}': shape {str(list(lengths))[:80]} of {datatype} is more than the server's limit "
+                f"of {most} bytes",
+                413,
+            )
+        return math.prod(lengths)
+
+    def _shown(self) -> str:
+        return str(list(self.shape))
+
+
+def cells(spec: Spec, count: int, values: Sequence[Any] | Array, shape: Sequence[int]) -> Array:
+    """Values that came as a list, as an array; `count` is what the shape asks for."""
+    kind = DATATYPES[spec.datatype]
+    if kind.hasobject:
+        made = np.empty(count, object)
+        made[:] = [each if isinstance(each, bytes) else str(each).encode() for each in values]
+        return made.reshape(shape)
+    if kind.kind in "iu":
+        try:
+            wide = np.array(values, np.uint64 if kind == np.uint64 else np.int64)
+        except (OverflowError, ValueError, TypeError) as error:
+            raise ServeError(f"input '{spec.name}': {error}") from None
+        limits = np.iinfo(kind)
+        if wide.size and (wide.min() < limits.min or wide.max() > limits.max):
+            raise ServeError(
+                f"input '{spec.name}': {spec.datatype} holds {limits.min} to {limits.max}, "
+                f"got {wide.min()} to {wide.max()}"
+            )
+        return wide.astype(kind, copy=False).reshape(shape)
+    try:
+        return np.array(values, kind).reshape(shape)
+    except (OverflowError, ValueError, TypeError) as error:
+        raise ServeError(f"input '{spec.name}': {error}") from None
+
+
+def from_bytes(spec: Spec, count: int, data: Any, shape: Sequence[int]) -> Array:
+    """The array in so many bytes, without a copy."""
+    if spec.datatype == "BYTES":
+        made = np.empty(count, object)
+        made[:] = split_bytes(data, count, spec.name)
+        return made.reshape(shape)
+    kind = DATATYPES[spec.datatype]
+    if len(data) != count * kind.itemsize:
+        raise ServeError(
+            f"input '{spec.name}': shape {list(shape)} of {spec.datatype} is {count * kind.itemsize} bytes, "
+            f"got {len(data)}"
+        )
+    return np.frombuffer(data, kind).reshape(shape)
+
+
+def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
+    """The elements of a BYTES tensor: each has its length, four bytes, before it."""
+    found: list[bytes] = []
+    view, at, end = memoryview(data), 0, len(data)
+    while at < end and len(found) <= count:
+        if end - at < 4:
+            break
+        length = int.from_bytes(view[at : at + 4], "little")
+        if length > end - at - 4:
+            raise ServeError(
+                f"input '{name}': element {len(found)} says {length} bytes, but only {end - at - 4} are left"
+            )
+        found.append(bytes(view[at + 4 : at + 4 + length]))
+        at += 4 + length
+    if at != end or len(found) != count:
+        raise ServeError(
+            f"input '{name}': expected {count} elements of BYTES, got {len(found)} in {end} bytes"
+        )
+    return found
+
+
+def element_size(value: Any) -> int:
+    """The most bytes that an element of a BYTES tensor has when it travels."""
+    return len(value) if isinstance(value, bytes) else 4 * len(str(value))
+
+
+def join_bytes(values: Iterable[Any]) -> bytes:
+    """The elements of a BYTES tensor as they travel."""
+    parts: list[bytes] = []
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        parts += (len(data).to_bytes(4, "little"), data)
+    return b"".join(parts)

@@ -1,0 +1,292 @@
+"""What a training tells its callbacks, when, and the one thing that they may ask of it: to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any, Literal, Self
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+
+__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext", "kept_of", "put_back", "values_of"]
+
+# The moments of a training and of an evaluation. The old names stand for both: `step_end` is on_train_step_end, and
+# on_eval_step_end where a class does not write that one.
+MOMENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
+
+
+class Callback:
+    """Base of callbacks: write the methods of the moments that you want to see.
+
+    ``on_train_*`` are called while training, ``on_eval_*`` while evaluating; ``begin``, ``epoch_begin``,
+    ``step_begin``, ``step_end``, ``epoch_end`` and ``end`` are older names for both. Each gets the
+    :class:`RunContext`. A callback is entered (``__enter__``) before the first of them and left (``__exit__``) after
+    the last, whatever happens.
+
+    >>> class Count(Callback):
+    ...     steps = 0
+    ...
+    ...     def on_train_step_end(self, run_context):
+    ...         self.steps = run_context.original_args().cur_step_num
+    >>> count = Count()
+    >>> count.on_train_step_end(RunContext(CallbackParams(cur_step_num=3)))
+    >>> count.steps
+    3
+    """
+
+    # Attributes that a checkpoint keeps and a resumed run puts back after `on_train_begin`: numbers, texts, lists.
+    kept: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *err: object) -> None:
+        """Nothing is held here."""
+
+    def kept_values(self) -> dict[str, Tensor]:
+        """Tensors that a checkpoint keeps beside what `kept` names."""
+        return {}
+
+    def put_values_back(self, values: dict[str, Tensor]) -> None:
+        """Take what :meth:`kept_values` gave; a resumed run calls it after it has put `kept` back."""
+
+    def begin(self, run_context: RunContext) -> None:
+        """Called once before a training, and before an evaluation."""
+
+    def epoch_begin(self, run_context: RunContext) -> None:
+        """Called before each epoch."""
+
+    def step_begin(self, run_context: RunContext) -> None:
+        """Called before each step."""
+
+    def step_end(self, run_context: RunContext) -> None:
+        """Called after each step."""
+
+    def epoch_end(self, run_context: RunContext) -> None:
+        """Called after each epoch."""
+
+    def end(self, run_context: RunContext) -> None:
+        """Called once after a training, and after an evaluation."""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Called once before a training."""
+        self.begin(run_context)
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Called before each epoch of a training."""
+        self.epoch_begin(run_context)
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Called before each step of a training."""
+        self.step_begin(run_context)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Called after each step of a training."""
+        self.step_end(run_context)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Called after each epoch of a training; an evaluation by ``Model.fit`` comes before."""
+        self.epoch_end(run_context)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Called once after a training."""
+        self.end(run_context)
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """Called once before an evaluation."""
+        self.begin(run_context)
+
+    def on_eval_epoch_begin(self, run_context: RunContext) -> None:
+        """Called before the only epoch of an evaluation."""
+        self.epoch_begin(run_context)
+
+    def on_eval_step_begin(self, run_context: RunContext) -> None:
+        """Called before each step of an evaluation."""
+        self.step_begin(run_context)
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        """Called after each step of an evaluation."""
+        self.step_end(run_context)
+
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
+        """Called after the only epoch of an evaluation."""
+        self.epoch_end(run_context)
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        """Called once after an evaluation."""
+        self.end(run_context)
+
+
+class _Lacking(KeyError, AttributeError):
+    """What a training does not say at this moment. MindSpore raises KeyError; ``getattr`` with a default works too."""
+
+    __str__ = AttributeError.__str__
+
+
+class CallbackParams(dict[str, Any]):
+    """What a training says of itself: a dict whose entries are attributes too.
+
+    >>> params = CallbackParams(cur_step_num=1)
+    >>> params.epoch_num = 10
+    >>> params.cur_step_num, params["epoch_num"], getattr(params, "metrics", None)
+    (1, 10, None)
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise _Lacking(
+                f"'{name}' is not known at this moment of the run; there are: {', '.join(sorted(self)) or 'none'}."
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        self.pop(name, None)
+
+
+class RunContext:
+    """What callbacks are given: ``original_args()`` says how the run stands, ``request_stop()`` ends it.
+
+    ``original_args()`` has, among others, ``cur_epoch_num`` and ``cur_step_num`` (both count from 1), ``batch_num``,
+    ``epoch_num``, ``net_outputs`` (the loss, while training), ``network``, ``train_network``, ``optimizer``,
+    ``loss_fn``, ``train_dataset`` and, after an evaluation, ``metrics``.
+
+    >>> context = RunContext(CallbackParams(cur_epoch_num=1))
+    >>> context.request_stop()
+    >>> context.get_stop_requested(), context.original_args().cur_epoch_num
+    (True, 1)
+    """
+
+    def __init__(self, original_args: dict[str, Any]) -> None:
+        if not isinstance(original_args, dict):
+            raise ArgumentTypeError(
+                "The argument 'original_args' of RunContext should be dict type, but got "
+                f"{type(original_args)}."
+            )
+        self._original_args = original_args
+        self._stop_requested = False
+
+    def original_args(self) -> Any:
+        """How the run stands, by name."""
+        return self._original_args
+
+    def request_stop(self) -> None:
+        """End the training after this step; what follows an epoch and a training is still called."""
+        self._stop_requested = True
+
+    def get_stop_requested(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._stop_requested
+
+
+def kept_of(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
+    """What callbacks want to be kept, by their place and class.
+
+    >>> class Count(Callback):
+    ...     kept = ("steps",)
+    ...     steps = 3
+    >>> kept_of([Count()])
+    {'0 Count': {'steps': 3}}
+    """
+    return {
+        f"{number} {type(each).__name__}": {name: _plain(getattr(each, name)) for name in each.kept}
+        for number, each in enumerate(callbacks)
+        if each.kept
+    }
+
+
+def values_of(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
+    """The tensors that callbacks want to be kept, by place, class and name."""
+    return {
+        f"{number} {type(each).__name__}.{name}": value
+        for number, each in enumerate(callbacks)
+        for name, value in each.kept_values().items()
+    }
+
+
+def put_back(
+    callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]], values: dict[str, Tensor]
+) -> None:
+    """Give callbacks what :func:`kept_of` and :func:`values_of` found; one that is new, or stands elsewhere, begins as
+    it is.
+    """
+    for number, each in enumerate(callbacks):
+        key = f"{number} {type(each).__name__}"
+        for name, value in kept.get(key, {}).items():
+            if name in each.kept:
+                setattr(each, name, value)
+        if key in kept:
+            own = {name: value for name, value in values.items() if name.startswith(f"{key}.")}
+            each.put_values_back({name.removeprefix(f"{key}."): value for name, value in own.items()})
+
+
+def _plain(value: Any) -> Any:
+    """A number of a tensor or an array as Python's own."""
+    return value.item() if hasattr(value, "item") else value
+
+
+class CallbackList:
+    """Some callbacks as one, each told of the moments that it wrote a method for, in the order given.
+
+    Use it with ``with``: the callbacks are entered and left by it.
+    """
+
+    def __init__(self, callbacks: Any = None) -> None:
+        self.callbacks = as_list(callbacks)
+        self._told: dict[str, tuple[Callable[[RunContext], Any], ...]] = {
+            f"on_{what}_{moment}": () for what in ("train", "eval") for moment in MOMENTS
+        }
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.callbacks = [stack.enter_context(each) for each in self.callbacks]
+            self._stack = stack.pop_all()
+        for each in self.callbacks:
+            self.add(each)
+        return self
+
+    def add(self, callback: Callback) -> None:
+        """Tell one more, which is not among those that a user gave."""
+        for what in ("train", "eval"):
+            for moment in MOMENTS:
+                name = f"on_{what}_{moment}"
+                if _writes(callback, name, moment):
+                    self._told[name] = (*self._told[name], getattr(callback, name))
+
+    def __exit__(self, *err: Any) -> bool | None:
+        return self._stack.__exit__(*err)
+
+    def tell(self, moment: str, run_context: RunContext) -> None:
+        """Call what was written for a moment, as ``on_train_step_end``."""
+        for method in self._told[moment]:
+            method(run_context)
+
+    def watched(self, moment: str) -> bool:
+        """Whether anybody wrote a method for a moment."""
+        return bool(self._told[moment])
+
+
+def as_list(callbacks: Any, known: Literal["callbacks"] = "callbacks") -> list[Callback]:
+    """Callbacks as users give them (None, one, several) as a list; refuse what is none."""
+    if isinstance(callbacks, Callback):
+        return [callbacks]
+    given = list(callbacks) if isinstance(callbacks, Iterable) else [] if callbacks is None else [callbacks]
+    for each in given:
+        if not isinstance(each, Callback):
+            raise ArgumentTypeError(
+                f"When the '{known}' is a list, the elements in '{known}' must be Callback functions, but got "
+                f"{each!r}; write a class over millrace.train.Callback, and give an object of it."
+            )
+    return given
+
+
+def _writes(callback: Callback, *names: str) -> bool:
+    """Whether a callback has a method of its own under one of these names."""
+    return any(
+        name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)
+        for name in names
+    )

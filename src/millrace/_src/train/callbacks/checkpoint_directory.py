@@ -1,0 +1,117 @@
+"""The folder that checkpoints of a training lie in: which are there, and which have to go."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.io.remote import is_remote, remote_glob, remove
+from millrace._src.core.log import get_logger
+
+__all__ = ["Shelf", "folder", "free_prefix"]
+
+log = get_logger(__name__)
+
+BREAKPOINT = "_breakpoint.ckpt"
+# Bytes of a file whose removal takes so long that a step would notice.
+LARGE = 64 << 20
+
+
+def folder(path: Any) -> str:
+    """A folder that is there from now on, or an address."""
+    if not isinstance(path, str):
+        raise ArgumentTypeError(f"The path is invalid, the type should be string. But got {type(path)}.")
+    if not path.strip():
+        raise ArgumentValueError("The path is invalid, it should be non-blank.")
+    if is_remote(path):
+        return path.rstrip("/")
+    path = os.path.realpath(path)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def _names(where: str) -> list[str]:
+    if is_remote(where):
+        return [address.rpartition("/")[2] for address in remote_glob(f"{where}/*")]
+    return os.listdir(where)
+
+
+def free_prefix(where: str, prefix: str, failed: bool = False) -> str:
+    """The prefix, or with a number behind it where files of an earlier run have it."""
+    number = 0
+    for name in _names(where):
+        ending = name.endswith(BREAKPOINT)
+        if failed != ending or not name.endswith((".ckpt", ".safetensors")):
+            continue
+        found = re.match(re.escape(prefix) + r"(?:_(\d+))?-", name)
+        if found:
+            number = max(number, int(found[1] or 0) + 1)
+    return f"{prefix}_{number}" if number else prefix
+
+
+class Shelf:
+    """The files of one prefix, oldest first; those that are too many are removed after a new one is whole."""
+
+    def __init__(self, format: str) -> None:
+        self._format = format
+        # when each was written, as far as this run knows; an address has no time of its own here
+        self._written: dict[str, float] = {}
+
+    def add(self, file: str) -> None:
+        """A file has been written."""
+        self._written[file] = time.time()
+
+    def files(self, where: str, prefix: str) -> list[str]:
+        """The files that are there, the oldest first."""
+        pattern = re.compile(re.escape(prefix) + rf"-[^A-Za-z]*\.{self._format}")
+        found = [f"{where}/{name}" if is_remote(where) else os.path.join(where, name) for name in _names(where)
+                 if pattern.fullmatch(name)]  # fmt: skip
+        return sorted(found, key=lambda file: (self._time(file), file))
+
+    def _time(self, file: str) -> float:
+        if file in self._written or is_remote(file):
+            return self._written.get(file, 0.0)
+        try:
+            return os.path.getmtime(file)
+        except OSError:
+            return 0.0
+
+    def keep_newest(self, where: str, prefix: str, most: int) -> None:
+        """Remove all but the newest files."""
+        for file in self.files(where, prefix)[:-most]:
+            self._remove(file)
+
+    def keep_one_for(self, where: str, prefix: str, minutes: int) -> None:
+        """Of the files of the last minutes, keep the oldest and the newest."""
+        since = time.time() - 60 * minutes
+        recent = [file for file in self.files(where, prefix) if self._time(file) > since]
+        for file in recent[1:-1]:
+            self._remove(file)
+
+    def _remove(self, file: str) -> None:
+        try:
+            if is_remote(file):
+                remove(file)
+            else:
+                _unlink(file)
+        except (OSError, RuntimeError) as error:
+            log.warning("the old checkpoint %s could not be removed: %s", file, error)
+        self._written.pop(file, None)
+
+
+def _unlink(file: str) -> None:
+    """Remove a file; the blocks of a large one, which take a file system a while, are given back on a thread."""
+    if os.path.getsize(file) < LARGE:
+        os.remove(file)
+        return
+    held = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    # nobody sees the file from here on; its blocks go with the last descriptor
+    closing = threading.Thread(target=os.close, args=(held,), name="millrace-remove")
+    try:
+        os.remove(file)
+    finally:
+        closing.start()

@@ -1,0 +1,209 @@
+"""Callbacks that watch a value after each epoch: stop when it gets no better, or train in smaller steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.log import get_logger
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
+
+from .callback import Callback, RunContext
+from .monitored_value import better, monitored, rate_of, set_rate
+
+__all__ = ["EarlyStopping", "ReduceLROnPlateau"]
+
+log = get_logger(__name__)
+
+
+class EarlyStopping(Callback):
+    """Stops a training when a value has not become better for `patience` epochs.
+
+    `monitor` is a metric of the evaluation by ``Model.fit`` ("eval_loss" its loss), or "loss", that of the training.
+    Better is smaller where the name is of a loss or an error, larger otherwise, or as `mode` ("min", "max") says, and
+    by more than `min_delta`. (MindSpore takes every name but "loss" and "eval_loss" for one whose value should rise.)
+    With `baseline` the patience is renewed only by values better than it. `restore_best_weights` gives the net the
+    weights of its best epoch when it stops; checkpoints that a run can be resumed from hold them too, and are so much
+    larger.
+
+    >>> EarlyStopping(monitor="acc", patience=3).mode
+    'auto'
+    """
+
+    kept = ("wait", "best", "stopped_epoch")
+
+    def __init__(
+        self,
+        monitor: str = "eval_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: bool = False,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+    ) -> None:
+        owner = "EarlyStopping"
+        self.monitor = check_kind(monitor, "monitor", owner, str)
+        check_kind(min_delta, "min_delta", owner, float, int)
+        self.min_delta = abs(min_delta)
+        self.patience = check_int(patience, "patience", owner, 0)
+        self.verbose = check_bool(verbose, "verbose", owner)
+        self.mode = check_kind(mode, "mode", owner, str)
+        if baseline is not None:
+            check_kind(baseline, "baseline", owner, float, int)
+        self.baseline = baseline
+        self.restore_best_weights = check_bool(restore_best_weights, "restore_best_weights", owner)
+        self._better, self._worst = better(mode, monitor, self.min_delta)
+        self._parameters: list[Any] = []
+        self._start()
+
+    def _start(self) -> None:
+        self.wait = self.stopped_epoch = 0
+        self.best_weights: list[tuple[Any, Tensor]] = []
+        self.best = self._worst
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Begin to watch."""
+        self._start()
+        network = run_context.original_args().get("train_network")
+        self._parameters = [] if network is None else list(network.get_parameters())
+
+    def kept_values(self) -> dict[str, Tensor]:
+        """The best weights, by name."""
+        return {parameter.name: kept for parameter, kept in self.best_weights}
+
+    def put_values_back(self, values: dict[str, Tensor]) -> None:
+        """Take the best weights of the run that is resumed."""
+        if not self.restore_best_weights:
+            return
+        if values:  # all, but for those without elements, which no file holds
+            self.best_weights = [
+                (each, values[each.name]) for each in self._parameters if each.name in values
+            ]
+            return
+        if self.best == self._worst:
+            return
+        log.warning(
+            "EarlyStopping(restore_best_weights=True): the run that is resumed had a best value of %s and kept no "
+            "weights for it. What is best is looked for anew, from here on.",
+            self.best,
+        )
+        self._start()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Look at the value, and stop the training if it is time."""
+        params = run_context.original_args()
+        value = monitored(params, self.monitor, "EarlyStopping")
+        if value is None:
+            return
+        if self.restore_best_weights and not self.best_weights:
+            self._keep(params)
+        if self._better(value, self.best):
+            self.best = value
+            if self.restore_best_weights:
+                self._keep(params)
+            if self.baseline is None or self._better(value, self.baseline):
+                self.wait = 0
+        else:
+            self.wait += 1
+        if self.wait >= self.patience:
+            self.stopped_epoch = params.cur_epoch_num
+            run_context.request_stop()
+            if self.restore_best_weights:
+                if self.verbose:
+                    print("Restoring model weights from the end of the best epoch.")  # noqa: T201
+                for parameter, kept in self.best_weights:
+                    parameter.set_data(kept)
+
+    def _keep(self, params: Any) -> None:
+        self.best_weights = [(each, each.copy()) for each in params.train_network.get_parameters()]
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Say so, if it was stopped."""
+        if self.stopped_epoch > 0 and self.verbose:
+            print(f"Epoch {self.stopped_epoch:05d}: early stopping")  # noqa: T201
+
+
+class ReduceLROnPlateau(Callback):
+    """Multiplies the learning rate by `factor` when a value has not become better for `patience` epochs.
+
+    After that, `cooldown` epochs do not count; the rate never falls below `min_lr`. What `monitor`, `mode` and
+    `min_delta` mean, :class:`EarlyStopping` says. The optimizer's rate must be one number, no schedule.
+
+    >>> ReduceLROnPlateau(monitor="eval_loss", factor=0.5, patience=2).factor
+    0.5
+    """
+
+    kept = ("wait", "best", "cooldown_counter")
+
+    def __init__(
+        self,
+        monitor: str = "eval_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: bool = False,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0,
+    ) -> None:
+        owner = "ReduceLROnPlateau"
+        self.monitor = check_kind(monitor, "monitor", owner, str)
+        if not isinstance(factor, float):
+            raise ArgumentTypeError(
+                f"For '{owner}', 'factor' must be 'float', but got '{type(factor).__name__}'."
+            )
+        if not 0.0 < factor < 1.0:
+            raise ArgumentValueError(
+                f"For '{owner}', 'factor' must be in range of (0.0, 1.0), but got {factor} with type 'float'."
+            )
+        self.factor = factor
+        self.patience = check_int(patience, "patience", owner, 0)
+        self.verbose = check_bool(verbose, "verbose", owner)
+        self.mode = check_kind(mode, "mode", owner, str)
+        check_kind(min_delta, "min_delta", owner, float, int)
+        self.min_delta = abs(min_delta)
+        self.cooldown = check_int(cooldown, "cooldown", owner, 0)
+        check_kind(min_lr, "min_lr", owner, float, int)
+        self.min_lr = min_lr
+        self._better, self._worst = better(mode, monitor, self.min_delta)
+        self._start()
+
+    def _start(self) -> None:
+        self.wait = self.cooldown_counter = 0
+        self.best = self._worst
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Begin to watch."""
+        self._start()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Look at the value, and make the rate smaller if it is time."""
+        params = run_context.original_args()
+        value = monitored(params, self.monitor, "ReduceLROnPlateau")
+        if value is None:
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self._better(value, self.best):
+            self.best, self.wait = value, 0
+        elif self.cooldown_counter == 0:
+            self.wait += 1
+            if self.wait >= self.patience:
+                self._reduce(params)
+
+    def _reduce(self, params: Any) -> None:
+        rate = rate_of(params.optimizer)
+        # the digits that a float32 is written with, not those that it has as a double
+        old = float(str(rate.asnumpy()))
+        if old <= self.min_lr:
+            return
+        new = max(old * self.factor, self.min_lr)
+        set_rate(rate, new)
+        if self.verbose:
+            print(  # noqa: T201
+                f"Epoch {params.cur_epoch_num:05d}: ReduceLROnPlateau reducing learning rate to {new}."
+            )
+        self.cooldown_counter, self.wait = self.cooldown, 0

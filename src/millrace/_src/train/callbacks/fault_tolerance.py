@@ -1,0 +1,203 @@
+"""Callbacks for runs that end before they should: ``OnRequestExit`` and ``BackupAndRestore``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
+from millrace._src.core.log import get_logger
+from millrace._src.runtime.tensor.backend.context import get_context
+from millrace._src.train.checkpoint.load import load_checkpoint
+from millrace._src.train.checkpoint.save import save_checkpoint
+from millrace._src.train.checkpoint.training_state import at_position
+
+from .callback import Callback, RunContext
+from .checkpoint_directory import folder
+
+__all__ = ["BackupAndRestore", "OnRequestExit"]
+
+log = get_logger(__name__)
+
+
+def _saved_with_state(params: Any, file: str) -> None:
+    """The training network, and what a run needs to go on from it."""
+    training = params.get("training")
+    more: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
+    if training is not None:
+        more = {**at_position(training.position(), params.get("run_identity")), **more}
+    save_checkpoint(params.train_network, file, append_dict=more, crc_check=True)
+
+
+def _load_verified(file: str, network: Any) -> None:
+    """Load a file that was saved here; one without a checksum may have been cut off, and is refused."""
+    try:
+        load_checkpoint(file, net=network, crc_check=True)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"{error} Remove the file to begin anew. Files of release 0.2 have no checksum; if you know that this one "
+            f"is whole, add it: save_checkpoint(load_checkpoint({file!r}), {file!r}, crc_check=True)."
+        ) from error
+
+
+class OnRequestExit(Callback):
+    """Ends a run after the step under way, and saves it, when a signal comes or a file asks for it.
+
+    The file is ``{"GracefulExit": 1}`` in JSON at `config_file`. What is saved is
+    ``directory/rank_<device>/<file_name>_train.ckpt``, which ``Model.train(..., resume=...)`` goes on from; the next
+    run with the same names also begins with its parameters. `save_mindir` exports the network too. Unlike MindSpore,
+    which goes on to the end unless MS_ENABLE_GRACEFUL_EXIT=1 is set, the run ends here in either case.
+
+    >>> OnRequestExit(file_name="net", directory="exits", save_mindir=False).exit
+    False
+    """
+
+    def __init__(
+        self,
+        save_ckpt: bool = True,
+        save_mindir: bool = True,
+        file_name: str = "Net",
+        directory: str = "./",
+        config_file: str | None = None,
+        sig: int = signal.SIGTERM,
+    ) -> None:
+        for name, value, kind in (
+            ("save_ckpt", save_ckpt, bool),
+            ("save_mindir", save_mindir, bool),
+            ("sig", sig, int),
+        ):
+            if not isinstance(value, kind):
+                raise ArgumentValueError(
+                    f"The parameter '{name}' must be isinstance of {kind}, but got {value}."
+                )
+        if sig == signal.SIGKILL:
+            raise ArgumentValueError("Not support send exit request by signal SIGKILL.")
+        self.save_ckpt, self.save_mindir, self.sig = save_ckpt, save_mindir, sig
+        self.remote_config_file = config_file
+        self.exit = False
+        self._before: Any = None
+        if save_ckpt or save_mindir:
+            where = folder(os.path.join(directory or os.getcwd(), f"rank_{get_context('device_id')}"))
+            self.train_name, self.eval_name = (
+                os.path.join(where, f"{file_name}_{what}") for what in ("train", "eval")
+            )
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Listen for the signal, and begin with what the last exit saved."""
+        self._listen()
+        params = run_context.original_args()
+        if self.save_ckpt and not params.get("resumed_from") and os.path.isfile(f"{self.train_name}.ckpt"):
+            _load_verified(f"{self.train_name}.ckpt", params.train_network)
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """Listen for the signal, and evaluate what the last exit saved."""
+        self._listen()
+        for name in (self.eval_name, self.train_name) if self.save_ckpt else ():
+            if os.path.isfile(f"{name}.ckpt"):
+                _load_verified(f"{name}.ckpt", run_context.original_args().eval_network)
+                return
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Stop, if it was asked for."""
+        self._look(run_context)
+
+    on_train_epoch_end = on_train_step_end
+    on_eval_step_end = on_train_step_end
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Save, if the run was asked to end."""
+        params = run_context.original_args()
+        self._leave(params, self.train_name if self.save_ckpt or self.save_mindir else "", "train")
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        """Save, if the evaluation was asked to end."""
+        params = run_context.original_args()
+        self._leave(params, self.eval_name if self.save_ckpt or self.save_mindir else "", "eval")
+
+    def __exit__(self, *err: object) -> None:
+        if self._before is not None:
+            signal.signal(self.sig, self._before)
+            self._before = None
+
+    def _listen(self) -> None:
+        found = signal.signal(self.sig, self._handle_signal)
+        if self._before is None and found != self._handle_signal:
+            self._before = signal.SIG_DFL if found is None else found
+
+    def _handle_signal(self, signum: int, frame: Any) -> None:
+        self.exit = True
+
+    def _look(self, run_context: RunContext) -> None:
+        if self.exit or self._asked_by_file():
+            self.exit = True
+            run_context.request_stop()
+
+    def _asked_by_file(self) -> bool:
+        if self.remote_config_file is None or not os.path.exists(self.remote_config_file):
+            return False
+        try:
+            with open(self.remote_config_file) as file:
+                return json.load(file).get("GracefulExit") == 1
+        except (OSError, ValueError, AttributeError) as error:
+            log.warning("%s cannot be read, and asks for nothing: %s", self.remote_config_file, error)
+            return False
+
+    def _leave(self, params: Any, name: str, what: str) -> None:
+        if not self.exit:
+            return
+        network = params.train_network if what == "train" else params.eval_network
+        if self.save_ckpt:
+            if what == "train":
+                _saved_with_state(params, name)
+            else:
+                save_checkpoint(network, name, crc_check=True)
+        if self.save_mindir:
+            from millrace._src.train.export.archive import export  # the archive module imports this package
+
+            inputs = params.train_dataset_element if what == "train" else params.eval_dataset_element
+            export(network, *inputs, file_name=name, file_format="MINDIR")
+
+
+class BackupAndRestore(Callback):
+    """Keeps a backup of the training network in `backup_dir`, and begins with it when a run is started again.
+
+    It is written after every epoch (`save_freq` "epoch") or every so many, and removed when the training has ended
+    well unless `delete_checkpoint` is off.
+
+    >>> BackupAndRestore("backups", save_freq=2).save_freq
+    2
+    """
+
+    def __init__(self, backup_dir: str, save_freq: Any = "epoch", delete_checkpoint: bool = True) -> None:
+        self.backup_file = os.path.join(folder(backup_dir), "backup.ckpt")
+        if save_freq != "epoch" and (not isinstance(save_freq, int) or isinstance(save_freq, bool)):
+            raise ArgumentTypeError(f"The input value must be int, but got '{type(save_freq).__name__}'")
+        if save_freq != "epoch" and save_freq < 1:
+            raise ArgumentValueError(
+                f"The input value must be int and must > 0, but got '{save_freq}' with type 'int'."
+            )
+        if not isinstance(delete_checkpoint, bool):
+            raise ArgumentTypeError(
+                f"The input value must be a bool, but got {type(delete_checkpoint).__name__}."
+            )
+        self.save_freq = 1 if save_freq == "epoch" else save_freq
+        self.delete_checkpoint = delete_checkpoint
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Begin with the backup, if there is one."""
+        params = run_context.original_args()
+        if os.path.exists(self.backup_file) and not params.get("resumed_from"):
+            _load_verified(self.backup_file, params.train_network)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Write the backup, if it is time to."""
+        params = run_context.original_args()
+        if params.cur_epoch_num % self.save_freq == 0:
+            _saved_with_state(params, self.backup_file)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Remove the backup."""
+        if self.delete_checkpoint and os.path.exists(self.backup_file):
+            os.remove(self.backup_file)

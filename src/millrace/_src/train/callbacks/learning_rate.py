@@ -1,0 +1,128 @@
+"""Small callbacks: a rate by a function, a history, functions as callbacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.backend.torch_private import tensor_version
+
+from .callback import Callback, RunContext
+from .monitored_value import rate_of, set_rate
+
+__all__ = ["History", "LambdaCallback", "LearningRateScheduler"]
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate after each step to what a function of the rate and the step's number gives.
+
+    >>> halved = LearningRateScheduler(lambda lr, step: lr / 2 if step % 1000 == 0 else lr)
+    """
+
+    def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
+        if not callable(learning_rate_function):
+            raise ArgumentTypeError(
+                "For 'LearningRateScheduler', 'learning_rate_function' must be a function of a rate and a step, but "
+                f"got {learning_rate_function!r}."
+            )
+        self.learning_rate_function = learning_rate_function
+        # the rate that was read or written last: it is read anew only where somebody else wrote it
+        self._known: tuple[Any, int, float] | None = None
+
+    def step_end(self, run_context: RunContext) -> None:
+        """Ask the function, and set the rate if it changed."""
+        params = run_context.original_args()
+        rate = rate_of(params.optimizer)
+        old = self._read(rate)
+        new = self.learning_rate_function(old, params.cur_step_num)
+        if not math.isclose(old, new, rel_tol=1e-10):
+            set_rate(rate, new)
+            self._known = (rate, tensor_version(rate._torch), float(str(np.float32(new))))
+
+    def _read(self, rate: Any) -> float:
+        known = self._known
+        if known is None or known[0] is not rate or known[1] != tensor_version(rate._torch):
+            known = self._known = (rate, tensor_version(rate._torch), float(str(rate.asnumpy())))
+        return known[2]
+
+
+class History(Callback):
+    """Keeps what each epoch ended with: ``history`` has a list per name (``net_output`` is the loss), ``epoch`` the
+    numbers of the epochs.
+
+    >>> history = History()
+    >>> history.begin(RunContext({}))
+    >>> history.history, history.epoch
+    ({}, {'epoch': []})
+    """
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[Any]] = {}
+        self.epoch: dict[str, list[int]] = {"epoch": []}
+
+    def begin(self, run_context: RunContext) -> None:
+        """Begin to count epochs anew; what was kept of an earlier training stays."""
+        self.epoch = {"epoch": []}
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """An evaluation adds to the training that it belongs to."""
+
+    def epoch_end(self, run_context: RunContext) -> None:
+        """Keep the loss and the metrics."""
+        params = run_context.original_args()
+        self.epoch["epoch"].append(params.get("cur_epoch_num", 1))
+        for name, value in {
+            "net_output": _plain(params.net_outputs),
+            **(params.get("metrics") or {}),
+        }.items():
+            self.history.setdefault(name, []).append(value)
+
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
+        """The epoch of an evaluation is none of the training's."""
+
+
+def _plain(outputs: Any) -> Any:
+    if isinstance(outputs, (tuple, list)):
+        return _plain(outputs[0]) if outputs else None
+    if isinstance(outputs, Tensor):
+        array = outputs.asnumpy()
+        return array if array.ndim else array[()]
+    return outputs
+
+
+class LambdaCallback(Callback):
+    """Functions as a callback: each is called at its moment with the run context.
+
+    >>> LambdaCallback(on_train_begin=lambda context: print("here we go")).on_train_begin(None)
+    here we go
+    """
+
+    def __init__(
+        self,
+        on_train_epoch_begin: Callable[[RunContext], Any] | None = None,
+        on_train_epoch_end: Callable[[RunContext], Any] | None = None,
+        on_train_step_begin: Callable[[RunContext], Any] | None = None,
+        on_train_step_end: Callable[[RunContext], Any] | None = None,
+        on_train_begin: Callable[[RunContext], Any] | None = None,
+        on_train_end: Callable[[RunContext], Any] | None = None,
+        on_eval_epoch_begin: Callable[[RunContext], Any] | None = None,
+        on_eval_epoch_end: Callable[[RunContext], Any] | None = None,
+        on_eval_step_begin: Callable[[RunContext], Any] | None = None,
+        on_eval_step_end: Callable[[RunContext], Any] | None = None,
+        on_eval_begin: Callable[[RunContext], Any] | None = None,
+        on_eval_end: Callable[[RunContext], Any] | None = None,
+    ) -> None:
+        given = {
+            name: value for name, value in locals().items() if name.startswith("on_") and value is not None
+        }
+        for name, value in given.items():
+            if not callable(value):
+                raise ArgumentTypeError(
+                    f"For 'LambdaCallback', '{name}' must be a function of the run context, but got {value!r}."
+                )
+            setattr(self, name, value)

@@ -1,0 +1,75 @@
+"""Reading what a training says of itself: its loss, its rate, a metric by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.log import warn_once
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.parameter import Parameter
+
+__all__ = ["better", "loss_of", "monitored", "rate_of", "set_rate"]
+
+
+# Words in the names of what should become smaller.
+FALLING = ("loss", "mae", "mse", "err", "perplexity", "distance")
+
+
+def loss_of(outputs: Any) -> Any:
+    """The loss among what a step gave, as it is printed: a float, or an array where a step gives several things.
+
+    Reading it waits for the device.
+    """
+    if isinstance(outputs, (tuple, list)):
+        first = outputs[0] if outputs else None
+        return first.asnumpy() if isinstance(first, Tensor) else first
+    return float(np.mean(outputs.asnumpy())) if isinstance(outputs, Tensor) else outputs
+
+
+def monitored(params: Any, name: str, owner: str) -> float | None:
+    """The value that is watched: ``loss`` is the training's own, other names come from the evaluation."""
+    if name == "loss":
+        value = loss_of(params.get("net_outputs"))
+        return None if value is None else float(np.mean(value))
+    results = params.get("eval_results") or {}
+    if name not in results:
+        warn_once(
+            f"{owner}-{name}",
+            f"[{owner}] monitors '{name}', which is not there: an evaluation by Model.fit gives "
+            f"{', '.join(sorted(results)) or 'nothing yet'}, and 'loss' is that of the training.",
+        )
+        return None
+    value = results[name]
+    return float(np.mean(value.asnumpy() if isinstance(value, Tensor) else value))
+
+
+def better(mode: str, name: str, delta: float) -> tuple[Any, float]:
+    """What tells whether a value is better than the best so far, and the worst value to begin with.
+
+    "auto": what has the name of a loss, an error or a distance should fall, all else should rise.
+    """
+    if mode not in ("auto", "min", "max"):
+        raise ArgumentValueError(f"mode should be 'auto', 'min' or 'max', but got {mode}.")
+    falls = mode == "min" or (mode == "auto" and any(word in name.lower() for word in FALLING))
+    if falls:
+        return (lambda value, best: value < best - delta), float("inf")
+    return (lambda value, best: value > best + delta), float("-inf")
+
+
+def rate_of(optimizer: Any) -> Parameter:
+    """The parameter that holds an optimizer's learning rate; one that follows a schedule has none."""
+    rate = getattr(optimizer, "learning_rate", None)
+    if not isinstance(rate, Parameter) or rate.ndim:
+        raise ArgumentValueError(
+            "The learning rate of this optimizer cannot be set: it follows a schedule, or differs between groups. "
+            "Make the optimizer with one number for 'learning_rate'."
+        )
+    return rate
+
+
+def set_rate(rate: Parameter, value: float) -> None:
+    """Write a learning rate in place, where a recorded step sees it."""
+    rate.set_data(Tensor(value, rate.dtype))

@@ -1,0 +1,164 @@
+"""Files that are whole or not there: written beside their place, made durable, then renamed into it.
+
+A writer that dies leaves what was there before. Its half-written file has a name that no reader looks at, is locked
+while its writer lives, and is removed by the next one that saves into that folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from millrace._src.core.errors import SaveError
+
+__all__ = ["Draft", "atomic", "explain", "free_bytes", "human"]
+
+_DRAFT = re.compile(r"\..+\.(?:ckpt|safetensors)\.[0-9a-f]{16}\.tmp")
+_YOUNG = 60.0  # seconds: a draft that was made a moment ago may not be locked yet
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Draft:
+    """A file on its way. ``path`` is where it is written, by :meth:`write` or by somebody else."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path, self._fd = path, fd
+        self.written = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        view = memoryview(data)
+        while view:
+            # the kernel takes at most 2 GB at once
+            count = os.write(self._fd, view[: 1 << 30])
+            self.written += count
+            view = view[count:]
+
+
+@contextlib.contextmanager
+def atomic(final: Path, wanted: int = 0) -> Iterator[Draft]:
+    """A draft that takes the place of ``final`` when the block ends well, and is removed when it does not.
+
+    ``wanted`` is how many bytes it will have: a disk that has no room for them is refused before a byte is written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     final = Path(folder, "x.ckpt")
+    ...     with atomic(final, 3) as draft:
+    ...         draft.write(b"abc")
+    ...     final.read_bytes(), os.listdir(folder), oct(final.stat().st_mode & 0o777)
+    (b'abc', ['x.ckpt'], '0o400')
+    """
+    folder = final.parent
+    free = free_bytes(folder)
+    if free is not None and free < wanted:
+        raise _full(final, wanted, free)
+    _sweep(folder)
+    path = folder / f".{final.name}.{secrets.token_hex(8)}.tmp"
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise explain(error, final, wanted) from error
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield Draft(path, fd)
+        _sync(path)  # by its name: who wrote it may have put another file there
+        os.chmod(path, stat.S_IRUSR)
+        os.replace(path, final)
+        _sync(folder)
+    except OSError as error:
+        raise explain(error, final, wanted) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # it is gone where all went well
+        os.close(fd)
+
+
+def explain(error: OSError, final: Path, wanted: int) -> OSError:
+    """The same failure with the file in it, and for a full disk the bytes; one that says enough is left as it is."""
+    if isinstance(error, SaveError):
+        return error
+    if error.errno in _FULL:
+        return _full(final, wanted, free_bytes(final.parent), error)
+    if error.errno == errno.ENOENT:
+        return FileNotFoundError(error.errno, f"no such folder to save {final.name!r} in", str(final.parent))
+    if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError)):
+        return type(error)(error.errno, error.strerror, str(final))
+    return SaveError(error.errno, f"the checkpoint {final} could not be written: {error.strerror or error}")
+
+
+def _full(final: Path, wanted: int, free: int | None, error: OSError | None = None) -> SaveError:
+    number = errno.ENOSPC if error is None else error.errno
+    why = "no room for" if error is None else f"{error.strerror} while writing"
+    room = "" if free is None else f", {human(free)} ({free} bytes) are free"
+    kept = f"; the file that was there before is untouched: {final}" if final.exists() else ""
+    return SaveError(
+        number,
+        f"{why} the checkpoint {final}: it wants {human(wanted)} ({wanted} bytes){room} in {final.parent}{kept}. "
+        "Remove old checkpoints (CheckpointConfig(keep_checkpoint_max=...)), or save to another disk.",
+    )
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Bytes that may still be written to the disk of a folder; None where it does not say.
+
+    >>> free_bytes(Path("/no/such/folder")) is None
+    True
+    """
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return None
+    return found.f_bavail * found.f_frsize if found.f_blocks else None
+
+
+def human(count: float) -> str:
+    """A number of bytes to read.
+
+    >>> human(512), human(3 << 20)
+    ('512 B', '3.0 MB')
+    """
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TB"
+
+
+def _sync(path: Path) -> None:
+    """Make the contents of a file, or the names in a folder, durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _sweep(folder: Path, now: Callable[[], float] = time.time) -> None:
+    """Remove what writers that died have left in a folder."""
+    with contextlib.suppress(OSError):
+        left = [Path(entry.path) for entry in os.scandir(folder) if _DRAFT.fullmatch(entry.name)]
+        for path in left:
+            with contextlib.suppress(OSError):
+                if now() - path.stat().st_mtime > _YOUNG and _abandoned(path):
+                    path.unlink()
+
+
+def _abandoned(path: Path) -> bool:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True

@@ -1,0 +1,247 @@
+"""``.ckpt`` files as streams of bytes: entries to a draft, and a file to records, with checksum and encryption."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import CheckpointError
+from millrace._src.core.io import encrypted_stream
+from millrace._src.core.io import encryption as sealed
+
+from . import ckpt_protobuf as wire
+from .atomic_file import Draft
+from .ckpt_protobuf import CHUNK, CRC_BYTES, CRC_MARK, Damage, Record
+from .state_entries import KINDS, TEXT, Entry, raw
+
+# How the three parts of a table of keys name their types.
+_NUMPY_TYPES = frozenset(
+    (
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+        "float16",
+        "float32",
+        "float64",
+    )
+)
+
+_MAGIC = {**sealed.MAGIC, encrypted_stream.MODE: encrypted_stream.MAGIC}
+
+__all__ = ["check", "contents", "records", "text_of", "to_numpy", "to_torch", "total", "write"]
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+def total(entries: Iterable[Entry]) -> int:
+    """About how many bytes a file of these entries has, and never less."""
+    return sum(
+        entry.nbytes + (64 + 2 * len(entry.name) + 10 * len(entry.dims)) * (1 + entry.nbytes // CHUNK)
+        for entry in entries
+    )
+
+
+def write(
+    draft: Draft,
+    entries: Iterable[Entry],
+    by_rows: bool = False,
+    key: bytes | None = None,
+    mode: str = "AES-GCM",
+    crc: bool = False,
+    chunk: int = CHUNK,
+) -> None:
+    """Write entries, whose tensors are in host memory.
+
+    ``by_rows`` is how MindSpore writes beside the training: large values are cut along their first axis, and values
+    without elements are written too. Otherwise large values are cut every ``chunk`` bytes.
+    """
+    checksum = 0
+    cipher: encrypted_stream.StreamWriter | _BlockWriter | None = None
+    if key is not None and mode == encrypted_stream.MODE:
+        cipher = encrypted_stream.StreamWriter(draft.write, key)
+    elif key is not None:
+        cipher = _BlockWriter(draft, key, mode)
+    target = draft if cipher is None else cipher
+    for entry in entries:
+        for part in _messages(entry, by_rows, chunk):
+            if crc:
+                checksum = zlib.crc32(part, checksum)
+            target.write(part)
+    if cipher is not None:
+        cipher.finish()
+    if crc:
+        draft.write(CRC_MARK + checksum.to_bytes(10, "big"))
+
+
+class _BlockWriter:
+    """Encrypt what is written as MindSpore does: blocks that are authenticated one by one, or not at all (CBC)."""
+
+    def __init__(self, draft: Draft, key: bytes, mode: str) -> None:
+        self._draft, self._key, self._mode = draft, key, mode
+        self._pending = bytearray()
+
+    def write(self, data: bytes | memoryview) -> None:
+        self._pending += data
+        while len(self._pending) >= sealed.BLOCK:
+            self._draft.write(sealed.seal(bytes(self._pending[: sealed.BLOCK]), self._key, self._mode))
+            del self._pending[: sealed.BLOCK]
+
+    def finish(self) -> None:
+        if self._pending:
+            self._draft.write(sealed.seal(bytes(self._pending), self._key, self._mode))
+
+
+def _messages(entry: Entry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
+    data = raw(entry.data)
+    if not len(data) and not by_rows:
+        return
+    for start, end in _cuts(entry, len(data), by_rows, chunk):
+        yield wire.head(entry.name, entry.kind, entry.dims, end - start)
+        yield data[start:end]
+
+
+def _cuts(entry: Entry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[int, int]]:
+    if size <= chunk:
+        yield 0, size
+    elif by_rows and entry.kind != TEXT:
+        parts, rows = -(-size // chunk), entry.dims[0]
+        row, more, start = size // rows, rows % parts, 0
+        for part in range(parts):
+            end = start + row * (rows // parts + (part < more))
+            yield start, end
+            start = end
+    else:
+        for start in range(0, size, chunk):
+            yield start, min(size, start + chunk)
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any, bool]:
+    """The messages of a file as a buffer, and whether its end is verified.
+
+    It is by a checksum, which is computed if ``check`` is set, or by the authentication of an encrypted stream. A plain
+    file is mapped, an encrypted one decrypted into memory.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if not size:
+            return b"", False
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    first = struct.unpack_from("<I", mapped)[0] if size >= 4 else 0
+    found = next((name for name, magic in _MAGIC.items() if magic == first), None)
+    if key is not None:
+        return _opened(mapped, size, key, mode, found), found == encrypted_stream.MODE
+    if found is not None:
+        raise CheckpointError(
+            f"the file is encrypted ({found}): give its key as dec_key, and dec_mode={found!r}. "
+            "Model.train takes the enc_key of the ModelCheckpoint among its callbacks"
+        )
+    view = memoryview(mapped)
+    if size < CRC_BYTES or bytes(view[size - CRC_BYTES : size - 10]) != CRC_MARK:
+        return view, False
+    plain = view[: size - CRC_BYTES]
+    if check and zlib.crc32(plain) != int.from_bytes(view[size - 10 :], "big"):
+        raise Damage("the checksum at the end does not fit what stands before it", size - CRC_BYTES)
+    return plain, True
+
+
+def _opened(mapped: mmap.mmap, size: int, key: bytes, mode: str, found: str | None) -> bytearray:
+    if found is None:
+        raise CheckpointError("dec_key was given, and the file is not encrypted: load it without dec_key")
+    if found != mode:
+        raise CheckpointError(f"dec_mode is {mode!r}, and the file is encrypted as {found!r}")
+    plain, at = bytearray(), 0
+    if mode == encrypted_stream.MODE:
+        view = memoryview(mapped)
+        try:
+            for block in encrypted_stream.decrypt_blocks(lambda start, end: view[start:end], size, key):
+                plain += block
+        except sealed.Unsealable as error:
+            raise CheckpointError(f"cannot decrypt: {error}; check dec_key") from None
+        return plain
+    while at < size:
+        try:
+            after = at + sealed.block_size(mapped[at : at + 64], mode)
+            if after > size:
+                raise sealed.Unsealable(f"an encrypted block of {after - at} bytes is cut short")
+            plain += sealed.unseal(mapped[at:after], key, mode)
+        except sealed.Unsealable as error:
+            raise CheckpointError(
+                f"cannot decrypt at byte {at}: {error}; check dec_key and dec_mode"
+            ) from None
+        at = after
+    return plain
+
+
+def records(buffer: Any) -> Iterator[Record]:
+    """The values of a file, chunks joined; their lengths fit their shapes."""
+    for record in wire.join(wire.scan(buffer)):
+        for each in record.parts or [record]:
+            check(each, inside=bool(record.parts))
+        yield record
+
+
+def check(record: Record, inside: bool = False) -> None:
+    """Hold the length of a value against its shape and type."""
+    if record.kind == TEXT:
+        if record.nbytes % 4:
+            raise Damage(
+                f"a text has {record.nbytes} bytes, not four for each character", record.offset, record.name
+            )
+        return
+    if inside:
+        size = np.dtype(record.kind).itemsize if record.kind in _NUMPY_TYPES else 0
+    else:
+        kind = KINDS.get(record.kind)
+        size = 0 if kind is None or kind.numpy is None else kind.numpy.itemsize
+        if record.dims == (0,) and record.nbytes:
+            record.dims = ()  # how older files say that there are no axes
+    if not size:
+        packed = " (two numbers to a byte: a packing for Ascend)" if record.kind == "Int4" else ""
+        raise Damage(f"nothing here has the element type {record.kind!r}{packed}", record.offset, record.name)
+    wanted = math.prod(record.dims) * size
+    if math.prod(filter(None, record.dims)) >= 1 << 62:
+        raise Damage(f"the shape {list(record.dims)} cannot be", record.offset, record.name)
+    if record.nbytes != wanted:
+        raise Damage(
+            f"{record.kind}{list(record.dims)} is {wanted} bytes, and {record.nbytes} are there",
+            record.offset,
+            record.name,
+        )
+
+
+def to_torch(buffer: Any, record: Record) -> torch.Tensor:
+    """The elements of a record in memory of their own."""
+    from millrace._src.runtime.tensor.storage import TO_TORCH
+
+    room = torch.empty(record.nbytes, dtype=torch.uint8)
+    target, at = room.numpy(), 0
+    for start, end in record.spans:
+        target[at : at + end - start] = np.frombuffer(buffer, np.uint8, end - start, start)
+        at += end - start
+    return room.view(TO_TORCH[KINDS[record.kind]]).reshape(record.dims)
+
+
+def to_numpy(buffer: Any, record: Record) -> np.ndarray[Any, Any]:
+    """The same as an array; the three parts of a table of keys name their types as numpy does."""
+    joined = b"".join(bytes(buffer[start:end]) for start, end in record.spans)
+    return np.frombuffer(joined, record.kind).reshape(record.dims)
+
+
+def text_of(buffer: Any, record: Record) -> str:
+    """A text; NULs at its end are padding."""
+    joined = b"".join(bytes(buffer[start:end]) for start, end in record.spans)
+    try:
+        return joined.decode("utf-32-le", "surrogatepass").rstrip("\0")
+    except UnicodeDecodeError:
+        raise Damage("a text holds what is no character", record.offset, record.name) from None

@@ -1,0 +1,255 @@
+"""The bytes of a ``.ckpt`` file: one protobuf message for each chunk of a value, one after the other.
+
+A message is a name, a shape, a type name and the elements. Nothing here makes an array: reading gives where in the file
+the elements lie, once every length has been held against the size of the file; writing gives the bytes before them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from millrace._src.core.io.protobuf import field, varint
+
+__all__ = ["CHUNK", "CRC_BYTES", "CRC_MARK", "Damage", "Record", "head", "join", "printed", "scan"]
+
+# MindSpore cuts what is longer into several messages of the same name, so that no message comes near 2 GB.
+CHUNK = 512 << 20
+# Behind the messages, where it was asked for: a mark, and the CRC-32 of everything before it in ten bytes.
+CRC_MARK = b"crc_num"
+CRC_BYTES = len(CRC_MARK) + 10
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_MOST_DIMS = 64
+
+
+class Damage(Exception):
+    """The bytes are not those of a checkpoint. ``offset`` says where, ``name`` what was being read."""
+
+    def __init__(self, text: str, offset: int, name: str = "") -> None:
+        super().__init__(text)
+        self.text, self.offset, self.name = text, offset, name
+
+    def __str__(self) -> str:
+        return f"{self.text} (byte {self.offset}{f', in {self.name!r}' if self.name else ''})"
+
+
+@dataclasses.dataclass(slots=True)
+class Record:
+    """One value. ``spans`` are the places of its elements in the file; a table of keys (``parts``) has three values."""
+
+    name: str
+    kind: str
+    dims: tuple[int, ...]
+    spans: list[tuple[int, int]]
+    offset: int
+    parts: list[Record] = dataclasses.field(default_factory=list)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return sum(end - start for start, end in self.spans)
+
+
+def scan(buffer: Any) -> Iterator[Record]:
+    """Every message in the buffer; what follows a damaged one is not looked at.
+
+    >>> made = head("w", "Int16", (2,), 4) + bytes([1, 0, 2, 0])
+    >>> [(record.name, record.kind, record.dims, record.nbytes) for record in scan(made)]
+    [('w', 'Int16', (2,), 4)]
+    >>> list(scan(made[:-1]))
+    Traceback (most recent call last):
+    ...
+    millrace._src.train.checkpoint.ckpt_protobuf.Damage: the file ends inside of a message of 20 bytes (byte 0)
+    """
+    at, size = 0, len(buffer)
+    while at < size:
+        begin = at
+        number, wire, at = _key(buffer, at, size, "")
+        if wire == _BYTES:
+            count, start = _varint(buffer, at, size, "")
+            if start + count > size:
+                raise Damage(f"the file ends inside of a message of {count} bytes", begin)
+            at = start + count
+            if number == 1:
+                yield _value(buffer, start, at, begin)
+        else:
+            at = _skip(buffer, at, size, wire, "")
+
+
+def join(records: Iterator[Record]) -> Iterator[Record]:
+    """Neighbouring messages of one name are the chunks of one value.
+
+    >>> made = b"".join(head("w", "Int8", (3,), 1) + bytes([i]) for i in range(3))
+    >>> [(record.name, len(record.spans)) for record in join(scan(made))]
+    [('w', 3)]
+    """
+    last: Record | None = None
+    for record in records:
+        if last is not None and record.name == last.name:
+            if (record.kind, record.dims) != (last.kind, last.dims) and not record.parts:
+                raise Damage(
+                    f"a chunk says {record.kind}{list(record.dims)}, the one before it said "
+                    f"{last.kind}{list(last.dims)}",
+                    record.offset,
+                    record.name,
+                )
+            last.spans += record.spans
+            for index, part in enumerate(record.parts[: len(last.parts)]):
+                mine = last.parts[index]
+                mine.spans += part.spans
+                mine.dims = (mine.dims[0] + part.dims[0], *mine.dims[1:]) if mine.dims and part.dims else ()
+            continue
+        if last is not None:
+            yield last
+        last = record
+    if last is not None:
+        yield last
+
+
+def head(name: str, kind: str, dims: tuple[int, ...], count: int) -> bytes:
+    """All of a message but its last ``count`` bytes, the elements.
+
+    >>> head("w", "Float32", (2, 3), 24).hex(" ")
+    '0a 2c 0a 01 77 12 27 08 02 08 03 12 07 46 6c 6f 61 74 33 32 1a 18'
+    """
+    tensor = (
+        b"".join(b"\x08" + varint(dim) for dim in dims) + field(2, kind.encode()) + b"\x1a" + varint(count)
+    )
+    tagged = field(1, name.encode()) + b"\x12" + varint(len(tensor) + count) + tensor
+    return b"\x0a" + varint(len(tagged) + count) + tagged
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def _varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
+    value = shift = 0
+    begin = at
+    while True:
+        if at >= end:
+            raise Damage("the file ends inside of a number", begin, name)
+        byte = buffer[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 63:
+            raise Damage("a number has more than ten bytes", begin, name)
+    return value & 0xFFFFFFFFFFFFFFFF, at
+
+
+def _key(buffer: Any, at: int, end: int, name: str) -> tuple[int, int, int]:
+    begin = at
+    key, at = _varint(buffer, at, end, name)
+    number, wire = key >> 3, key & 7
+    if not number or wire not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
+        raise Damage("this is no part of a checkpoint", begin, name)
+    return number, wire, at
+
+
+def _skip(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
+    """The place behind a part that no checkpoint of today has."""
+    if wire == _VARINT:
+        return _varint(buffer, at, end, name)[1]
+    if wire == _BYTES:
+        count, start = _varint(buffer, at, end, name)
+        after = start + count
+    else:
+        after = at + (8 if wire == _FIXED64 else 4)
+    if after > end:
+        raise Damage("a part is longer than what holds it", at, name)
+    return after
+
+
+def _parts(buffer: Any, at: int, end: int, name: str) -> Iterator[tuple[int, int, int, int]]:
+    """(number, wire type, start, end) of each field of a message."""
+    while at < end:
+        number, wire, start = _key(buffer, at, end, name)
+        if wire == _BYTES:
+            count, start = _varint(buffer, start, end, name)
+            at = start + count
+            if at > end:
+                raise Damage(f"a part of {count} bytes is longer than what holds it", start, name)
+        else:
+            at = _skip(buffer, start, end, wire, name)
+        yield number, wire, start, at
+
+
+def _value(buffer: Any, at: int, end: int, offset: int) -> Record:
+    name = ""
+    found: Record | None = None
+    try:
+        for number, wire, start, stop in _parts(buffer, at, end, ""):
+            if wire != _BYTES:
+                continue
+            if number == 1:
+                name = _text(buffer, start, stop, "")
+            elif number == 2:
+                found = _tensor(buffer, start, stop, name, offset)
+            elif number == 3:
+                found = _table(buffer, start, stop, name, offset)
+    except Damage as damage:
+        damage.name = damage.name or name
+        raise
+    if found is None:
+        raise Damage("a message holds no value", offset, name)
+    if not name:
+        raise Damage("a value has no name", offset)
+    found.name = name
+    return found
+
+
+def printed(buffer: Any) -> Iterator[str | Record]:
+    """What was printed into a file, in order: texts and tensors. Such a file has messages without names."""
+    for number, wire, start, stop in _parts(buffer, 0, len(buffer), ""):
+        if number != 1 or wire != _BYTES:
+            continue
+        found: str | Record | None = None
+        for inner, kind, begin, end in _parts(buffer, start, stop, ""):
+            if kind == _BYTES and inner in (1, 2):
+                found = (
+                    _text(buffer, begin, end, "") if inner == 1 else _tensor(buffer, begin, end, "", start)
+                )
+        if found is None:
+            raise Damage("a message holds no value", start)
+        yield found
+
+
+def _table(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
+    parts = [
+        _tensor(buffer, start, stop, name, offset)
+        for number, wire, start, stop in _parts(buffer, at, end, name)
+        if number == 1 and wire == _BYTES
+    ]
+    return Record(name, "map", (), [], offset, parts)
+
+
+def _tensor(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
+    dims: list[int] = []
+    kind, span = "", None
+    for number, wire, start, stop in _parts(buffer, at, end, name):
+        if number == 1 and wire == _VARINT:
+            dims.append(_varint(buffer, start, stop, name)[0])
+        elif number == 1 and wire == _BYTES:  # packed, as a newer protobuf may write them
+            while start < stop:
+                dim, start = _varint(buffer, start, stop, name)
+                dims.append(dim)
+        elif number == 2 and wire == _BYTES:
+            kind = _text(buffer, start, stop, name)
+        elif number == 3 and wire == _BYTES:
+            span = (start, stop)
+        if len(dims) > _MOST_DIMS or any(dim >= 1 << 62 for dim in dims[-1:]):
+            raise Damage(f"the shape {dims[:8]} cannot be", start, name)
+    if not kind or span is None:
+        raise Damage(f"a value has no {'elements' if kind else 'type'}", offset, name)
+    return Record(name, kind, tuple(dims), [span], offset)
+
+
+def _text(buffer: Any, start: int, end: int, name: str) -> str:
+    try:
+        return bytes(buffer[start:end]).decode()
+    except UnicodeDecodeError:
+        raise Damage("a name is no text", start, name) from None

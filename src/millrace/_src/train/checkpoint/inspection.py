@@ -1,0 +1,134 @@
+"""What is in a checkpoint, without loading it: parameters, what the optimizer keeps, and the rest."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from millrace._src.core.errors import CheckpointError
+
+from . import ckpt_format as ckpt
+from . import safetensors_format as safe
+from .checkpoint_path import local_copy, name_to_load
+from .ckpt_protobuf import Damage
+from .load import refused
+from .state_entries import TEXT
+from .torch_weights import ENDINGS, read_torch
+from .training_state import OWN
+
+__all__ = ["Contents", "Item", "contents_of", "sorted_out"]
+
+# What optimizers put before the name of a parameter for what they keep of it.
+_SLOTS = re.compile(
+    r"(?:moments|moment[12]?|accum(?:_update)?|stat|vhat|adam_[mv]|lamb_[mv]|mean_square|mean_grad|linear|prev|step_size"
+    r"|exp_avg(?:_sq)?|max_exp_avg_sq|momentum_buf|ax_)\.|(?:mu|eta|exp_avg_sq_row|exp_avg_sq_col|exp_avg_sq)_"
+)
+_SCALARS = re.compile(
+    r"global_step|learning_rate(?:_group_\d+)?|momentum|beta[12]_power|state_step|step_t|afactor_step|fake_lr|fake_param"
+    r"|scale_sense|current_iterator_step|last_overflow_iterator_step"
+)
+_STATISTICS = ("moving_mean", "moving_variance", "running_mean", "running_var", "num_batches_tracked")
+
+
+class Item(NamedTuple):
+    """One entry: its ``part`` is "parameter", "statistic", "optimizer" or "extra"."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    nbytes: int
+    part: str = "extra"
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are in it."""
+        return math.prod(self.shape)
+
+
+class Contents(NamedTuple):
+    """The entries of a file, in its order."""
+
+    file: str
+    format: str
+    size: int
+    items: list[Item]
+
+    def of(self, part: str) -> list[Item]:
+        """The entries of one part."""
+        return [item for item in self.items if item.part == part]
+
+    def numbers(self, part: str = "parameter") -> int:
+        """How many numbers are in all entries of one part."""
+        return sum(item.numbers for item in self.of(part))
+
+
+def contents_of(file: str, key: bytes | None = None, mode: str = "AES-GCM") -> Contents:
+    """What is in a ``.ckpt``, ``.safetensors``, ``.pth`` or ``.pt`` file.
+
+    >>> from millrace import nn
+    >>> from millrace.train import save_checkpoint
+    >>> save_checkpoint(nn.Dense(3, 2), "net.ckpt")
+    >>> contents_of("net.ckpt").numbers()
+    8
+    """
+    if file.endswith(ENDINGS):
+        if not os.path.isfile(file):
+            raise CheckpointError(f"the file {file} does not exist")
+        tensors, others = read_torch(Path(file))
+        items = [
+            Item(name, str(t.dtype).removeprefix("torch."), tuple(t.shape), t.numel() * t.element_size())
+            for name, t in tensors.items()
+        ]
+        items += [Item(name, "object", (0,), 0) for name in others]
+        return Contents(file, "PyTorch", os.path.getsize(file), sorted_out(items))
+    format = "safetensors" if file.endswith(".safetensors") else "ckpt"
+    name = name_to_load(file, format)
+    with local_copy(name) as path:
+        try:
+            items = _safe(path) if format == "safetensors" else _ckpt(path, key, mode)
+        except (CheckpointError, Damage, OSError) as error:
+            raise refused(name, path, format, error) from error
+        return Contents(name, format, path.stat().st_size, sorted_out(items))
+
+
+def _ckpt(path: Path, key: bytes | None, mode: str) -> list[Item]:
+    buffer, _ = ckpt.contents(path, key, mode, check=True)
+    made = []
+    for record in ckpt.records(buffer):
+        size = record.nbytes + sum(part.nbytes for part in record.parts)
+        shape = record.parts[1].dims if len(record.parts) > 1 else record.dims
+        made.append(Item(record.name, record.kind, (0,) if record.kind == TEXT else shape, size))
+    return made
+
+
+def _safe(path: Path) -> list[Item]:
+    return [Item(*each) for each in safe.listing(path)]
+
+
+def sorted_out(items: Iterable[Item]) -> list[Item]:
+    """The same entries with the part that each belongs to."""
+    listed = list(items)
+    names = {item.name for item in listed}
+    return [item._replace(part=_part(item, names)) for item in listed]
+
+
+def _part(item: Item, names: set[str]) -> str:
+    if item.kind in (TEXT, "object") or item.name.startswith(OWN):
+        return "extra"
+    if item.name.rpartition(".")[2] in _STATISTICS:
+        return "statistic"
+    if _SCALARS.fullmatch(item.name):
+        return "optimizer"
+    slot = _SLOTS.match(item.name)
+    if slot and item.name[slot.end() :] in names:
+        return "optimizer"
+    plain = "." not in item.name and not item.shape and item.name not in ("weight", "bias")
+    return (
+        "extra"
+        if plain and item.name in ("epoch_num", "step_num", "best_epoch", "best_value")
+        else "parameter"
+    )

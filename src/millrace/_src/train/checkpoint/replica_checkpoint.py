@@ -1,0 +1,43 @@
+"""Checkpoints of several ranks: in a data parallel run each has the whole net, so that one stands in for another."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from millrace._src.core.errors import ArgumentTypeError
+
+from .load import check_checkpoint
+
+__all__ = ["get_ckpt_path_with_strategy"]
+
+
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
+    """The checkpoint of this rank if it is whole, else that of another rank; None where no rank has a whole one.
+
+    The path holds the rank as ``rank_<n>``. The strategy is not looked at: every rank's checkpoint has the whole net.
+
+    >>> print(get_ckpt_path_with_strategy("run/rank_0/net.ckpt", ""))
+    None
+    """
+    if not isinstance(cur_ckpt_path, str):
+        raise ArgumentTypeError(
+            f"For 'get_ckpt_path_with_strategy', 'cur_ckpt_path' must be string, but got {type(cur_ckpt_path)}."
+        )
+    for path in [cur_ckpt_path, *_of_others(cur_ckpt_path)]:
+        if os.path.isfile(path) and check_checkpoint(path):
+            return path
+    return None
+
+
+def _of_others(path: str) -> list[str]:
+    found = re.search(r"^(.*?)rank_(\d+)(.*)$", path)
+    if found is None:
+        return []
+    top = os.path.dirname(found[1] + "x") or "."
+    try:
+        names = os.listdir(top)
+    except OSError:
+        return []
+    ranks = {int(number[1]) for name in names for number in [re.search(r"rank_(\d+)", name)] if number}
+    return [f"{found[1]}rank_{n}{found[3].replace(f'rank_{found[2]}', f'rank_{n}')}" for n in sorted(ranks)]

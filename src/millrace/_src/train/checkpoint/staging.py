@@ -1,0 +1,188 @@
+"""Copies of values for a save beside the training: taken at once, or while the next step computes.
+
+A step reads parameters for most of its time and writes them in its end. So the large ones may be copied beside it, and
+the first operation that would write to one of them waits for its copy: no file holds parts of two steps. Operations are
+looked at inside of :func:`watched`, which a Model's training puts around all that runs after a save; only there a copy
+is put off. A save anywhere else copies everything before it returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.machine.cores import available_cores
+from millrace._src.runtime.tensor import storage
+from millrace._src.runtime.tensor.backend.torch_private import DispatchMode, describe_operator
+
+from .state_entries import Entry, raw
+
+__all__ = ["Copying", "settle", "staged", "under_way", "watched"]
+
+# bytes from which on threads are worth their start
+_MANY = 64 << 20
+# bytes of a value whose copy may be put off; smaller ones, such as statistics, are written early
+_LARGE = 1 << 20
+
+# Copies of the last save, by name: their memory has been touched before, which makes the next copy twice as fast.
+_rooms: dict[str, torch.Tensor] = {}
+# What is still being copied: at most one, since a save waits for the one before it.
+under_way: list[Copying] = []
+_here = threading.local()
+
+Pairs = list[tuple[memoryview, memoryview]]
+
+
+class Copying:
+    """Values that are still to be copied; nobody may write to them before."""
+
+    def __init__(self, pairs: Pairs, sources: list[torch.Tensor]) -> None:
+        self._pairs = pairs
+        self.places = {source.untyped_storage().data_ptr() for source in sources}
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        """Copy; called once, on the thread that writes the file."""
+        try:
+            _copied(self._pairs)
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Nothing is copied any more, for whatever reason."""
+        with contextlib.suppress(ValueError):
+            under_way.remove(self)
+        self._pairs = []
+        self._done.set()
+
+    def wait(self) -> None:
+        """Return when all is copied."""
+        self._done.wait()
+
+
+def settle() -> None:
+    """Wait until nothing is being copied: from here on everything may be written to."""
+    for each in list(under_way):
+        each.wait()
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[None]:
+    """In here whoever would write to what is still being copied waits for it, so that a save may put copies off."""
+    before = getattr(_here, "watched", False)
+    _here.watched = True
+    storage.sharing.append(_before_writing)
+    storage.hiding.append(settle)
+    try:
+        with _Guard():
+            yield
+    finally:
+        storage.hiding.remove(settle)
+        storage.sharing.remove(_before_writing)
+        _here.watched = before
+
+
+def _before_writing(tensor: torch.Tensor) -> None:
+    for copying in tuple(under_way):  # the other thread takes it out when it is done
+        if tensor.untyped_storage().data_ptr() in copying.places:
+            copying.wait()
+
+
+class _Guard(DispatchMode):
+    """Looks at every operation for what it writes to, while something is being copied."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if under_way:
+            for tensor in _written(func, args, kwargs):
+                _before_writing(tensor)
+        return func(*args, **kwargs)
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors that an operation writes to; of operations that are not PyTorch's own, all that it is given."""
+    operator = describe_operator(func)
+    known = operator.name.startswith("aten::")
+    if known and not operator.is_mutable:
+        return
+    if operator.arguments is None or not known:
+        values = [*args, *kwargs.values()]
+    else:
+        written = [(place, name) for place, (name, writes) in enumerate(operator.arguments) if writes]
+        values = [args[place] if place < len(args) else kwargs.get(name) for place, name in written]
+    for value in values:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, torch.Tensor):
+                yield each
+
+
+def staged(entries: list[Entry]) -> tuple[list[Entry], Copying]:
+    """The entries with their values in host memory of their own, and what is left to copy there.
+
+    Wait for the last writer before: it reads that memory.
+    """
+    rooms: dict[str, torch.Tensor] = {}
+    made, now, later, sources = [], Pairs(), Pairs(), []
+    puts_off = getattr(_here, "watched", False)
+    for entry in entries:
+        if isinstance(entry.data, bytes):
+            made.append(entry)
+            continue
+        room = _rooms.get(entry.name)
+        if room is None or room.shape != entry.data.shape or room.dtype != entry.data.dtype:
+            room = torch.empty(entry.data.shape, dtype=entry.data.dtype, pin_memory=entry.data.is_cuda)
+        if entry.data.device.type != "cpu" or not entry.data.is_contiguous() or entry.data.is_conj():
+            room.copy_(entry.data, non_blocking=True)
+        elif puts_off and entry.nbytes >= _LARGE:
+            later.append((raw(room), raw(entry.data)))
+            sources.append(entry.data)
+        else:
+            now.append((raw(room), raw(entry.data)))
+        rooms[entry.name] = room
+        made.append(entry._replace(data=room))
+    _copied(now)
+    if any(not isinstance(entry.data, bytes) and entry.data.is_cuda for entry in entries):
+        torch.cuda.synchronize()
+    _rooms.clear()
+    _rooms.update(rooms)
+    copying = Copying(later, sources)
+    if later:
+        under_way.append(copying)
+    return made, copying
+
+
+def _copied(pairs: Pairs) -> None:
+    """Copy bytes, on a few threads where there are many.
+
+    PyTorch's own copy splits each tensor among its threads and waits for them at its end, which costs ten times as much
+    where cores are shared; these threads meet once.
+    """
+    total = sum(len(source) for _, source in pairs)
+    threads = min(4, available_cores()) if total >= _MANY else 1
+    cuts = [total * (n + 1) // threads for n in range(threads)]
+    jobs: list[Pairs] = [[] for _ in cuts]
+    at = part = 0
+    for target, source in pairs:
+        done = 0
+        while done < len(source):
+            end = min(len(source), done + cuts[part] - at)
+            jobs[part].append((target[done:end], source[done:end]))
+            at, done = at + end - done, end
+            part += at >= cuts[part] and part + 1 < threads
+
+    def copy(job: Pairs) -> None:
+        for target, source in job:
+            # numpy lets other threads run while it copies
+            np.copyto(np.frombuffer(target, np.uint8), np.frombuffer(source, np.uint8))
+
+    if threads == 1:
+        copy(jobs[0])
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(copy, jobs))

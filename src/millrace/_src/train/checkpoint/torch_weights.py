@@ -1,0 +1,133 @@
+"""Weights that PyTorch saved: ``.pth`` and ``.pt``, read as data only, and how its names differ from MindSpore's."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import CheckpointError
+
+__all__ = ["ENDINGS", "read_torch", "role", "to_millrace", "to_torch"]
+
+ENDINGS = (".pth", ".pt", ".bin")
+# Where programs put the weights inside of what they save.
+_INSIDE = ("state_dict", "model_state_dict", "model", "net", "network", "module", "params", "weights", "ema")
+# The last word of a name -> what it is, whoever named it.
+_ROLES = {
+    "gamma": "weight",
+    "embedding_table": "weight",
+    "a": "weight",  # of PReLU
+    "beta": "bias",
+    "running_mean": "moving_mean",
+    "running_var": "moving_variance",
+}
+_BACK = {
+    "gamma": "weight",
+    "beta": "bias",
+    "moving_mean": "running_mean",
+    "moving_variance": "running_var",
+    "embedding_table": "weight",
+}
+
+
+def read_torch(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """The tensors of a file of PyTorch by name, and the names of what is none. Nothing in the file is run."""
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+    except Exception as error:  # PyTorch lets whatever its parsers meet pass
+        said = (str(error) or type(error).__name__).splitlines()[0]
+        if isinstance(error, pickle.UnpicklingError) and "GLOBAL" in str(error).upper():
+            raise CheckpointError(
+                f"{path} holds more than weights, and is not loaded: that would run code of whoever wrote it. Save "
+                f"net.state_dict() instead of the net. PyTorch says: {said}"
+            ) from None
+        raise CheckpointError(f"{path} is no whole file of PyTorch: {said}") from None
+    return _flat(_weights(found), path)
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _weights(found: Any) -> Any:
+    """The dict of tensors, wherever in the file it lies."""
+    while isinstance(found, dict) and not any(isinstance(value, torch.Tensor) for value in found.values()):
+        inner = next((found[name] for name in _INSIDE if isinstance(found.get(name), dict)), None)
+        if inner is None:
+            break
+        found = inner
+    return found
+
+
+def _flat(found: Any, path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path} holds a {type(found).__name__}, not tensors by name (a state_dict).")
+    tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
+    if not tensors:
+        raise CheckpointError(
+            f"{path} holds no tensors by name; its entries are {list(map(str, found))[:8]}."
+        )
+    return tensors, [str(name) for name in found if str(name) not in tensors]
+
+
+def role(name: str) -> tuple[str, str]:
+    """The layer of a parameter, and what the parameter is in it, the same for both frameworks.
+
+    >>> role("net.bn.gamma"), role("net.bn.weight")
+    (('net.bn', 'weight'), ('net.bn', 'weight'))
+    """
+    layer, _, last = name.rpartition(".")
+    return layer, _ROLES.get(last, last)
+
+
+def to_millrace(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
+    """PyTorch's names -> MindSpore's, as well as names and shapes tell; counters of batches have none.
+
+    A weight of one axis beside a bias is a normalisation's; a weight in a layer called "emb..." is a table.
+
+    >>> to_millrace(
+    ...     {"bn.weight": torch.ones(2), "bn.running_mean": torch.ones(2), "emb.weight": torch.ones(3, 2)}
+    ... )
+    {'bn.weight': 'bn.gamma', 'bn.running_mean': 'bn.moving_mean', 'emb.weight': 'emb.embedding_table'}
+    """
+    made = {}
+    for name, tensor in tensors.items():
+        layer, dot, last = name.rpartition(".")
+        if last == "num_batches_tracked":
+            continue
+        beside = f"{layer}{dot}bias" in tensors
+        weight = tensors.get(f"{layer}{dot}weight")
+        normal = f"{layer}{dot}running_mean" in tensors or (
+            weight is not None and weight.ndim == 1 and beside
+        )
+        if last in ("running_mean", "running_var"):
+            last = _ROLES[last]
+        elif normal and last in ("weight", "bias"):
+            last = {"weight": "gamma", "bias": "beta"}[last]
+        elif (
+            last == "weight"
+            and tensor.ndim == 2
+            and not beside
+            and re.search(r"emb", layer.rpartition(".")[2])
+        ):
+            last = "embedding_table"
+        made[name] = f"{layer}{dot}{last}"
+    return made
+
+
+def to_torch(names: list[str]) -> dict[str, str]:
+    """MindSpore's names -> PyTorch's.
+
+    >>> to_torch(["bn.gamma", "bn.moving_variance", "fc.weight"])
+    {'bn.gamma': 'bn.weight', 'bn.moving_variance': 'bn.running_var', 'fc.weight': 'fc.weight'}
+    """
+    made = {}
+    for name in names:
+        layer, dot, last = name.rpartition(".")
+        made[name] = f"{layer}{dot}{_BACK.get(last, last)}"
+    return made

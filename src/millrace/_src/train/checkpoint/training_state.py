@@ -1,0 +1,350 @@
+"""One file from which a training goes on: parameters, optimizer, loss scale, step, random numbers, place in the data.
+
+It is a checkpoint like any other, which MindSpore loads too. What is more than parameters stands in it as arrays of
+bytes: ``millrace.training`` is JSON, ``millrace.random.*`` are the states of generators, ``millrace.kept.*`` what
+callbacks keep.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CheckpointError,
+    ParameterMismatch,
+)
+from millrace._src.core.io import encrypted_stream
+from millrace._src.core.log import get_logger
+from millrace._src.core.random import rng, seeds
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.tensor import rng_state as random
+from millrace._src.runtime.tensor.parameter import Parameter
+from millrace._src.runtime.tensor.storage import wrap
+
+from .checkpoint_path import name_to_load
+from .load import read_verified, refused
+from .run_folder import Run
+from .save import check_cipher, save_checkpoint
+
+__all__ = [
+    "OWN",
+    "TrainingState",
+    "appendix",
+    "at_position",
+    "is_resumable",
+    "load_training",
+    "put_back",
+    "restore",
+    "save_training",
+]
+
+# What begins the names of entries that are ours, and that no net has.
+OWN = "millrace."
+_ABOUT = OWN + "training"
+_RANDOM = OWN + "random."
+_KEPT = OWN + "kept."
+# 1: release 0.2. 2: with the identity of the run, and always with a checksum.
+_VERSION = 2
+_READABLE = (1, 2)
+
+log = get_logger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingState:
+    """Where a training stood; made by :func:`load_training`.
+
+    ``data`` goes to ``create_dict_iterator(state=...)`` or ``dataset.epochs(n, state=...)``; None if none was saved.
+    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way.
+    """
+
+    step: int
+    epoch: int
+    step_in_epoch: int
+    data: dict[str, Any] | None
+    extra: Any
+    # tensors that callbacks of a Model's training had kept
+    kept: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+
+
+def save_training(
+    ckpt_file_name: str,
+    *cells: Cell,
+    data: Any = None,
+    step: int = 0,
+    epoch: int = 0,
+    step_in_epoch: int = 0,
+    extra: Any = None,
+    async_save: bool | str = False,
+    format: str = "ckpt",
+    enc_key: bytes | None = None,
+) -> None:
+    """Save everything that a training needs to go on: cells, random numbers, and the place in the data.
+
+    ``cells`` are the net, the optimizer and whatever else has parameters, as a training step that holds them all;
+    ``data`` is the iterator that batches come from; ``extra`` is anything that JSON can say. A run that is killed and
+    resumed from this file ends with the same bits as one that was not. The file carries a checksum. With ``enc_key``
+    (16, 24 or 32 bytes) it is encrypted in the mode "AES-GCM-STREAM" instead, which verifies the whole file.
+
+    >>> import numpy as np
+    >>> import millrace.dataset as ds
+    >>> from millrace import nn
+    >>> net = nn.Dense(2, 1)
+    >>> batches = ds.NumpySlicesDataset(np.ones((6, 2), np.float32)).create_tuple_iterator(num_epochs=1)
+    >>> _ = next(batches)
+    >>> save_training("run.ckpt", net, data=batches, step=1)
+    >>> found = load_training("run.ckpt", net)
+    >>> found.step, found.data["delivered"]
+    (1, 1)
+    """
+    if not cells:
+        raise ArgumentValueError("For 'save_training', give the net, and the optimizer after it.")
+    values = dict(_values(cells))
+    for name in values:
+        if name.startswith(OWN):
+            raise ArgumentValueError(
+                f"For 'save_training', no parameter may be named {name!r}: names with {OWN!r} are kept for its own use."
+            )
+    more = appendix(data, step, epoch, step_in_epoch, extra)
+    save_checkpoint(
+        [{"name": name, "data": value} for name, value in values.items()],
+        ckpt_file_name,
+        append_dict=more,
+        async_save=async_save,
+        enc_key=enc_key,
+        enc_mode="AES-GCM" if enc_key is None else encrypted_stream.MODE,
+        crc_check=enc_key is None,
+        format=format,
+    )
+
+
+def appendix(
+    data: Any,
+    step: int,
+    epoch: int,
+    step_in_epoch: int = 0,
+    extra: Any = None,
+    run: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What is saved beside parameters, for ``append_dict``; ``run`` is the identity of the run."""
+    about = {
+        "version": _VERSION,
+        "step": step,
+        "epoch": epoch,
+        "step_in_epoch": step_in_epoch,
+        "data": data.state() if hasattr(data, "state") else data,
+        "seed": seeds.get_seed(),
+        "globals": rng.global_state(),
+        "extra": extra,
+        "run": run,
+    }
+    try:
+        text = json.dumps(about)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"For 'save_training', 'data' must be an iterator of a dataset or its state(), and 'extra' what JSON can "
+            f"say, but got data {type(data).__name__} and extra {extra!r}: {error}."
+        ) from None
+    found: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
+    found |= {_RANDOM + name: wrap(state) for name, state in random.states().items()}
+    return {**found, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
+
+
+def at_position(place: Any, run: Run | None = None) -> dict[str, Any]:
+    """The same for where a Model's training stands."""
+    about = appendix(
+        place.data,
+        place.step,
+        place.epoch,
+        place.step_in_epoch,
+        {"callbacks": place.callbacks},
+        None if run is None else run.as_json(),
+    )
+    return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
+
+
+def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = None) -> TrainingState:
+    """Put everything back as :func:`save_training` found it; what is to be handed to the loop is returned.
+
+    All or nothing: a cell whose parameters are not in the file, or have another shape or type, leaves every cell as it
+    was. Make the iterator with the state that is returned after this call, which sets the seed of the run. A file
+    without a checksum is refused: a file that was cut off between two values has lost it. ``dec_key`` is the
+    ``enc_key`` that the file was saved with.
+    """
+    check_cipher(dec_key, encrypted_stream.MODE, "dec")
+    return restore(ckpt_file_name, cells, dec_key)
+
+
+def restore(
+    ckpt_file_name: str,
+    cells: Iterable[Cell],
+    dec_key: bytes | None = None,
+    accept: Callable[[dict[str, Any] | None], None] = lambda run: None,
+) -> TrainingState:
+    """Put a training file back; ``accept`` gets the identity of its run before anything changes, and may refuse it."""
+    format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
+    name = name_to_load(ckpt_file_name, format)
+    found, verified = read_verified(
+        name, format, None, dec_key, encrypted_stream.MODE, check=True, required=False
+    )
+    if not is_resumable(found):
+        why = (
+            f"it holds {len(found)} values and no state of a training, so that a run cannot go on from it: it is torn, "
+            "or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
+        )
+        raise refused(name, Path(name), format, CheckpointError(why))
+    if not verified:
+        _check_unverified(found, name, format)
+    accept(_about(found, name).get("run"))
+    return put_back(found, cells, name)
+
+
+def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
+    """Refuse a file without a checksum, but for safetensors files of release 0.2, which cannot be cut unnoticed."""
+    if format == "safetensors" and _about(found, name)["version"] == 1:
+        log.warning(
+            "%s was saved by release 0.2 without a checksum: changed bytes in it are not noticed. The next save adds "
+            "one",
+            name,
+        )
+        return
+    why = (
+        "load_training: expected the checksum that every training file carries, got none. Its end was cut off, or "
+        "OnRequestExit or BackupAndRestore of release 0.2 saved it, which wrote none. If you know that the file is "
+        f"whole, add a checksum: save_checkpoint(load_checkpoint({name!r}), {name!r}, crc_check=True)"
+    )
+    raise refused(name, Path(name), format, CheckpointError(why))
+
+
+def is_resumable(found: dict[str, Any]) -> bool:
+    """Whether a training can go on from what a file holds."""
+    return _ABOUT in found
+
+
+def put_back(found: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
+    """Write the values of a file into cells and generators."""
+    about = _about(found, file)
+    targets = list(_values(cells))
+    _check(targets, found, file)
+    _restore_random(about, found, file)  # before anything else is changed: it may be damaged
+    for name, target in targets:
+        if name in found:
+            with torch.no_grad():
+                target._torch.copy_(found[name]._torch)
+    _restore_random(about, found, file)  # a parameter that had no values yet may have sampled some
+    kept = {
+        name.removeprefix(_KEPT): value
+        for name, value in found.items()
+        if name.startswith(_KEPT) and isinstance(value, Tensor)
+    }
+    return TrainingState(
+        about["step"], about["epoch"], about["step_in_epoch"], about["data"], about["extra"], kept
+    )
+
+
+def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> None:
+    """Put the seed and the generators back as they were saved; they stay as they are if one of them is damaged."""
+    seed, states, shared = seeds.get_seed(), random.states(), rng.global_state()
+    try:
+        if about["seed"] is not None:
+            seeds.set_seed(about["seed"])
+        random.set_states(
+            {
+                name.removeprefix(_RANDOM): value._torch
+                for name, value in found.items()
+                if name.startswith(_RANDOM)
+            }
+        )
+        rng.set_global_state(about["globals"])
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        if seed is not None:
+            seeds.set_seed(seed)
+        random.set_states(states)
+        rng.set_global_state(shared)
+        raise CheckpointError(f"{file}: its states of random numbers are damaged: {error}") from None
+
+
+_COUNTS = ("step", "epoch", "step_in_epoch")
+
+
+def _about(found: dict[str, Any], file: str) -> dict[str, Any]:
+    """The state of a training as JSON has it; every field has the type that it was saved with."""
+    try:
+        about = json.loads(found[_ABOUT].asnumpy().tobytes())
+        version = about["version"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{file}: its entry {_ABOUT!r} cannot be read: {error}") from None
+    if version not in _READABLE or isinstance(version, bool):
+        raise CheckpointError(
+            f"{file} was saved by another release (its state has version {str(version)[:20]}, this one reads "
+            f"{_VERSION}): load its parameters with load_checkpoint, and begin the run anew."
+        )
+    seed, run = about.get("seed"), about.get("run")
+    if (
+        not all(type(about.get(name)) is int for name in _COUNTS)
+        or not {"data", "seed", "globals", "extra"} <= about.keys()
+        or not (seed is None or (type(seed) is int and seed >= 0))
+        or not isinstance(run, (dict, type(None)))
+    ):
+        raise CheckpointError(
+            f"{file}: its entry {_ABOUT!r} is damaged: a field is missing or of another type."
+        )
+    return dict(about)
+
+
+def _values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and buffers of several cells, each once; two of one name cannot both be saved."""
+    seen: dict[str, Tensor] = {}
+    for cell in cells:
+        if not isinstance(cell, Cell):
+            raise ArgumentTypeError(
+                f"For 'save_training' and 'load_training', a Cell (net, optimizer, training step) is wanted, but got "
+                f"{type(cell).__name__}."
+            )
+        own = [(param.name, param) for _, param in cell.parameters_and_names()]
+        for name, value in [*own, *cell.named_buffers()]:
+            if name not in seen:
+                seen[name] = value
+                yield name, value
+            elif seen[name] is not value:
+                raise ArgumentValueError(
+                    f"Two parameters are named {name!r}, so that one of them would be lost; give one of the cells a "
+                    "name of its own (Cell.update_parameters_name), or the parameter (name=...)."
+                )
+
+
+def _check(targets: list[tuple[str, Tensor]], found: dict[str, Any], file: str) -> None:
+    missing = [name for name, target in targets if name not in found and target.size]
+    if missing:
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise CheckpointError(
+            f"{file} lacks {', '.join(map(repr, missing[:5]))}{more}, which these cells have: give load_training the "
+            "cells that were saved, built as they were."
+        )
+    for name, target in targets:
+        saved = found.get(name)
+        if name in found and not isinstance(saved, Parameter):
+            raise CheckpointError(f"{file}: expected a tensor for {name!r}, got {type(saved).__name__}.")
+        if isinstance(saved, Parameter) and (saved.shape, saved.dtype) != (target.shape, target.dtype):
+            raise ParameterMismatch(
+                f"{name!r} is {saved.dtype}{list(saved.shape)} in {file}, and {target.dtype}{list(target.shape)} here. "
+                "Build net and optimizer as they were when it was saved."
+            )

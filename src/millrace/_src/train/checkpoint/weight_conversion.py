@@ -1,0 +1,305 @@
+"""Weights of other frameworks as parameters, and back; with a table of what went where."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.tensor.parameter import Parameter
+
+from .checkpoint_path import name_to_load
+from .inspection import Item, sorted_out
+from .load import parameter, read
+from .save import save_checkpoint
+from .torch_weights import ENDINGS, read_torch, role, to_millrace, to_torch
+
+__all__ = ["Conversion", "Move", "convert_checkpoint", "load_torch"]
+
+
+class Move(NamedTuple):
+    """One value: its name in the source, its shape, its name in the target ("" if it has none), and why."""
+
+    source: str
+    shape: tuple[int, ...]
+    target: str
+    why: str
+
+
+class Conversion(NamedTuple):
+    """What a conversion did. Printed, it is the table of what went where.
+
+    ``values`` are the parameters by their new names, ``moves`` says where each came from, ``missing`` are the
+    parameters of the net that got none.
+    """
+
+    values: dict[str, Any]
+    moves: list[Move]
+    missing: list[str]
+
+    @property
+    def unused(self) -> list[str]:
+        """The names in the source that found no place."""
+        return [move.source for move in self.moves if not move.target]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """The table: source, shape, target, why."""
+        made = [(move.source, _text(move.shape), move.target or "-", move.why) for move in self.moves]
+        return made + [("-", "", name, "nothing in the source fits") for name in self.missing]
+
+    def __str__(self) -> str:
+        rows = [("source", "shape", "target", ""), *self.rows()]
+        widths = [max(len(row[n]) for row in rows) for n in range(3)]
+        lines = ["  ".join([*(row[n].ljust(widths[n]) for n in range(3)), row[3]]).rstrip() for row in rows]
+        moved = sum(1 for move in self.moves if move.target)
+        end = (
+            f"{moved} moved, {len(self.unused)} of the source unused, {len(self.missing)} of the net missing"
+        )
+        return "\n".join([*lines, end])
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "one number"
+
+
+def convert_checkpoint(
+    source: str,
+    target: str | None = None,
+    net: Cell | None = None,
+    name_map: Mapping[str, str] | None = None,
+    rules: Mapping[str, str] | None = None,
+    by: Literal["name", "order"] = "name",
+    to: Literal["millrace", "torch"] = "millrace",
+) -> Conversion:
+    """Turn weights of PyTorch (``.pth``, ``.pt``, ``.safetensors``) into parameters, or a checkpoint into PyTorch's.
+
+    Names are translated by rule: ``weight`` and ``bias`` of normalisations become ``gamma`` and ``beta``, running
+    means ``moving_mean``, tables of embeddings ``embedding_table``. `name_map` gives names one by one and goes first;
+    `rules` are regular expressions and what to write for them. With a `net` its own names decide, and shapes are
+    checked; `by` "order" pairs layer by layer in their order, whatever they are called. `target` is the file to
+    write; ``to="torch"`` turns names round and leaves out what an optimizer keeps.
+
+    >>> import torch
+    >>> from millrace import nn
+    >>> torch.save({"module.weight": torch.ones(1, 2), "module.bias": torch.zeros(1)}, "linear.pth")
+    >>> done = convert_checkpoint("linear.pth", "linear.ckpt", net=nn.Dense(2, 1))
+    >>> print(done)
+    source         shape  target
+    module.weight  1x2    weight  without 'module.'
+    module.bias    1      bias    without 'module.'
+    2 moved, 0 of the source unused, 0 of the net missing
+    """
+    if by not in ("name", "order") or to not in ("millrace", "torch"):
+        raise ArgumentValueError(
+            f"For 'convert_checkpoint', 'by' is 'name' or 'order' and 'to' is 'millrace' or 'torch', but got {by!r} "
+            f"and {to!r}."
+        )
+    if net is not None and not isinstance(net, Cell):
+        raise ArgumentTypeError(
+            f"For 'convert_checkpoint', 'net' must be a Cell, but got {type(net).__name__}."
+        )
+    if by == "order" and net is None:
+        raise ArgumentValueError(
+            "For 'convert_checkpoint', by='order' pairs with the layers of a net: give net=..."
+        )
+    tensors, left = _read(source)
+    moves: dict[str, Move]
+    if to == "torch":
+        moves = _outwards(tensors)
+    elif net is None:
+        moves = _by_rule(tensors)
+    else:
+        wanted = {param.name: param for _, param in net.parameters_and_names()}
+        moves = _paired(tensors, wanted) if by == "order" else _by_name(tensors, wanted)
+    moves |= _as_told(tensors, name_map or {}, rules or {}, net)
+    moves |= {name: Move(name, (), "", "not a tensor") for name in left}
+    return _finish(tensors, moves, net, target, to)
+
+
+def load_torch(source: str, net: Cell, **options: Any) -> Conversion:
+    """Weights of PyTorch straight into a net: :func:`convert_checkpoint` without a file.
+
+    >>> import torch
+    >>> from millrace import nn
+    >>> torch.save(torch.nn.Linear(2, 1).state_dict(), "linear.pth")
+    >>> load_torch("linear.pth", nn.Dense(2, 1)).missing
+    []
+    """
+    done = convert_checkpoint(source, None, net, **options)
+    found = {param.name: param for _, param in net.parameters_and_names()}
+    for name, value in done.values.items():
+        found[name].set_data(value._torch)
+    return done
+
+
+def _read(source: str) -> tuple[dict[str, torch.Tensor], list[str]]:
+    if source.endswith(ENDINGS):
+        if not os.path.isfile(source):
+            raise CheckpointError(f"the file {source} does not exist")
+        return read_torch(Path(source))
+    format = "safetensors" if source.endswith(".safetensors") else "ckpt"
+    found = read(name_to_load(source, format), format)
+    tensors = {name: value._torch for name, value in found.items() if isinstance(value, Parameter)}
+    return tensors, [name for name in found if name not in tensors]
+
+
+# --- which name goes where ----------------------------------------------------------------------------------
+
+
+def _by_rule(tensors: dict[str, torch.Tensor]) -> dict[str, Move]:
+    prefix = "module." if all(name.startswith("module.") for name in tensors) else ""
+    names = to_millrace(tensors)
+    made = {}
+    for name, tensor in tensors.items():
+        new = names.get(name, "").removeprefix(prefix)
+        why = "counts batches" if not new else "" if new == name else "by rule"
+        made[name] = Move(name, tuple(tensor.shape), new, why)
+    return made
+
+
+def _outwards(tensors: dict[str, torch.Tensor]) -> dict[str, Move]:
+    parts = {
+        item.name: item.part
+        for item in sorted_out(Item(n, "", tuple(t.shape), 0) for n, t in tensors.items())
+    }
+    names = to_torch(list(tensors))
+    made = {}
+    for name, tensor in tensors.items():
+        keep = parts[name] in ("parameter", "statistic")
+        why = ("" if names[name] == name else "by rule") if keep else f"belongs to the {parts[name]}"
+        made[name] = Move(
+            name, tuple(tensor.shape), names[name] if keep else "", why.replace("the extra", "the run")
+        )
+    return made
+
+
+def _by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, Move]:
+    """Names that are equal in both, but for how a layer calls its parameters and for one prefix."""
+    places = {role(name): name for name in wanted}
+    best: tuple[int, str] = (-1, "")
+    for prefix in sorted({"", *(_head(name) for name in tensors)}, key=len):
+        hits = sum(role(name.removeprefix(prefix)) in places for name in tensors if name.startswith(prefix))
+        if hits > best[0]:
+            best = hits, prefix
+    prefix = best[1]
+    made = {}
+    for name, tensor in tensors.items():
+        found = places.get(role(name.removeprefix(prefix))) if name.startswith(prefix) else None
+        why = f"without {prefix!r}" if prefix and found else "by rule" if found and found != name else ""
+        made[name] = _fitting(
+            name, tensor, found, wanted, why or ("" if found else "the net has no such name")
+        )
+    return made
+
+
+def _head(name: str) -> str:
+    return name.partition(".")[0] + "." if "." in name else ""
+
+
+def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, Move]:
+    """Layer by layer in their order; inside of a layer by what a parameter is, else in order too."""
+    here, there = (
+        _layers(list(wanted)),
+        _layers([n for n in tensors if not n.endswith("num_batches_tracked")]),
+    )
+    made = {}
+    for name, tensor in tensors.items():
+        made[name] = Move(name, tuple(tensor.shape), "", "no layer is left for it")
+    for (_, mine), (_, theirs) in zip(here.items(), there.items()):
+        roles = {role(name)[1]: name for name in mine}
+        spare = [name for name in mine if role(name)[1] not in {role(n)[1] for n in theirs}]
+        for name in theirs:
+            found = roles.get(role(name)[1]) or (spare.pop(0) if spare else None)
+            made[name] = _fitting(
+                name, tensors[name], found, wanted, "by order" if found else "the layer has no such part"
+            )
+    return made
+
+
+def _layers(names: list[str]) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = {}
+    for name in names:
+        made.setdefault(role(name)[0], []).append(name)
+    return made
+
+
+def _as_told(
+    tensors: dict[str, torch.Tensor], names: Mapping[str, str], rules: Mapping[str, str], net: Cell | None
+) -> dict[str, Move]:
+    unknown = [name for name in names if name not in tensors]
+    if unknown:
+        raise ArgumentValueError(
+            f"For 'convert_checkpoint', 'name_map' names {unknown[:5]}, which the source does not have; its names "
+            f"begin with {list(tensors)[:5]}."
+        )
+    told = dict(names)
+    for name in tensors:
+        for pattern, text in rules.items():
+            if name not in names and re.search(pattern, name):
+                told[name] = re.sub(pattern, text, told.get(name, name))
+    wanted = {} if net is None else {param.name: param for _, param in net.parameters_and_names()}
+    made = {}
+    for name, new in told.items():
+        if net is None:
+            made[name] = Move(name, tuple(tensors[name].shape), new, "as told")
+        else:
+            found = new if new in wanted else None
+            made[name] = _fitting(
+                name, tensors[name], found, wanted, "as told" if found else f"the net has no {new!r}"
+            )
+    return made
+
+
+def _fitting(
+    name: str, tensor: torch.Tensor, found: str | None, wanted: dict[str, Parameter], why: str
+) -> Move:
+    """A move to a place of the net, unless the shape forbids it; axes of length 1 may come and go."""
+    shape = tuple(tensor.shape)
+    if found is not None and shape != wanted[found].shape:
+        there = wanted[found].shape
+        if [n for n in shape if n != 1] != [n for n in there if n != 1]:
+            return Move(name, shape, "", f"{found} is {_text(there)}")
+        why = f"{why + ', ' if why else ''}as {_text(there)}"
+    return Move(name, shape, found or "", why)
+
+
+def _finish(
+    tensors: dict[str, torch.Tensor], moves: dict[str, Move], net: Cell | None, target: str | None, to: str
+) -> Conversion:
+    wanted = {} if net is None else {param.name: param for _, param in net.parameters_and_names()}
+    values: dict[str, Parameter] = {}
+    for name, move in list(moves.items()):
+        if not move.target:
+            continue
+        if move.target in values:
+            moves[name] = move._replace(target="", why=f"{move.target} has its value already")
+            continue
+        tensor = tensors[name]
+        if move.target in wanted:
+            tensor = tensor.reshape(wanted[move.target].shape)
+        values[move.target] = parameter(move.target, tensor.clone().contiguous())
+    order = [name for name in [*tensors, *moves] if name in moves]
+    done = Conversion(
+        values,
+        [moves[name] for name in dict.fromkeys(order)],
+        [name for name in wanted if name not in values and to == "millrace"],
+    )
+    if target is not None:
+        _write(done.values, target)
+    return done
+
+
+def _write(values: dict[str, Any], target: str) -> None:
+    if target.endswith(ENDINGS):
+        raise ArgumentValueError(
+            f"{target}: weights for PyTorch are written as .safetensors, which it reads with "
+            "safetensors.torch.load_file and which runs no code."
+        )
+    format = "safetensors" if target.endswith(".safetensors") else "ckpt"
+    save_checkpoint(values, target, format=format)

@@ -1,0 +1,177 @@
+"""Datasets for loops of one's own: batch by batch, or a function with its data inside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.log import get_logger
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_bool, check_kind
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.transfer import info_of
+
+from .epoch_iterator import Feed, batches_in, mismatch
+
+log = get_logger(__name__)
+
+__all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
+
+
+class DatasetHelper:
+    """A dataset as a loop of one's own meets it: each ``for`` over it is an epoch of lists of tensors.
+
+    With `dataset_sink_mode` an epoch is `sink_size` batches, wherever the dataset's own epochs end, and they are made,
+    and moved to the device, while the step before them runs; ``get_send_info`` says what was sent and waited for.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset([1, 2, 3, 4], shuffle=False).batch(2)
+    >>> helper = DatasetHelper(data, dataset_sink_mode=False, epoch_num=2)
+    >>> [batch[0].tolist() for batch in helper], helper.sink_size()
+    ([[1, 2], [3, 4]], 2)
+    >>> helper.release()
+    """
+
+    def __init__(
+        self, dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1, epoch_num: int = 1
+    ) -> None:
+        check_bool(dataset_sink_mode, "dataset_sink_mode", "DatasetHelper")
+        check_kind(sink_size, "sink_size", "DatasetHelper", int)
+        if sink_size < -1 or sink_size == 0:
+            raise ArgumentValueError(
+                f"The 'sink_size' must be -1 or positive, but got sink_size {sink_size}."
+            )
+        size = batches_in(dataset, "dataset")
+        self.dataset = dataset
+        self._sinks = dataset_sink_mode
+        self._sink_size = sink_size if dataset_sink_mode and sink_size > 0 else size
+        if dataset_sink_mode and sink_size > 0 and epoch_num > 0:
+            said = mismatch(size, epoch_num, sink_size)
+            if said:
+                log.warning("%s", said)
+        self._feed = Feed(
+            dataset, -1 if dataset_sink_mode else epoch_num, through_sink=dataset_sink_mode or None
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._feed.take(self._sink_size) if self._sinks else self._feed.epoch()
+
+    def sink_size(self) -> int:
+        """The batches that a ``for`` over the helper gives."""
+        return self._sink_size
+
+    def types_shapes(self) -> tuple[list[Any], list[list[int | None]]]:
+        """Types and shapes of the dataset's columns."""
+        return self.dataset.output_types(), self.dataset.output_shapes()
+
+    def get_data_info(self) -> tuple[list[Any], list[list[int | None]]]:
+        """Types and shapes of the dataset's columns."""
+        return self.types_shapes()
+
+    def get_mbuf_queue_size(self) -> int:
+        """Batches that wait on the device; none where no sink is between."""
+        return 0 if self._feed.sink is None else len(self._feed.sink)
+
+    def get_send_info(self, run_context: Any = None) -> Any:
+        """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
+        the verdict."""
+        told = {"batches": self._feed.batches, "waited": self._feed.waited}
+        return told if self._feed.sink is None else {**told, **info_of(self._feed.sink.channel)}
+
+    def stop_send(self) -> None:
+        """Send nothing more until ``continue_send``; what was sent can be taken."""
+        if self._feed.sink is not None:
+            self._feed.sink.pause()
+
+    def continue_send(self) -> None:
+        """Go on after ``stop_send``."""
+        if self._feed.sink is not None:
+            self._feed.sink.resume()
+
+    def release(self) -> None:
+        """End the data, and release what they hold."""
+        self._feed.close()
+
+
+def connect_network_with_dataset(network: Any, dataset_helper: Any) -> Any:
+    """A net that is called without arguments and takes its batch from the helper, which must be one in sink mode.
+
+    >>> import millrace.dataset as ds
+    >>> from millrace import nn
+    >>> data = ds.NumpySlicesDataset([[1.0, 2.0]], shuffle=False).batch(1)
+    >>> with_data = connect_network_with_dataset(nn.Flatten(), DatasetHelper(data))
+    >>> with_data().shape
+    (1, 2)
+    """
+    if not isinstance(network, Cell):
+        raise ArgumentTypeError(f"The 'network' must be a Cell, but got {type(network).__name__}.")
+    if not isinstance(dataset_helper, DatasetHelper) or not dataset_helper._sinks:
+        raise OperationError(
+            "The API 'connect_network_with_dataset' should be called in dataset sink mode: make the helper with "
+            "DatasetHelper(dataset, dataset_sink_mode=True)."
+        )
+    return _Fed(network, dataset_helper)
+
+
+class _Fed(Cell):
+    """A net with its data inside."""
+
+    def __init__(self, network: Cell, helper: DatasetHelper) -> None:
+        super().__init__(auto_prefix=False)
+        self.network, self.helper = network, helper
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.network(*next(self.helper._feed.take(1)), *args, **kwargs)
+
+
+def data_sink(
+    fn: Callable[..., Any],
+    dataset: Any,
+    sink_size: int = 1,
+    jit_config: Any = None,
+    input_signature: Any = None,
+) -> Callable[..., Any]:
+    """A function of batches as one without: each call takes `sink_size` batches from the dataset, over the ends of its
+    epochs, calls ``fn`` on each, and gives the last result: nothing is read back in between. With `jit_config`, ``fn``
+    runs as a graph. `input_signature`, a Tensor or a list of them, is checked and changes nothing: a graph is recorded
+    for each shape that comes.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).batch(1)
+    >>> total = data_sink(lambda x: x.sum().item(), data, sink_size=2)
+    >>> total(), total(), total()
+    (2, 1, 3)
+    """
+    if not callable(fn):
+        raise ArgumentTypeError(f"For 'data_sink', 'fn' must be a function or a Cell, but got {fn!r}.")
+    check_kind(sink_size, "sink_size", "data_sink", int)
+    if sink_size < 1:
+        raise ArgumentValueError(f"The 'sink_size' must be positive, but got sink_size {sink_size}.")
+    batches_in(dataset, "dataset")
+    given = input_signature if isinstance(input_signature, (list, tuple)) else [input_signature]
+    if input_signature is not None and not all(isinstance(each, Tensor) for each in given):
+        raise ArgumentTypeError(
+            "For 'data_sink', 'input_signature' must be a Tensor or a list or tuple of Tensors, but got "
+            f"{input_signature!r}."
+        )
+    if jit_config is not None:
+        from millrace._src.runtime.graph.jit import JitConfig, jit
+
+        if not isinstance(jit_config, JitConfig):
+            raise ArgumentTypeError(
+                f"For 'data_sink', 'jit_config' must be a JitConfig, but got {jit_config!r}."
+            )
+        if inspect.isroutine(fn) or isinstance(fn, Cell):
+            fn = jit(fn, jit_level=jit_config.jit_config_dict["jit_level"] or "O0")
+    feed = Feed(dataset, -1, through_sink=True)
+
+    def sunk(*args: Any, **kwargs: Any) -> Any:
+        made = None
+        for batch in feed.take(sink_size):
+            made = fn(*batch, *args, **kwargs)
+        return made
+
+    sunk.feed = feed  # type: ignore[attr-defined]
+    return sunk

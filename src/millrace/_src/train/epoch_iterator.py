@@ -1,0 +1,187 @@
+"""How a training meets its batches: the one place that knows where they come from and how they reach the device.
+
+A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. On a
+device, and on a CPU where sink mode is asked for, they come through the sink, which takes them out of the pipeline and
+to the device while the step before runs. Else they come from the dataset's iterator when a step asks; batches of a
+plain collection are moved then, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.statistics import RunStats
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.tensor.backend.context import get_device
+from millrace._src.runtime.tensor.device_placement import place
+from millrace._src.runtime.tensor.storage import wrap
+from millrace._src.transfer import Feed as Sink
+from millrace._src.transfer import source_of
+
+__all__ = ["Feed", "Position", "batches_in", "mismatch", "sinks_here"]
+
+
+class Position(NamedTuple):
+    """Where a training stands: what must be known to go on with exactly the next batch.
+
+    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
+    the state of the dataset's iterator, None where the data cannot tell; ``callbacks`` and ``values`` are the facts and
+    the tensors that callbacks want kept.
+    """
+
+    epoch: int
+    step: int
+    step_in_epoch: int
+    data: dict[str, Any] | None
+    callbacks: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
+    values: dict[str, Tensor] = {}  # noqa: RUF012
+
+
+def sinks_here() -> bool:
+    """Whether a sunk epoch is one step for callbacks. On a CPU it is not, as in MindSpore, though batches are sunk."""
+    return get_device() != "cpu"
+
+
+def mismatch(batches: int, epochs: int, sink_size: int) -> str:
+    """What is to be said before the first step of sunk epochs that are not those of the data; "" if nothing is.
+
+    >>> mismatch(batches=10, epochs=2, sink_size=10), mismatch(batches=10, epochs=4, sink_size=5)
+    ('', '')
+    >>> print(mismatch(batches=10, epochs=2, sink_size=3))
+    2 epochs of sink_size=3 are 6 steps, and the data's epoch has 10 batches: 4 of them are never used. \
+Leave sink_size out, or train 4 epochs, which use each at least once
+    """
+    steps = epochs * sink_size
+    if steps % batches == 0:
+        return ""
+    asked = f"{epochs} epochs of sink_size={sink_size} are {steps} steps, and the data's epoch has {batches} batches"
+    if steps < batches:
+        enough = -(-batches // sink_size)
+        return (
+            f"{asked}: {batches - steps} of them are never used. Leave sink_size out, or train {enough} epochs, which "
+            "use each at least once"
+        )
+    return (
+        f"{asked}: the training ends in the middle of the data's epoch {steps // batches + 1}, after {steps % batches} "
+        "batches of it"
+    )
+
+
+def batches_in(dataset: Any, name: str = "train_dataset") -> int:
+    """The batches in one epoch of a dataset, or of any collection of batches."""
+    if hasattr(dataset, "get_dataset_size"):
+        size = int(dataset.get_dataset_size())
+    elif isinstance(dataset, Collection):
+        size = len(dataset)
+    else:
+        raise ArgumentTypeError(
+            f"The argument '{name}' must be a dataset, or a list of batches, but got {type(dataset).__name__}."
+        )
+    if not size:
+        raise ArgumentValueError(
+            f"There is no valid data in '{name}', please check the dataset: an epoch of it has no batch."
+            f"{_dropped(dataset)}"
+        )
+    return size
+
+
+def _dropped(dataset: Any) -> str:
+    """Why an epoch is empty though there are rows."""
+    if not getattr(dataset, "drop_remainder", False):
+        return ""
+    rows = dataset.children[0].get_dataset_size()
+    return f" Its {rows} rows are fewer than batch_size={dataset.batch_size}, and drop_remainder=True drops them."
+
+
+class Feed:
+    """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
+
+    >>> feed = Feed([(1, 2), (3, 4)], epochs=2)
+    >>> [batch for batch in feed.epoch()], feed.batches
+    ([(1, 2), (3, 4)], 2)
+    >>> feed.close()
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        epochs: int = 1,
+        at: dict[str, Any] | None = None,
+        through_sink: bool | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.batches = 0
+        # seconds in which the training waited for data
+        self.waited = 0.0
+        self._iterator: Any = None
+        self.sink: Sink | None = None
+        device = get_device()
+        if hasattr(dataset, "create_tuple_iterator"):
+            if through_sink or (through_sink is None and device != "cpu"):
+                self._iterator = source_of(dataset, epochs, device, at)
+                self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
+            else:
+                resume = {} if at is None else {"state": at}
+                self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
+        elif at is not None:
+            raise ArgumentValueError(
+                f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
+            )
+        # batches that nobody moves before they are asked for
+        self._moves = device != "cpu" and self.sink is None
+        self._flow: Iterator[Any] | None = None
+
+    def epoch(self) -> Iterator[Any]:
+        """The batches up to the end of an epoch."""
+        source = iter(self._source())
+        clock = time.perf_counter
+        while True:
+            began = clock()
+            batch = next(source, None)
+            self.waited += clock() - began
+            if batch is None:
+                return
+            self.batches += 1
+            yield [_moved(each) for each in batch] if self._moves else batch
+
+    def _source(self) -> Any:
+        if self.sink is not None:
+            return self.sink
+        return self.dataset if self._iterator is None else self._iterator
+
+    def take(self, count: int) -> Iterator[Any]:
+        """So many batches, over the ends of epochs."""
+        if self._flow is None:
+            self._flow = itertools.chain.from_iterable(self.epoch() for _ in itertools.count())
+        return itertools.islice(self._flow, count)
+
+    def state(self) -> dict[str, Any] | None:
+        """Where the data stand after the last batch handed out, or None where they cannot tell."""
+        if self.sink is not None:  # the iterator itself is ahead of what was handed out
+            state: dict[str, Any] | None = self.sink.state()
+            return state
+        return self._iterator.state() if hasattr(self._iterator, "state") else None
+
+    def report(self) -> Any:
+        """The pipeline's own report, or None where the data are no pipeline."""
+        return self._iterator.report() if hasattr(self._iterator, "report") else None
+
+    def stats(self) -> RunStats | None:
+        """The counters of the pipeline, or None where the data are no pipeline."""
+        found = getattr(self._iterator, "stats", None)
+        return found if isinstance(found, RunStats) else None
+
+    def close(self, over: bool = False) -> None:
+        """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""
+        if self.sink is not None:
+            self.sink.close(over)
+        if hasattr(self._iterator, "release"):
+            self._iterator.release()
+
+
+def _moved(value: Any) -> Any:
+    return wrap(place(value._torch)) if isinstance(value, Tensor) else value

@@ -1,0 +1,321 @@
+"""``export`` and ``load``: a net as an ONNX file, or as an archive of Millrace's own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import warnings
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from millrace._src.core import limits
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError, OperationError
+from millrace._src.core.io.checked_json import parse_json
+from millrace._src.core.io.stored_zip import read_members
+from millrace._src.core.log import get_logger
+from millrace._src.core.optional import require
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.graph.batch_axis import find_training
+from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+from millrace._src.runtime.tensor.storage import to_torch_dtype, unwrap_all, wrap_all
+
+__all__ = ["export", "load", "parse_program", "read_archive", "read_program", "recorded", "write_archive"]
+
+log = get_logger(__name__)
+
+FORMATS = ("AIR", "ONNX", "MINDIR")
+PROGRAM, WEIGHTS, ABOUT, ONNX = "program.json", "weights.safetensors", "servable.json", "model.onnx"
+# Numbers of rows that a net is recorded with when any number is to do; 1 and 2 are special to some operations.
+ROWS = (5, 7, 11)
+
+
+def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
+    """Write a net, as it computes on inputs of these shapes, into a file.
+
+    "ONNX" is what other runtimes read (``.onnx``, opset 17). "MINDIR" writes an archive of Millrace's own
+    (``.mindir``), which :func:`load` and ``nn.GraphCell`` read and MindSpore does not. The net is exported as it
+    predicts: Dropout and BatchNorm do not train in it. ``Tensor(shape=[None, 3, 32, 32], dtype=...)`` as an input
+    exports it for any number of rows.
+
+    >>> from millrace import nn
+    >>> export(nn.Dense(2, 1), Tensor([[1.0, 2.0]]), file_name="net", file_format="MINDIR")
+    >>> os.path.exists("net.mindir")
+    True
+    """
+    if file_format not in FORMATS:
+        raise ArgumentValueError(
+            f"For 'export', 'file_format' must be one of {list(FORMATS)}, but got {file_format}."
+        )
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(f"For 'export', 'file_name' must be string, but got {type(file_name)}.")
+    if not isinstance(net, Cell):
+        raise ArgumentValueError(
+            f"Export {file_format} format model only support nn.Cell object, but got {type(net)}."
+        )
+    if file_format == "AIR":
+        raise ArgumentValueError(
+            "Only support export file in 'AIR' format with Ascend backend, which is not here; use 'ONNX'."
+        )
+    if not inputs or not all(isinstance(each, Tensor) for each in inputs):
+        raise ArgumentTypeError(
+            "For 'export', give the inputs of the net as Tensors, whose shapes and types it is exported for."
+        )
+    trains = net.training
+    net.set_train(False)
+    try:
+        if file_format == "ONNX":
+            _write_onnx(net, inputs, _with_ending(file_name, ".onnx"))
+        else:
+            _write_archive(net, inputs, _with_ending(file_name, ".mindir"))
+    finally:
+        net.set_train(trains)
+
+
+def _with_ending(name: str, ending: str) -> str:
+    path = name if name.endswith(ending) else name + ending
+    folder = os.path.dirname(os.path.realpath(path))
+    os.makedirs(folder, exist_ok=True)
+    return path
+
+
+class _View(torch.nn.Module):
+    """A Cell as a module of PyTorch, for its exporter: while it runs, the parameters hold the module's tensors."""
+
+    cell: Cell
+    pairs: list[tuple[Any, torch.nn.Parameter]]
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__()
+        self.__dict__["cell"] = cell
+        self.__dict__["pairs"] = []
+        for path, parameter in cell.parameters_and_names():
+            held = torch.nn.Parameter(parameter._torch.detach(), requires_grad=False)
+            self.register_parameter(path.replace(".", "_"), held)
+            self.pairs.append((parameter, held))
+
+    def forward(self, *inputs: Any) -> Any:
+        kept = [parameter._torch for parameter, _ in self.pairs]
+        try:
+            for parameter, held in self.pairs:
+                parameter._torch = held
+            made = self.cell(*wrap_all(inputs))
+        finally:
+            for (parameter, _), data in zip(self.pairs, kept, strict=True):
+                parameter._torch = data
+        return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+
+
+def _is_open(tensor: Any) -> bool:
+    """Whether its number of rows is left open."""
+    lengths = tensor.shape
+    if any(length < 0 for length in lengths[1:]) or lengths[:1] == (-2,):
+        raise ArgumentValueError(
+            f"For 'export', only the first length of an input may be unknown, but got the shape {tuple(lengths)}."
+        )
+    return bool(lengths[:1] == (-1,))
+
+
+def _closed(inputs: Sequence[Any], rows: int) -> list[Any]:
+    """The inputs, with zeros in so many rows for those that say only what they are."""
+    return [
+        Tensor(torch.zeros((rows, *each.shape[1:]), dtype=to_torch_dtype(each.dtype)))
+        if _is_open(each)
+        else each
+        for each in inputs
+    ]
+
+
+def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
+    require("onnx", extra="onnx", purpose="writing an ONNX file")
+    names = [f"x{place}" for place in range(len(inputs))] if len(inputs) > 1 else ["x"]
+    axes = {name: {0: "rows"} for name, each in zip(names, inputs, strict=True) if _is_open(each)}
+    inputs = tuple(_closed(inputs, ROWS[0]))
+    mode = modes.mode
+    modes.set_mode(modes.PYNATIVE_MODE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of shapes that are fixed: they are, as in MindSpore
+            torch.onnx.export(
+                _View(net).eval(), tuple(each._torch for each in inputs), path + ".part",
+                dynamo=False, input_names=names, opset_version=17, dynamic_axes=axes or None,
+            )  # fmt: skip
+    finally:
+        modes.set_mode(mode)
+    os.replace(path + ".part", path)
+
+
+def recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    """A net's forward pass as plain data, and its tensors; for any number of rows where an input leaves it open."""
+    if not any(_is_open(each) for each in inputs):
+        return _recorded(net, inputs)
+    made = [_recorded(net, _closed(inputs, rows)) for rows in ROWS]
+    tensors = made[0][1]
+    for _, others in made[1:]:
+        if [each.shape for each in others] != [each.shape for each in tensors]:
+            raise OperationError(
+                "the net cannot be exported for any number of rows: it keeps a constant whose shape follows from that "
+                "number. Make it in 'construct' with an operation, or export the net for one number"
+            )
+        if not all(map(_same_bits, tensors, others)):
+            raise OperationError(
+                "export: expected constants that do not depend on the number of rows, got one that does. Compute it in "
+                "'construct' from a tensor, or export the network for one number of rows"
+            )
+    return for_any_rows(list(zip(ROWS, (each for each, _ in made), strict=True))), tensors
+
+
+def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.data_ptr() == other.data_ptr():
+        return True
+    first, second = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, other))
+    return one.dtype == other.dtype and torch.equal(first, second)
+
+
+def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
+    mode = modes.mode
+    modes.set_mode(modes.PYNATIVE_MODE)
+    modes.state.recording = True
+    try:
+        given = [each._torch for each in inputs]
+
+        def forward() -> Any:
+            made = net(*inputs)
+            return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+
+        described, tensors = store(forward, given, names)
+    finally:
+        modes.state.recording = False
+        modes.set_mode(mode)
+    described["input_names"] = _names_of(net, len(inputs))
+    return described, tensors
+
+
+def _names_of(net: Cell, count: int) -> list[str]:
+    """What the net's ``construct`` calls its inputs; x, or x0, x1 ... where it does not say."""
+    named = [
+        each.name
+        for each in inspect.signature(type(net).construct).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ][1 : count + 1]
+    if len(named) == count:
+        return named
+    return ["x"] if count == 1 else [f"x{place}" for place in range(count)]
+
+
+def write_archive(
+    path: str,
+    described: dict[str, Any],
+    tensors: Sequence[torch.Tensor],
+    more: dict[str, bytes] | None = None,
+) -> None:
+    """Write what was recorded; `more` are files that go into the archive beside it.
+
+    It is checked as :func:`load` will check it, so that no archive is written that cannot be read.
+    """
+    plain = json.dumps({"format": "millrace", **described})
+    try:
+        StoredGraph(json.loads(plain), list(tensors))
+    except FormatError as error:
+        raise OperationError(f"the network cannot be exported: {error.message}") from error
+    files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
+    weights = {str(place): each.cpu().contiguous() for place, each in enumerate(tensors)}
+    with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(PROGRAM, plain)
+        archive.writestr(WEIGHTS, files.save({name: each.clone() for name, each in weights.items()}))
+        for name, data in (more or {}).items():
+            archive.writestr(name, data)
+    os.replace(path + ".part", path)
+
+
+def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
+    described, tensors = recorded(net, inputs)
+    training = find_training(StoredGraph(json.loads(json.dumps(described)), tensors))
+    if training is not None:
+        raise OperationError(
+            f"export: expected a network in evaluation mode, got one in which {training}. Remove what trains from "
+            "'construct'"
+        )
+    write_archive(path, described, tensors)
+    log.warning(
+        "%s is an archive of Millrace's own: MindSpore cannot read it; file_format='ONNX' is for others", path
+    )
+
+
+def load(file_name: str, **kwargs: Any) -> StoredGraph:
+    """The graph in an archive that :func:`export` wrote, for ``nn.GraphCell``. MindSpore's own files are refused."""
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(
+            f"For 'load', the argument 'file_name' must be string, but got {type(file_name)}."
+        )
+    if not file_name.endswith(".mindir"):
+        raise ArgumentValueError(
+            "For 'load', the argument 'file_name'(MindIR file) should end with '.mindir', please input the correct "
+            f"'file_name', but got {file_name!r}."
+        )
+    if not os.path.exists(file_name):
+        raise ArgumentValueError(
+            "For 'load', the argument 'file_name'(MindIR file) does not exist, please check whether the 'file_name' is "
+            f"correct: {file_name!r}."
+        )
+    return parse_program(read_archive(file_name), file_name)
+
+
+def read_archive(path: str) -> dict[str, bytes]:
+    """The members of an archive by name. FormatError where the file is damaged, or holds anything but these."""
+    most = limits.ARCHIVE
+    allowed = {
+        PROGRAM: most.program_bytes,
+        WEIGHTS: most.weights_bytes,
+        ABOUT: most.about_bytes,
+        ONNX: most.onnx_bytes,
+    }
+    try:
+        return read_members(path, allowed, most.directory_bytes)
+    except FormatError as error:
+        raise FormatError(
+            f"{error.message} (MindSpore's own .mindir files cannot be read here)", file=path
+        ) from error
+
+
+def read_program(members: dict[str, bytes], path: str) -> dict[str, Any]:
+    """The program of an archive as plain data, unchecked."""
+    if PROGRAM not in members:
+        raise FormatError(f"no archive of Millrace: it has no {PROGRAM}", file=path)
+    try:
+        described = parse_json(members[PROGRAM], limits.ARCHIVE.json_depth, limits.ARCHIVE.digits)
+    except ValueError as error:
+        raise FormatError(f"{PROGRAM} is damaged: {error}", file=path) from error
+    if not isinstance(described, dict) or described.get("format") != "millrace":
+        raise FormatError("no archive of Millrace", file=path)
+    return described
+
+
+def parse_program(members: dict[str, bytes], path: str) -> StoredGraph:
+    """The graph of an archive's members, checked."""
+    described = read_program(members, path)
+    try:
+        return StoredGraph(described, _parse_weights(members.get(WEIGHTS, b"")))
+    except FormatError as error:
+        raise FormatError(error.message, **{**error.context, "file": path}) from error
+
+
+def _parse_weights(data: bytes) -> list[torch.Tensor]:
+    """The tensors of an archive, in the order of their numbers."""
+    files = require("safetensors.torch", extra="train", purpose="reading an archive of a net")
+    try:
+        tensors: dict[str, torch.Tensor] = files.load(data)
+    except Exception as error:  # the library's own class cannot be named where it is not installed
+        raise FormatError(f"{WEIGHTS} is damaged: {error}") from error
+    if len(tensors) > limits.ARCHIVE.tensors:
+        raise FormatError(f"{WEIGHTS}: expected at most {limits.ARCHIVE.tensors} tensors, got {len(tensors)}")
+    numbers = [str(place) for place in range(len(tensors))]
+    if set(tensors) != set(numbers):
+        raise FormatError(f"{WEIGHTS} is damaged: its tensors are not numbered from 0")
+    return [tensors[number] for number in numbers]

@@ -1,0 +1,204 @@
+"""The loops themselves: a training and an evaluation, top to bottom, with the moments that callbacks see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.observe import training_registry as steps
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+
+from .callbacks.callback import CallbackList, CallbackParams, RunContext, kept_of, put_back, values_of
+from .checkpoint.staging import settle, under_way, watched
+from .epoch_iterator import Feed, Position
+
+__all__ = ["Training", "evaluate"]
+
+# Under which name a checkpoint keeps what the last step gave, and the most elements that are worth keeping.
+OUTPUT, FEW = "output", 1024
+# Called before a step: lets the net train, or not.
+Switch = Callable[[], None]
+
+
+class Training:
+    """One call of ``Model.train`` or ``Model.fit``: what callbacks see stands in `params`."""
+
+    def __init__(self, params: CallbackParams, callbacks: CallbackList, feed: Feed, switch: Switch) -> None:
+        self.params, self.callbacks, self.feed, self._switch = params, callbacks, feed, switch
+        self.context = RunContext(params)
+        # finished epochs, and steps of the one under way
+        self.epoch = self.step_in_epoch = 0
+        # whether the data of that epoch have come to their end, which the next position lies behind
+        self._between = False
+        self.seconds = 0.0
+        # where the run that is resumed stood, with what its callbacks had kept
+        self.resumed: Position | None = None
+        # batches in a sunk epoch; None: an epoch is what the dataset says
+        self.sink: int | None = None
+        # whether somebody saves beside the training after a step, while whose successor values are still copied
+        self._saves = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
+        # for whoever looks on: seconds before the epoch under way and when it began (written in one go), the step
+        # before the first, the last loss and rate that were read
+        self._timed: tuple[float, float | None] = (0.0, None)
+        self._before = 0
+        self.epochs = 0
+        self.steps_in_epoch = int(params.get("batch_num") or 0)
+        self.over = False
+        self.loss: float | None = None
+        self.rate: float | None = None
+
+    def position(self) -> Position:
+        """Where the training stands after the last step."""
+        full = self.sink is not None and self.step_in_epoch >= self.sink
+        epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
+        kept, values = kept_of(self.callbacks.callbacks), values_of(self.callbacks.callbacks)
+        values |= _as_values(self.params.get("net_outputs"))
+        return Position(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
+
+    def run(
+        self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
+    ) -> None:
+        """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
+        self._before, self.epochs = self.params.cur_step_num, last
+        steps.enter(self)
+        try:
+            self._run(first, last, done, after_epoch)
+        finally:
+            self.over = True
+            settle()
+
+    def _run(self, first: int, last: int, done: int, after_epoch: Callable[[], None] | None) -> None:
+        params, context, tell = self.params, self.context, self.callbacks.tell
+        tell("on_train_begin", context)
+        if self.resumed is not None:
+            # what the last step gave: where it ended an epoch, what follows an epoch is still to come
+            params.net_outputs = _from_values(self.resumed.values)
+            put_back(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
+        for epoch in range(first, last):
+            params.cur_epoch_num = epoch + 1
+            self.epoch, self.step_in_epoch, done = epoch, done, 0
+            self._between = False
+            tell("on_train_epoch_begin", context)
+            self._epoch()
+            settle()  # what comes now is not watched
+            if after_epoch is not None:
+                after_epoch()
+            tell("on_train_epoch_end", context)
+            params.pop("metrics", None)
+            params.pop("eval_results", None)
+            if context.get_stop_requested():
+                break
+        tell("on_train_end", context)
+
+    def _epoch(self) -> None:
+        began = time.perf_counter()
+        self._timed = (self.seconds, began)
+        if self.sink is not None and modes.mode == modes.GRAPH_MODE:
+            left = self.sink - self.step_in_epoch
+            self._step(self.feed.take(left), left)
+        else:
+            batches = (
+                self.feed.epoch() if self.sink is None else self.feed.take(self.sink - self.step_in_epoch)
+            )
+            for inputs in batches:
+                self._step((inputs,), 1)
+                if self.context.get_stop_requested():
+                    break
+            else:
+                self._between = True
+        self.seconds += time.perf_counter() - began
+        self._timed = (self.seconds, None)
+
+    def look(self) -> steps.StepCounts:
+        """How it stands at this moment; called from another thread, and asks nothing of the device."""
+        seconds, since = self._timed
+        seconds += 0.0 if since is None else time.perf_counter() - since
+        return steps.StepCounts(
+            type(self.params.network).__name__,
+            self._before + self.feed.batches,
+            self.feed.batches,
+            self.epoch + 1,
+            self.epochs,
+            self.steps_in_epoch,
+            seconds,
+            min(self.feed.waited, seconds),
+            self.loss,
+            self.rate,
+            self.over,
+            self.feed.stats(),
+        )
+
+    def _step(self, batches: Iterable[Any], count: int) -> None:
+        """What lies between two moments of a step: one batch, or those of a whole sunk epoch."""
+        params, callbacks = self.params, self.callbacks
+        network = params["train_network"]
+        params["cur_step_num"] += count
+        begun, outputs = False, None
+        for inputs in batches:
+            if not begun:
+                params["train_dataset_element"], begun = inputs, True
+                _beside(callbacks.tell, "on_train_step_begin", self.context)
+                self._switch()
+            outputs = network(*inputs) if not under_way else _beside(network, *inputs)
+            self.step_in_epoch += 1
+        params["net_outputs"] = outputs
+        if self._saves:
+            with watched():
+                callbacks.tell("on_train_step_end", self.context)
+        else:
+            callbacks.tell("on_train_step_end", self.context)
+
+
+def _as_values(outputs: Any) -> dict[str, Tensor]:
+    """What a step gave, by name, where it is a loss with a few numbers and not the results of a net."""
+    parts = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    if not all(isinstance(each, Tensor) and each.size <= FEW for each in parts):
+        return {}
+    if isinstance(outputs, Tensor):
+        return {OUTPUT: outputs}
+    return {f"{OUTPUT}.{place}": each for place, each in enumerate(parts)}
+
+
+def _from_values(values: dict[str, Tensor]) -> Any:
+    """The same back; None where nothing was kept."""
+    found = [value for name, value in values.items() if name.startswith(f"{OUTPUT}.")]
+    return tuple(found) if found else values.get(OUTPUT)
+
+
+def _beside(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that may write to what a save is still copying."""
+    if not under_way:
+        return function(*args)
+    with watched():
+        return function(*args)
+
+
+def evaluate(
+    params: CallbackParams,
+    callbacks: CallbackList,
+    feed: Feed,
+    switch: Switch,
+    update: Callable[[Any], None],
+    results: Callable[[], None],
+) -> None:
+    """An evaluation: `update` sees what the net made of each batch, `results` puts the sums into `params`."""
+    context, tell = RunContext(params), callbacks.tell
+    params.mode, params.cur_step_num = "eval", 0
+    switch()
+    tell("on_eval_begin", context)
+    tell("on_eval_epoch_begin", context)
+    for inputs in feed.epoch():
+        params.cur_step_num += 1
+        params.eval_dataset_element = inputs
+        tell("on_eval_step_begin", context)
+        outputs = params.eval_network(*inputs)
+        params.net_outputs = outputs
+        tell("on_eval_step_end", context)
+        update(outputs)
+        if context.get_stop_requested():
+            break
+    tell("on_eval_epoch_end", context)
+    results()
+    tell("on_eval_end", context)

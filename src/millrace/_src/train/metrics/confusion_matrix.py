@@ -1,0 +1,252 @@
+"""Confusion matrices, and the many numbers that are made of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.runtime.nn.argument_types import check_choice, check_kind
+
+from .metric import Metric, as_array, needs, no_samples, not_updated, rearrange_inputs
+
+__all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
+
+NORMALIZE = ["target", "prediction", "all", "no_norm"]
+DECREASE = ["none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"]
+
+
+class ConfusionMatrix(Metric):
+    """How often each class (a row) was taken for each class (a column).
+
+    >>> metric = ConfusionMatrix(2)
+    >>> metric.update([1, 0, 1, 0], [1, 0, 0, 1])
+    >>> metric.eval().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+    def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5) -> None:
+        super().__init__()
+        self.num_classes = check_kind(num_classes, "num_classes", "ConfusionMatrix", int)
+        if normalize not in NORMALIZE:
+            raise ArgumentValueError(
+                f"For 'ConfusionMatrix', the argument 'normalize' must be in {NORMALIZE}, but got {normalize}."
+            )
+        self.normalize = normalize
+        self.threshold = check_kind(threshold, "threshold", "ConfusionMatrix", float)
+        self.clear()
+
+    def clear(self) -> None:
+        self.confusion_matrix = np.zeros((self.num_classes, self.num_classes))
+        self._is_update = False
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        y_pred, y = map(as_array, needs(2, inputs, "ConfusionMatrix", "predicted value, true value"))
+        if y_pred.ndim not in (y.ndim, y.ndim + 1):
+            raise ArgumentValueError(
+                "For 'ConfusionMatrix.update', predicted value (input[0]) and true value (input[1]) should have same "
+                "dimensions, or the dimension of predicted value equals the dimension of true value add 1, but got "
+                f"predicted value ndim: {y_pred.ndim}, true value ndim: {y.ndim}."
+            )
+        if y_pred.ndim == y.ndim + 1:
+            y_pred = np.argmax(y_pred, axis=1)
+        elif y_pred.dtype.kind == "f":
+            y_pred = y_pred >= self.threshold
+        found, wanted, count = y_pred.reshape(-1).astype(int), y.reshape(-1).astype(int), self.num_classes
+        if found.shape != wanted.shape:
+            raise ArgumentValueError(
+                "For 'ConfusionMatrix.update', there must be a prediction for each label, but got "
+                f"{found.size} predictions and {wanted.size} labels."
+            )
+        for name, classes in (("predicted value (input[0])", found), ("true value (input[1])", wanted)):
+            if classes.size and not (classes.min() >= 0 and classes.max() < count):
+                raise ArgumentValueError(
+                    f"For 'ConfusionMatrix.update', the {name} must hold classes in [0, {count}), but got "
+                    f"{classes.min()} to {classes.max()}."
+                )
+        pairs = np.bincount(wanted * count + found, minlength=count**2)
+        self.confusion_matrix += pairs.reshape(count, count)
+        self._is_update = True
+
+    def eval(self) -> Any:
+        if not self._is_update:
+            raise not_updated()
+        matrix = self.confusion_matrix.astype(float)
+        if self.normalize == "no_norm":
+            return matrix
+        axis = {"target": 1, "prediction": 0, "all": None}[self.normalize]
+        return _quotient(matrix, matrix.sum(axis=axis, keepdims=True), 0.0)
+
+
+class ConfusionMatrixMetric(Metric):
+    """One of the numbers made of true and false, positives and negatives: ``metric_name`` says which.
+
+    Inputs are one-hot, with the classes on axis 1. ``calculation_method=True`` computes it of each sample and puts
+    these together as ``decrease`` says (MindSpore fails with any but "mean" and "sum", and where samples are single
+    labels; here "mean_batch" gives a number for each class, and so on).
+
+    >>> metric = ConfusionMatrixMetric(metric_name="tpr")
+    >>> metric.update([[[0], [1]], [[1], [0]]], [[[0], [1]], [[0], [1]]])
+    >>> metric.eval().tolist()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        skip_channel: bool = True,
+        metric_name: str = "sensitivity",
+        calculation_method: bool = False,
+        decrease: str = "mean",
+    ) -> None:
+        super().__init__()
+        owner = "ConfusionMatrixMetric"
+        self.skip_channel = check_kind(skip_channel, "skip_channel", owner, bool)
+        self.calculation_method = check_kind(calculation_method, "calculation_method", owner, bool)
+        self.metric_name = check_kind(metric_name, "metric_name", owner, str)
+        self.decrease = check_choice(
+            check_kind(decrease, "decrease", owner, str), "decrease", owner, DECREASE
+        )
+        self.clear()
+
+    def clear(self) -> None:
+        self._total_num: Any = 0.0
+        self._class_num: Any = 0.0
+        self._counts: Any = np.zeros(4)
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        owner = "ConfusionMatrixMetric"
+        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        if not np.all(y.astype(np.uint8) == y):
+            raise ArgumentValueError(
+                f"For '{owner}.update', the true value (input[1]) must be a binarized ndarray."
+            )
+        if y_pred.ndim < 2:
+            raise ArgumentValueError(
+                f"For '{owner}.update', the predicted value (input[0]) must have at least 2 dimensions, but got "
+                f"{y_pred.ndim}."
+            )
+        counts = _counts(y_pred, y, self.skip_channel)
+        single = y_pred.ndim == 2 or (y_pred.ndim == 3 and y_pred.shape[-1] == 1)
+        if self.calculation_method and not single:
+            score, known = _decrease(_score(self.metric_name, counts), self.decrease)
+            self._total_num = self._total_num + score * known
+            self._class_num = self._class_num + known
+        else:
+            self._counts = self._counts + counts.sum(axis=(0, 1))
+
+    def eval(self) -> Any:
+        if not self.calculation_method or self._counts.any():
+            return _score(self.metric_name, self._counts[None])
+        if not np.any(self._class_num):
+            raise no_samples("ConfusionMatrixMetric")
+        made = _quotient(np.asarray(self._total_num), np.asarray(self._class_num), 0.0)
+        return made.item() if made.ndim == 0 else made
+
+
+def _quotient(above: Any, below: Any, else_: float = np.nan) -> np.ndarray:
+    """A quotient, and something else where it is divided by 0."""
+    above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
+    return np.divide(above, below, out=np.full(above.shape, else_), where=below != 0)
+
+
+def _counts(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np.ndarray:
+    """True positives, false positives, true negatives, false negatives of each sample and class."""
+    if not skip_channel:
+        y = y[:, 1:] if y.shape[1] > 1 else y
+        y_pred = y_pred[:, 1:] if y_pred.shape[1] > 1 else y_pred
+    if y.shape != y_pred.shape:
+        raise ArgumentValueError(
+            "For 'ConfusionMatrixMetric.update', the shape of the true value (input[1]) should be that of the "
+            f"predicted value (input[0]), {y_pred.shape}, but got {y.shape}."
+        )
+    rows = (*y_pred.shape[:2], -1)
+    y_pred, y = y_pred.astype(float).reshape(rows), y.astype(float).reshape(rows)
+    both, neither = (y_pred + y == 2).sum(axis=2), (y_pred + y == 0).sum(axis=2)
+    positive = y.sum(axis=2)
+    negative = y.shape[-1] - positive
+    return np.stack([both, negative - neither, neither, positive - both], axis=-1).astype(float)
+
+
+def _decrease(score: np.ndarray, how: str) -> tuple[Any, Any]:
+    """Scores (sample, class) put together, and how many of them there were; what is no number is left out."""
+    known = (~np.isnan(score)).astype(float)
+    score = np.nan_to_num(score, nan=0.0)
+    kind, _, along = how.partition("_")
+    if kind == "none":
+        return score, known
+    if kind == "sum":
+        axis: Any = {"": (0, 1), "batch": 0, "channel": 1}[along]
+        return score.sum(axis=axis), known.sum(axis=axis)
+    if along:
+        axis = 0 if along == "batch" else 1
+        count = known.sum(axis=axis)
+        return _quotient(score.sum(axis=axis), count, 0.0), count
+    count = known.sum(axis=1)  # of each sample first, then of all
+    each, samples = _quotient(score.sum(axis=1), count, 0.0), (count > 0).sum(axis=0).astype(float)
+    return _quotient(each.sum(axis=0), samples, 0.0), samples
+
+
+class _Rates:
+    """The four counts, and what is often made of them."""
+
+    def __init__(self, counts: np.ndarray) -> None:
+        self.tp, self.fp, self.tn, self.fn = (counts[..., i] for i in range(4))
+        self.p, self.n = self.tp + self.fn, self.fp + self.tn
+        self.tpr, self.tnr = _quotient(self.tp, self.p), _quotient(self.tn, self.n)
+        self.ppv, self.npv = _quotient(self.tp, self.tp + self.fp), _quotient(self.tn, self.tn + self.fn)
+
+
+SCORES: dict[str, Callable[[_Rates], np.ndarray]] = {
+    "tpr": lambda r: r.tpr,
+    "tnr": lambda r: r.tnr,
+    "ppv": lambda r: r.ppv,
+    "npv": lambda r: r.npv,
+    "fnr": lambda r: _quotient(r.fn, r.p),
+    "fpr": lambda r: _quotient(r.fp, r.n),
+    "fdr": lambda r: _quotient(r.fp, r.fp + r.tp),
+    "for": lambda r: _quotient(r.fn, r.fn + r.tn),
+    "pt": lambda r: _quotient(np.sqrt(r.tpr * (1.0 - r.tnr)) + r.tnr - 1.0, r.tpr + r.tnr - 1.0),
+    "ts": lambda r: _quotient(r.tp, r.tp + r.fn + r.fp),
+    "acc": lambda r: _quotient(r.tp + r.tn, r.p + r.n),
+    "ba": lambda r: (r.tpr + r.tnr) / 2.0,
+    "f1": lambda r: _quotient(2.0 * r.tp, 2.0 * r.tp + r.fn + r.fp),
+    "mcc": lambda r: _quotient(
+        r.tp * r.tn - r.fp * r.fn, np.sqrt((r.tp + r.fp) * (r.tp + r.fn) * (r.tn + r.fp) * (r.tn + r.fn))
+    ),
+    "fm": lambda r: np.sqrt(r.ppv * r.tpr),
+    "bm": lambda r: r.tpr + r.tnr - 1.0,
+    "mk": lambda r: r.ppv + r.npv - 1.0,
+}
+OTHER_NAMES = {
+    "tpr": ("sensitivity", "recall", "hit_rate", "true_positive_rate"),
+    "tnr": ("specificity", "selectivity", "true_negative_rate"),
+    "ppv": ("precision", "positive_predictive_value"),
+    "npv": ("negative_predictive_value",),
+    "fnr": ("miss_rate", "false_negative_rate"),
+    "fpr": ("fall_out", "false_positive_rate"),
+    "fdr": ("false_discovery_rate",),
+    "for": ("false_omission_rate",),
+    "pt": ("prevalence_threshold",),
+    "ts": ("threat_score", "critical_success_index", "csi"),
+    "acc": ("accuracy",),
+    "ba": ("balanced_accuracy",),
+    "f1": ("f1_score",),
+    "mcc": ("matthews_correlation_coefficient",),
+    "fm": ("fowlkes_mallows_index",),
+    "bm": ("informedness", "bookmaker_informedness"),
+    "mk": ("markedness", "deltap"),
+}
+SHORT = {name: short for short, names in OTHER_NAMES.items() for name in (short, *names)}
+
+
+def _score(name: str, counts: np.ndarray) -> np.ndarray:
+    short = SHORT.get(name.replace(" ", "_").lower())
+    if short is None:
+        raise NotImplementedError(
+            f"The metric is not implemented: 'metric_name' is {name!r}, and must be one of {sorted(SHORT)}."
+        )
+    return SCORES[short](_Rates(counts))

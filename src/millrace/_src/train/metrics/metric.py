@@ -1,0 +1,234 @@
+"""Metric: numbers that say how good a net is, gathered batch by batch."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.values.tensor import Tensor
+
+__all__ = ["ClassMetric", "Metric", "as_array", "needs", "no_samples", "not_updated", "rearrange_inputs"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+EVAL_TYPES = ("classification", "multilabel")
+
+
+def rearrange_inputs(func: F) -> F:
+    """Hand ``update`` the inputs that ``set_indexes`` chose, in that order.
+
+    >>> class Largest(Metric):
+    ...     def clear(self):
+    ...         self.found = 0.0
+    ...
+    ...     @rearrange_inputs
+    ...     def update(self, *inputs):
+    ...         self.found = max(self.found, inputs[0].max())
+    ...
+    ...     def eval(self):
+    ...         return float(self.found)
+    >>> Largest().set_indexes([1])(np.zeros(2), np.ones(2))
+    1.0
+    """
+
+    @functools.wraps(func)
+    def chosen(self: Metric, *inputs: Any) -> Any:
+        indexes = self.indexes
+        if not indexes:
+            return func(self, *inputs)
+        if max(indexes) >= len(inputs) or min(indexes) < -len(inputs):
+            raise IndexError(
+                f"For '{type(self).__name__}.update', 'set_indexes' chose {indexes}, but there are {len(inputs)} "
+                f"inputs. Give indexes below {len(inputs)}."
+            )
+        return func(self, *(inputs[i] for i in indexes))
+
+    return chosen  # type: ignore[return-value]
+
+
+class Metric(ABC):
+    """What a metric is: ``clear``, ``update`` with each batch, ``eval`` at the end.
+
+    A class of one's own defines these three; ``rearrange_inputs`` on ``update`` makes ``set_indexes`` work for it.
+
+    >>> from millrace.train import MAE
+    >>> metric = MAE().set_indexes([2, 0])
+    >>> metric.update([1.0, 2.0], None, [1.5, 2.0])
+    >>> float(metric.eval())
+    0.25
+    """
+
+    def __init__(self) -> None:
+        self._indexes: list[int] | None = None
+
+    @property
+    def indexes(self) -> list[int] | None:
+        """Which of the inputs ``update`` takes, or None for all as they come."""
+        return getattr(self, "_indexes", None)
+
+    def set_indexes(self, indexes: list[int]) -> Metric:
+        """Choose and order the inputs of ``update``."""
+        if not isinstance(indexes, list) or not all(isinstance(i, int) for i in indexes):
+            raise ArgumentValueError(
+                "For 'set_indexes', the argument 'indexes' must be a list and all its elements must be int, "
+                f"but got {indexes!r}."
+            )
+        self._indexes = indexes
+        return self
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The metric of one batch alone."""
+        self.clear()
+        self.update(*inputs)
+        return self.eval()
+
+    @staticmethod
+    def _convert_data(data: Any) -> np.ndarray:
+        """An input as an array; classes of users call it under this name."""
+        return as_array(data)
+
+    @abstractmethod
+    def clear(self) -> Any:
+        """Forget what was gathered."""
+
+    @abstractmethod
+    def eval(self) -> Any:
+        """The metric of everything since the last ``clear``."""
+
+    @abstractmethod
+    def update(self, *inputs: Any) -> Any:
+        """Take in a batch."""
+
+
+class ClassMetric(Metric):
+    """A metric of classes: the labels of a batch may be numbers of classes, one-hot, or many for each sample."""
+
+    def __init__(self, eval_type: str | None = "classification") -> None:
+        super().__init__()
+        if eval_type is not None and eval_type not in EVAL_TYPES:
+            raise ArgumentTypeError(
+                f"The argument 'eval_type' must be in {set(EVAL_TYPES)}, but got {eval_type}"
+            )
+        self._type = eval_type
+        self._class_num = 0
+
+    def _batch(self, inputs: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and labels as arrays; labels that are one-hot become numbers of classes."""
+        owner = type(self).__name__
+        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        if self._type != "multilabel" and y_pred.ndim == y.ndim and is_onehot(y):
+            y = y.argmax(axis=1)
+        if self._type is not None:
+            check_shapes(self._type, y_pred, y)
+        elif y_pred.ndim < 2 or y_pred.size // max(y_pred.shape[1], 1) != y.size:
+            raise ArgumentValueError(
+                f"For '{owner}.update', there must be a label for each row of the predicted value, but got predicted "
+                f"value shape {y_pred.shape} and true value shape {y.shape}."
+            )
+        if y_pred.ndim < 2:
+            raise IndexError(
+                f"For '{owner}.update', the predicted value (input[0]) must have an axis of classes, axis 1, but got "
+                f"shape {y_pred.shape}."
+            )
+        if self._type == "multilabel" and not (is_binary(y_pred) and is_binary(y)):
+            raise ArgumentValueError(
+                "In multilabel case, all elements in y_pred (predicted value) and y (true value) should be 0 or 1. "
+                "Please check whether your inputs y_pred and y are correct."
+            )
+        if self._class_num not in (0, y_pred.shape[1]):
+            raise ArgumentValueError(
+                f"For '{owner}.update', class number not match, last input predicted data contain {self._class_num} "
+                f"classes, but current predicted data contain {y_pred.shape[1]} classes, please check your predicted "
+                "value(inputs[0])."
+            )
+        self._class_num = y_pred.shape[1]
+        return y_pred, y
+
+    def _hits(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and labels as rows of 0 and 1: a column is a class, or a sample where there are many labels."""
+        count = self._class_num
+        if self._type == "multilabel":
+            return y_pred.swapaxes(1, 0).reshape(count, -1), y.swapaxes(1, 0).reshape(count, -1)
+        labels = y.reshape(-1).astype(np.int64)
+        if labels.size and not (labels.min() >= 0 and labels.max() < count):
+            raise ArgumentValueError(
+                f"For '{type(self).__name__}.update', predicted value (input[0]) should have the same classes number "
+                f"as true value (input[1]), but got predicted value classes {count}, true value classes "
+                f"{labels.max() + 1}; labels are from {labels.min()} to {labels.max()}."
+            )
+        found = y_pred.argmax(axis=1).reshape(-1)
+        return np.eye(count)[found], np.eye(count)[labels]
+
+
+def as_array(data: Any) -> np.ndarray:
+    """A tensor, list or array as an array."""
+    if isinstance(data, Tensor):
+        array = data.asnumpy()
+        return array if array.dtype.kind in "biufc" else array.astype(np.float32)  # bfloat16
+    if isinstance(data, list):
+        return np.array(data)
+    if isinstance(data, np.ndarray):
+        return data
+    raise ArgumentTypeError(
+        "For 'Metric' and its derived classes, the input data type must be tensor, list or numpy.ndarray, "
+        f"but got {type(data)}."
+    )
+
+
+def needs(count: int, inputs: tuple[Any, ...], owner: str, what: str) -> tuple[Any, ...]:
+    """The inputs of ``update``, of which there must be so many."""
+    if len(inputs) != count:
+        plural = "input" if count == 1 else "inputs"
+        raise ArgumentValueError(
+            f"For '{owner}.update', it needs {count} {plural} ({what}), but got {len(inputs)}. Where the net gives "
+            "more, choose among them with 'set_indexes'."
+        )
+    return inputs
+
+
+def no_samples(owner: str) -> OperationError:
+    """What ``eval`` raises where ``update`` saw nothing."""
+    return OperationError(
+        f"The '{owner}' can not be calculated, because the number of samples is 0, please check whether your "
+        "inputs(predicted value, true value) are empty, or has called update method before calling eval method."
+    )
+
+
+def not_updated() -> OperationError:
+    """What ``eval`` raises before the first ``update``, for metrics that know no samples."""
+    return OperationError("Please call the 'update' method before calling 'eval' method.")
+
+
+def is_binary(array: np.ndarray) -> bool:
+    """Whether all elements are 0 or 1."""
+    return bool(np.equal(array**2, array).all())
+
+
+def is_onehot(array: np.ndarray) -> bool:
+    """Whether axis 1 holds one 1 among zeros, everywhere."""
+    return array.ndim > 1 and is_binary(array) and bool((array.sum(axis=1) == 1).all())
+
+
+def check_shapes(eval_type: str, y_pred: np.ndarray, y: np.ndarray) -> None:
+    """Labels have the shape of the predictions, without axis 1 where each sample has one class."""
+    if eval_type == "multilabel":
+        if y_pred.shape != y.shape:
+            raise ArgumentValueError(
+                "In multilabel case, the shape of y_pred (predicted value) should equal to the shape of y (true "
+                f"value), but got y_pred shape: {y_pred.shape} and y shape: {y.shape}."
+            )
+        return
+    if y_pred.ndim != y.ndim + 1:
+        raise ArgumentValueError(
+            "In classification case, the dimension of y_pred (predicted value) should equal to the dimension of y "
+            f"(true value) add 1, but got y_pred dimension: {y_pred.ndim} and y dimension: {y.ndim}."
+        )
+    if y.shape != (y_pred.shape[0], *y_pred.shape[2:]):
+        raise ArgumentValueError(
+            "In classification case, y_pred (predicted value) shape and y (true value) shape can not match: y has the "
+            f"shape of y_pred without axis 1. But got y_pred shape {y_pred.shape} and y shape {y.shape}"
+        )

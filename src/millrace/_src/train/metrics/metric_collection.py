@@ -1,0 +1,72 @@
+"""The metrics of an evaluation, and which of the net's results each of them is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+
+from .registry import Loss, Metric, get_metrics
+
+__all__ = ["Scores", "metrics_of"]
+
+
+def metrics_of(metrics: Any) -> dict[str, Metric]:
+    """Metrics as users give them: a name, names, or a dict of objects."""
+    if not metrics and not isinstance(metrics, (int, float)):
+        return {}
+    if isinstance(metrics, str):
+        metrics = {metrics}
+    elif isinstance(metrics, (list, tuple)) and all(isinstance(each, str) for each in metrics):
+        metrics = set(metrics)
+    return get_metrics(metrics) or {}
+
+
+class Scores:
+    """Metrics that are given the results of one evaluation.
+
+    `indexes` are the places of loss, result and label; without them each metric is given everything.
+    """
+
+    def __init__(self, metrics: Mapping[str, Metric], indexes: list[int] | None, with_loss: bool) -> None:
+        self._metrics, self._indexes = metrics, indexes
+        self._loss = Loss() if with_loss and indexes is not None else None
+        for metric in metrics.values():
+            metric.clear()
+
+    def update(self, outputs: Any) -> None:
+        """Take in what the net gave for a batch."""
+        made = (outputs,) if isinstance(outputs, Tensor) else outputs
+        places = self._indexes
+        if places is None:
+            for metric in self._metrics.values():
+                metric.update(*made)
+            return
+        if len(made) < 3:
+            raise ArgumentValueError(
+                f"The length of 'outputs' must be >= 3, but got {len(made)}: 'eval_indexes' names three of them."
+            )
+        for metric in self._metrics.values():
+            if isinstance(metric, Loss):
+                metric.update(made[places[0]])
+            else:
+                metric.update(made[places[1]], made[places[2]])
+        if self._loss is not None:
+            self._loss.update(made[places[0]])
+
+    def results(self) -> dict[str, Any]:
+        """What the metrics give."""
+        return {name: _plain(metric.eval()) for name, metric in self._metrics.items()}
+
+    def loss(self) -> dict[str, Any]:
+        """The loss of the evaluation, where it was kept."""
+        return {} if self._loss is None else {"eval_loss": _plain(self._loss.eval())}
+
+
+def _plain(result: Any) -> Any:
+    """A number of NumPy's as one of Python's, which prints without its type."""
+    return result.item() if isinstance(result, np.generic) else result

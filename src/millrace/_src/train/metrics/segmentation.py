@@ -1,0 +1,241 @@
+"""Distances between the surfaces of two shapes, and how far they overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.nn.argument_types import check_choice, check_kind
+
+from .metric import Metric, as_array, needs, no_samples, not_updated, rearrange_inputs
+
+__all__ = ["Dice", "HausdorffDistance", "MeanSurfaceDistance", "RootMeanSquareDistance"]
+
+DISTANCES = ["euclidean", "chessboard", "taxicab"]
+
+
+class Dice(Metric):
+    """How far two masks overlap, twice the common part over both; the sum over batches divided by the samples.
+
+    >>> metric = Dice()
+    >>> metric.update(np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]]))
+    >>> round(metric.eval(), 4)
+    0.6667
+    """
+
+    def __init__(self, smooth: float = 1e-5) -> None:
+        super().__init__()
+        self.smooth = check_kind(smooth, "smooth", "Dice", float)
+        if not smooth > 0:
+            raise ArgumentValueError(
+                f"For 'Dice', the 'smooth' must be float and must > 0.0, but got '{smooth}' with type 'float'."
+            )
+        self.clear()
+
+    def clear(self) -> None:
+        self._dice_coeff_sum = 0.0
+        self._samples_num = 0
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        y_pred, y = map(as_array, needs(2, inputs, "Dice", "predicted value, true value"))
+        if y_pred.shape != y.shape or y.ndim == 0:
+            raise ArgumentValueError(
+                "For 'Dice.update', predicted value (input[0]) and true value (input[1]) should have same shape, but "
+                f"got predicted value shape: {y_pred.shape}, true value shape: {y.shape}."
+            )
+        a, b = y_pred.reshape(-1), y.reshape(-1)
+        self._samples_num += y.shape[0]
+        self._dice_coeff_sum += 2 * float(np.dot(a, b)) / float(np.dot(a, a) + np.dot(b, b) + self.smooth)
+
+    def eval(self) -> float:
+        if self._samples_num == 0:
+            raise no_samples("Dice coefficient")
+        return self._dice_coeff_sum / self._samples_num
+
+
+class _Surfaces(Metric):
+    """The edges of a predicted and of a true shape, those elements that are ``label_idx``."""
+
+    def __init__(self, distance_metric: str) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        check_kind(distance_metric, "distance_metric", owner, str)
+        self.distance_metric = check_choice(distance_metric, "distance_metric", owner, DISTANCES)
+        self.clear()
+
+    def clear(self) -> None:
+        self._edges: tuple[np.ndarray, np.ndarray] | None = None
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        owner = type(self).__name__
+        y_pred, y, label = needs(3, inputs, owner, "predicted value, true value, label index")
+        y_pred, y = as_array(y_pred), as_array(y)
+        if not isinstance(label, (int, float)):
+            kind = ArgumentTypeError if owner == "RootMeanSquareDistance" else ArgumentValueError
+            raise kind(
+                f"For '{owner}.update', the label index (input[2]) must be int or float, but got {type(label)}."
+            )
+        if label not in y_pred and label not in y:
+            raise ArgumentValueError(
+                f"For '{owner}.update', the label index (input[2]) must be in predicted value (input[0]) or true value "
+                f"(input[1]), but {label} is not."
+            )
+        if y_pred.size == 0 or y_pred.shape != y.shape:
+            raise ArgumentValueError(
+                f"For '{owner}.update', the size of predicted value (input[0]) and true value (input[1]) must be "
+                "greater than 0, in addition to that, predicted value and true value should have the same shape, but "
+                f"got predicted value size: {y_pred.size}, shape: {y_pred.shape}, true value size: {y.size}, shape: "
+                f"{y.shape}."
+            )
+        self._edges = self._find_edges(y_pred == label, y == label)
+
+    def _find_edges(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return _edge(y_pred), _edge(y)
+
+    def _both(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._edges is None:
+            raise not_updated()
+        return self._edges
+
+    def _distances(self, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
+        """How far each element of one edge is from the other edge; None where there is no edge to start from."""
+        return distance_to(end, self.distance_metric)[start] if start.any() else None
+
+
+class HausdorffDistance(_Surfaces):
+    """The farthest that one surface is from the other, or the ``percentile`` of that; of both ways the larger one.
+
+    >>> metric = HausdorffDistance()
+    >>> metric.update(
+    ...     np.array([[3, 0, 1], [1, 3, 0], [1, 0, 2]]), np.array([[0, 2, 1], [1, 2, 1], [0, 0, 1]]), 0
+    ... )
+    >>> round(float(metric.eval()), 4)
+    1.4142
+    """
+
+    def __init__(
+        self,
+        distance_metric: str = "euclidean",
+        percentile: float | None = None,
+        directed: bool = False,
+        crop: bool = True,
+    ) -> None:
+        super().__init__(distance_metric)
+        owner = "HausdorffDistance"
+        self.percentile = None if percentile is None else check_kind(percentile, "percentile", owner, float)
+        self.directed = directed if directed is None else check_kind(directed, "directed", owner, bool)
+        self.crop = crop if crop is None else check_kind(crop, "crop", owner, bool)
+
+    def _find_edges(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.crop and y.ndim:
+            places = np.nonzero(y_pred | y)
+            box = tuple(slice(at.min(), at.max() + 1) for at in places)
+            y_pred, y = np.squeeze(y_pred[box]), np.squeeze(y[box])
+        return _edge(y_pred), _edge(y)
+
+    def eval(self) -> Any:
+        y_pred, y = self._both()
+        there = self._farthest(y_pred, y)
+        return there if self.directed else max(there, self._farthest(y, y_pred))
+
+    def _farthest(self, start: np.ndarray, end: np.ndarray) -> Any:
+        found = self._distances(start, end)
+        if found is None:
+            return np.inf
+        if not self.percentile:
+            return found.max()
+        if not 0 <= self.percentile <= 100:
+            raise ArgumentValueError(
+                "For 'HausdorffDistance', the value of the argument 'percentile' must be [0, 100], but got "
+                f"{self.percentile}."
+            )
+        return np.percentile(found, self.percentile)
+
+
+class _MeanDistance(_Surfaces):
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
+        super().__init__(distance_metric)
+        self.symmetric = check_kind(symmetric, "symmetric", type(self).__name__, bool)
+
+    def _means(self, power: int) -> list[Any]:
+        """The mean distance there, and back if both ways are wanted; infinity where a surface is missing."""
+        y_pred, y = self._both()
+        ways = [(y_pred, y), (y, y_pred)] if self.symmetric else [(y_pred, y)]
+        found = [self._distances(start, end) for start, end in ways]
+        return [np.inf if each is None else (each**power).mean() for each in found]
+
+
+class MeanSurfaceDistance(_MeanDistance):
+    """The mean distance from one surface to the other; with ``symmetric``, the mean of both ways.
+
+    >>> metric = MeanSurfaceDistance(symmetric=True)
+    >>> metric.update(
+    ...     np.array([[3, 0, 1], [1, 3, 0], [1, 0, 2]]), np.array([[0, 2, 1], [1, 2, 1], [0, 0, 1]]), 0
+    ... )
+    >>> round(float(metric.eval()), 4)
+    0.7357
+    """
+
+    def eval(self) -> Any:
+        there, *back = self._means(1)
+        return np.mean((there, *back)) if back else there
+
+
+class RootMeanSquareDistance(_MeanDistance):
+    """The mean squared distance from one surface to the other; with ``symmetric``, the root of the mean of both ways.
+
+    One way gives no root, as in MindSpore.
+
+    >>> metric = RootMeanSquareDistance(symmetric=True)
+    >>> metric.update(
+    ...     np.array([[3, 0, 1], [1, 3, 0], [1, 0, 2]]), np.array([[0, 2, 1], [1, 2, 1], [0, 0, 1]]), 0
+    ... )
+    >>> round(float(metric.eval()), 4)
+    0.9129
+    """
+
+    def eval(self) -> Any:
+        there, *back = self._means(2)
+        return np.sqrt(np.mean((there, *back))) if back else there
+
+
+def _edge(mask: np.ndarray) -> np.ndarray:
+    """The elements of a shape of which some neighbour, or the border, is outside."""
+    inner = mask.copy()
+    for axis in range(mask.ndim):
+        left, given = np.moveaxis(inner, axis, 0), np.moveaxis(mask, axis, 0)
+        left[1:] &= given[:-1]
+        left[:-1] &= given[1:]
+        left[0] = left[-1] = False
+    return mask & ~inner
+
+
+def distance_to(mask: np.ndarray, metric: str) -> np.ndarray:
+    """How far each element is from the nearest one of a mask, one axis after the other.
+
+    >>> distance_to(np.array([[True, False, False], [False, False, False]]), "taxicab").tolist()
+    [[0, 1, 2], [1, 2, 3]]
+    """
+    if not mask.any():
+        return np.full(mask.shape, np.inf)
+    found = np.where(mask, 0.0, np.inf)
+    for axis, length in enumerate(mask.shape):
+        given = np.moveaxis(found, axis, 0)
+        nearest = given.copy()
+        for step in range(1, length):
+            cost = step * step if metric == "euclidean" else step
+            if cost >= nearest.max():
+                break  # no element can be nearer from so far away
+            for here, there in (
+                (slice(step, None), slice(None, -step)),
+                (slice(None, -step), slice(step, None)),
+            ):
+                other = given[there]
+                path = np.maximum(other, cost) if metric == "chessboard" else other + cost
+                np.minimum(nearest[here], path, out=nearest[here])
+        found = np.moveaxis(nearest, 0, axis)
+    return np.sqrt(found) if metric == "euclidean" else found.astype(np.int32)

@@ -1,0 +1,179 @@
+"""Nets in mixed precision: whole, but for some cells, only some cells, or operation by operation."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import DType, bfloat16, float16, float32
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.nn.compute_dtype import cast
+from millrace._src.runtime.tensor.backend import execution_mode as modes
+
+from .autocast import by_operation
+from .cast_lists import BLACK, WHITE, cells_of
+
+__all__ = ["GivesFloat", "LEVELS", "auto_mixed_precision", "custom_mixed_precision", "lowered"]
+
+LEVELS = ("O0", "O1", "O2", "O3", "auto")
+
+
+class GivesFloat(Cell):
+    """A cell whose floating results are cast to one type, whatever it computes in."""
+
+    def __init__(self, backbone: Cell, dtype: DType = float32) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone, self._dtype = backbone, dtype
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        return cast(self._backbone(*args, **kwargs), self._dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_"):
+                raise
+            return getattr(self._backbone, name)  # self.fc.weight is still to be found
+
+    @property
+    def backbone_network(self) -> Cell:
+        """The cell inside."""
+        return self._backbone
+
+
+def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = float16) -> Any:
+    """A net in mixed precision, by level. Parameters keep their type; they are cast when they are used.
+
+    - O0: as it is.
+    - O1: what is on the white list computes in `dtype` and gives float32 (`amp.get_white_list`).
+    - O2: all but the normalisations of the black list computes in `dtype` (`amp.get_black_list`).
+    - O3: all of it does.
+    - auto: each operation by its own list: products and convolutions in `dtype`, what needs range in float32.
+
+    The net gives float32 at O1 to O3. It is changed in place; use what is returned.
+
+    >>> from millrace import Tensor, nn
+    >>> net = auto_mixed_precision(nn.SequentialCell(nn.Dense(2, 3), nn.LayerNorm((3,))), "O2")
+    >>> net(Tensor([[1.0, 2.0]])).dtype, net.trainable_params()[0].dtype
+    (millrace.float32, millrace.float32)
+    """
+    if amp_level not in LEVELS:
+        raise ArgumentValueError(
+            f"The amp level {amp_level} is not supported; it must be one of {list(LEVELS)}."
+        )
+    if amp_level == "auto" and callable(network) and not isinstance(network, Cell):
+        return by_operation(network, _checked_type(dtype))
+    if not isinstance(network, Cell):
+        raise ArgumentTypeError(f"For amp_level '{amp_level}', the network type should be Cell.")
+    _checked_type(dtype)
+    if amp_level == "O0":
+        return network
+    if amp_level == "auto":
+        return by_operation(network, dtype)
+    if amp_level == "O1":
+        return _raised(network, WHITE, dtype)
+    return GivesFloat(lowered(network, dtype, BLACK if amp_level == "O2" else []))
+
+
+def custom_mixed_precision(
+    network: Any,
+    *,
+    white_list: list[Any] | None = None,
+    black_list: list[Any] | None = None,
+    dtype: DType = float16,
+) -> Any:
+    """A net in which what is on the white list computes in `dtype`, or all but what is on the black list; give one.
+
+    >>> from millrace import Tensor, amp, nn
+    >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.Tanh())
+    >>> net = custom_mixed_precision(net, black_list=[*amp.get_black_list(), nn.Tanh])
+    >>> net(Tensor([[1.0, 2.0]])).dtype
+    millrace.float32
+    """
+    if not isinstance(network, Cell):
+        raise ArgumentTypeError("The network type should be Cell.")
+    if (white_list is None) == (black_list is None):
+        raise ArgumentValueError(
+            "For custom_mixed_precision, one of white_list and black_list must be provided, and not both."
+        )
+    for name, listed in (("white_list", white_list), ("black_list", black_list)):
+        if listed is None:
+            continue
+        if not isinstance(listed, list):
+            raise ArgumentTypeError(f"The type of {name} should be list, but got {type(listed)}")
+        for each in listed:
+            if not isinstance(each, type):
+                raise ArgumentTypeError(f"The element in {name} should be a class, but got {each}")
+    _checked_type(dtype)
+    if white_list is not None:
+        return _raised(network, white_list, dtype)
+    return GivesFloat(lowered(network, dtype, black_list or []))
+
+
+def _checked_type(dtype: Any) -> DType:
+    if dtype not in (float16, bfloat16):
+        raise ArgumentValueError(
+            f"The dtype should be one of (mstype.float16, mstype.bfloat16), but got {dtype}."
+        )
+    return dtype
+
+
+def lowered(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
+    """A net that computes in `dtype`, but for these classes, which compute in float32 and give `dtype`."""
+    network.to_float(dtype)
+    classes = cells_of(kept)
+    if not classes:
+        return network
+    if isinstance(network, classes):
+        return network.to_float(float32)
+
+    def keeps(cell: Cell) -> Cell:
+        return GivesFloat(cell.to_float(float32), dtype)
+
+    _exchange(network, classes, keeps)
+    return network
+
+
+def _raised(network: Cell, listed: list[Any], dtype: DType) -> Cell:
+    """A net in which only these classes compute in `dtype`, and give float32."""
+    classes = cells_of(listed)
+
+    def lowers(cell: Cell) -> Cell:
+        return GivesFloat(cell.to_float(dtype))
+
+    _exchange(network, classes, lowers)
+    for cell in network._all_cells():
+        if not isinstance(cell, classes):  # what computes in it whole needs no wrapping inside
+            for name, value in list(vars(cell).items()):
+                if type(value) in listed and not isinstance(value, Cell):
+                    object.__setattr__(cell, name, Casting(value, dtype))
+    return lowers(network) if isinstance(network, classes) else network
+
+
+class Casting:
+    """An operation that computes in one floating type and gives float32."""
+
+    def __init__(self, operation: Any, dtype: DType) -> None:
+        functools.update_wrapper(self, type(operation).__call__)
+        self.operation, self.dtype = operation, dtype
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return cast(self.operation(*cast(args, self.dtype), **cast(kwargs, self.dtype)), float32)
+
+
+def _exchange(network: Cell, classes: tuple[type, ...], put: Any) -> None:
+    """Put something about every cell of some classes; names of parameters stay, a cell used twice is met once."""
+    made: dict[int, Cell] = {}
+    for parent in list(network._all_cells()):
+        if isinstance(parent, (GivesFloat, *classes)):
+            continue  # it is met already, with all that is inside
+        for name, child in list(parent._cells.items()):
+            if isinstance(child, classes):
+                found = made.get(id(child)) or put(child)
+                made[id(child)] = found
+                parent._cells[name] = found
+                if name in vars(parent):
+                    object.__setattr__(parent, name, found)
+    modes.changed()

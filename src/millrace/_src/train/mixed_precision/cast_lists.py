@@ -1,0 +1,76 @@
+"""What is computed in a smaller floating type at level O1, and what is not at O2; as in MindSpore 2.7.0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.runtime.nn.activation import ReLU
+from millrace._src.runtime.nn.activation_shaped import PReLU
+from millrace._src.runtime.nn.conv import Conv1d, Conv2d, Conv3d
+from millrace._src.runtime.nn.conv_transpose import Conv1dTranspose, Conv2dTranspose, Conv3dTranspose
+from millrace._src.runtime.nn.linear import Dense
+from millrace._src.runtime.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm
+from millrace._src.runtime.nn.recurrent import GRUCell, LSTMCell, RNNCell
+from millrace._src.runtime.ops.linalg.matmul import BatchMatMul, Ger, MatMul
+from millrace._src.runtime.ops.nn.activation import ReLU as ReLUPrimitive
+from millrace._src.runtime.ops.nn.conv import (
+    Conv2D,
+    Conv2DBackpropInput,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+)
+from millrace._src.runtime.ops.nn.nonlinear import PReLU as PReLUPrimitive
+
+__all__ = ["BLACK", "WHITE", "cells_of", "get_black_list", "get_white_list"]
+
+WHITE: list[Any] = [
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    Conv1dTranspose,
+    Conv2dTranspose,
+    Conv3dTranspose,
+    Dense,
+    LSTMCell,
+    RNNCell,
+    GRUCell,
+    Conv2D,
+    Conv3D,
+    Conv2DTranspose,
+    Conv3DTranspose,
+    Conv2DBackpropInput,
+    MatMul,
+    BatchMatMul,
+    PReLUPrimitive,
+    ReLUPrimitive,
+    Ger,
+]
+BLACK: list[Any] = [BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm]
+
+# Layers that are one operation and nothing else: where the operation is listed, so are they.
+_LAYERS = {PReLUPrimitive: PReLU, ReLUPrimitive: ReLU}
+
+
+def get_white_list() -> list[Any]:
+    """The cells and operations that compute in the smaller type at level O1; a list of your own to add to.
+
+    >>> from millrace import nn
+    >>> nn.Dense in get_white_list(), nn.BatchNorm2d in get_white_list()
+    (True, False)
+    """
+    return list(WHITE)
+
+
+def get_black_list() -> list[Any]:
+    """The cells that keep computing in float32 at level O2; a list of your own to add to.
+
+    >>> [cell.__name__ for cell in get_black_list()]
+    ['BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'LayerNorm']
+    """
+    return list(BLACK)
+
+
+def cells_of(listed: list[Any]) -> tuple[type, ...]:
+    """The classes of a list, and the layers that stand for its operations."""
+    return tuple(listed) + tuple(layer for operation, layer in _LAYERS.items() if operation in listed)

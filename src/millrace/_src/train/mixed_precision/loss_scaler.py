@@ -1,0 +1,129 @@
+"""How the loss is scaled in a loop of your own: ``scale`` the loss, ``unscale`` the gradients, ``adjust``."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import float32, int32
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_positive_int
+from millrace._src.runtime.ops.array.assign import assign
+from millrace._src.runtime.ops.math.elementwise_unary import logical_not
+from millrace._src.runtime.ops.math.pairs import div, mul
+from millrace._src.runtime.ops.optimizer.overflow import any_overflow, followed_scale
+from millrace._src.runtime.tensor.parameter import Parameter
+
+__all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
+
+
+def all_finite(inputs: Any) -> Tensor:
+    """Whether every number of some tensors is finite; a tensor too, so that a recorded step need not look at it.
+
+    >>> all_finite([Tensor([1.0, 2.0])]), all_finite((Tensor([float("inf")]),)).item()
+    (Tensor(shape=[], dtype=Bool, value= True), False)
+    """
+    tensors = [inputs] if isinstance(inputs, Tensor) else inputs
+    if not isinstance(tensors, (tuple, list)) or not all(isinstance(each, Tensor) for each in tensors):
+        raise ArgumentTypeError(
+            f"For 'all_finite', the 'inputs' must be a tuple or list of Tensors, but got {inputs!r}."
+        )
+    if not tensors:
+        raise ArgumentValueError("For 'all_finite', there must be at least one tensor in 'inputs'.")
+    return logical_not(any_overflow(list(tensors)))
+
+
+class LossScaler(abc.ABC):
+    """Base of scalers: write ``scale``, ``unscale`` and ``adjust`` for one of your own.
+
+    >>> issubclass(StaticLossScaler, LossScaler)
+    True
+    """
+
+    @abc.abstractmethod
+    def scale(self, inputs: Any) -> Any:
+        """Tensors times the scale."""
+
+    @abc.abstractmethod
+    def unscale(self, inputs: Any) -> Any:
+        """Tensors divided by the scale."""
+
+    @abc.abstractmethod
+    def adjust(self, grads_finite: Any) -> Any:
+        """Another scale, after gradients that were finite or not."""
+
+
+class StaticLossScaler(LossScaler):
+    """A scale that stays.
+
+    >>> scaler = StaticLossScaler(8.0)
+    >>> scaler.scale(Tensor(2.0)).item(), scaler.unscale((Tensor(16.0),))[0].item()
+    (16.0, 2.0)
+    """
+
+    def __init__(self, scale_value: float) -> None:
+        self._scale_value = Parameter(Tensor(_scale(scale_value), float32), name="scale_value")
+
+    def scale(self, inputs: Any) -> Any:
+        """Tensors times the scale."""
+        return _each(mul, inputs, self._scale_value)
+
+    def unscale(self, inputs: Any) -> Any:
+        """Tensors divided by the scale."""
+        return _each(div, inputs, self._scale_value)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """The scale stays: False."""
+        return False
+
+
+class DynamicLossScaler(LossScaler):
+    """A scale that is divided by `scale_factor` after gradients that overflowed, and grows by it after `scale_window`
+    steps in a row that did not. Scale and count are Parameters, so that a recorded step sees them change.
+
+    >>> scaler = DynamicLossScaler(8.0, scale_factor=2, scale_window=1000)
+    >>> _ = scaler.adjust(Tensor(False))
+    >>> scaler.scale_value.item()
+    4.0
+    """
+
+    def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
+        self.scale_value = Parameter(Tensor(_scale(scale_value), float32), name="scale_value")
+        self.scale_factor = check_positive_int(scale_factor, "scale_factor", "DynamicLossScaler")
+        self.scale_window = check_positive_int(scale_window, "scale_window", "DynamicLossScaler")
+        self.counter = Parameter(Tensor(0, int32), name="counter")
+
+    def scale(self, inputs: Any) -> Any:
+        """Tensors times the scale."""
+        return _each(mul, inputs, self.scale_value)
+
+    def unscale(self, inputs: Any) -> Any:
+        """Tensors divided by the scale."""
+        return _each(div, inputs, self.scale_value)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Another scale, after gradients that were finite or not."""
+        scale, count = followed_scale(
+            self.scale_value, self.counter, grads_finite, self.scale_factor, self.scale_window
+        )
+        assign(self.scale_value, scale)
+        assign(self.counter, count)
+        return True
+
+
+def _scale(value: Any) -> Any:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"The type of 'scale_value' should be one of '['float', 'int']', but got type '{type(value).__name__}'."
+        )
+    if value < 1:
+        raise ArgumentValueError(f"The argument 'scale_value' must be > 1, but got {value}")
+    return value
+
+
+def _each(operation: Any, value: Any, scale: Parameter) -> Any:
+    """An operation on a tensor, or on each of several, which keeps their types."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_each(operation, part, scale) for part in value)
+    return operation(value, scale.astype(value.dtype))

@@ -1,0 +1,80 @@
+"""Marks of one's own in a trace, and what of MindSpore's profiler is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from millrace._src.core.errors import ArgumentTypeError, OperationError
+
+__all__ = ["DynamicProfilerMonitor", "EnvProfiler", "mstx"]
+
+_open: dict[int, Any] = {}
+
+
+class mstx:
+    """Marks in a trace: a moment, or a range from a start to an end.
+
+    >>> number = mstx.range_start("loading")
+    >>> mstx.range_end(number)
+    >>> mstx.mark("loaded")
+    """
+
+    @staticmethod
+    def mark(message: str, stream: Any = None, domain: str = "default") -> None:
+        """A moment."""
+        mstx.range_end(mstx.range_start(message, stream, domain), domain)
+
+    @staticmethod
+    def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
+        """The start of a range; its number ends it."""
+        if not isinstance(message, str):
+            raise ArgumentTypeError(f"For 'mstx', 'message' must be a str, but got {message!r}.")
+        made = torch.profiler.record_function(message if domain == "default" else f"{domain}: {message}")
+        made.__enter__()
+        number = max(_open, default=0) + 1
+        _open[number] = made
+        return number
+
+    @staticmethod
+    def range_end(range_id: int, domain: str = "default") -> None:
+        """The end of a range; a number that is not known is passed over."""
+        made = _open.pop(range_id, None)
+        if made is not None:
+            made.__exit__(None, None, None)
+
+
+class DynamicProfilerMonitor:
+    """Refused: it watches a file for orders while a training runs. A callback can start and stop a :class:`profile`.
+
+    >>> DynamicProfilerMonitor()
+    Traceback (most recent call last):
+    ...
+    millrace.errors.OperationError: 'DynamicProfilerMonitor' is not here...
+    """
+
+    def __init__(
+        self,
+        cfg_path: str | None = None,
+        output_path: str = "./dyn_profile_data",
+        poll_interval: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        raise OperationError(
+            "'DynamicProfilerMonitor' is not here: start and stop a millrace.profiler.profile in a callback, or give "
+            "it a schedule."
+        )
+
+
+class EnvProfiler:
+    """Refused: it is started by MindSpore itself from MS_PROFILER_OPTIONS.
+
+    >>> EnvProfiler()
+    Traceback (most recent call last):
+    ...
+    millrace.errors.OperationError: 'EnvProfiler' is not here...
+    """
+
+    def __init__(self) -> None:
+        raise OperationError("'EnvProfiler' is not here: use millrace.profiler.profile in the script.")

@@ -1,0 +1,62 @@
+"""``schedule``: which steps of a training are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.core.log import warn_once
+
+from .options import ProfilerAction
+
+__all__ = ["schedule"]
+
+
+class schedule:
+    """Steps in turn: `wait` are left out, `warmup` run unrecorded, `active` are recorded; `repeat` times (0: for ever).
+
+    `skip_first` steps go before all that.
+
+    >>> plan = schedule(wait=1, warmup=0, active=2, repeat=1)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
+
+    def __init__(
+        self, *, wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0
+    ) -> None:
+        self.wait, self.active = _at_least(wait, 0, "wait"), _at_least(active, 1, "active")
+        self.warmup, self.repeat = _at_least(warmup, 0, "warmup"), _at_least(repeat, 0, "repeat")
+        self.skip_first = _at_least(skip_first, 0, "skip_first")
+
+    def __call__(self, step: int) -> ProfilerAction:
+        step -= self.skip_first
+        whole = self.wait + self.warmup + self.active
+        if step < 0 or (self.repeat and step // whole >= self.repeat):
+            return ProfilerAction.NONE
+        place = step % whole
+        if place < self.wait:
+            return ProfilerAction.NONE
+        if place < self.wait + self.warmup:
+            return ProfilerAction.WARM_UP
+        return ProfilerAction.RECORD_AND_SAVE if place == whole - 1 else ProfilerAction.RECORD
+
+    def to_dict(self) -> dict[str, int]:
+        """The numbers, by name."""
+        return {
+            "wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat,
+            "skip_first": self.skip_first,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Schedule({', '.join(f'{name}={value}' for name, value in self.to_dict().items())})"
+
+
+def _at_least(value: Any, least: int, name: str) -> int:
+    """A number; what is none or too small becomes the least, as in MindSpore, and is told."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return value
+    warn_once(
+        f"schedule-{name}",
+        f"schedule: '{name}' must be an int of at least {least}, but got {value!r}; taken as {least}",
+    )
+    return least

@@ -1,0 +1,131 @@
+"""A wrong shape at prediction, explained: what the net wants, what it got, and the transform that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.cell import Cell
+
+__all__ = ["advice", "expected_shape", "shapes_explained"]
+
+# A net's first layer says what it takes: its class, the place of channels or features among the axes, and the rank.
+_CHANNELS = {
+    "Conv1d": 3,
+    "Conv2d": 4,
+    "Conv3d": 5,
+    "Conv1dTranspose": 3,
+    "Conv2dTranspose": 4,
+    "Conv3dTranspose": 5,
+}
+
+
+@contextmanager
+def shapes_explained(
+    network: Cell, given: tuple[Any, ...], seen: tuple[Any, ...] | None = None
+) -> Iterator[None]:
+    """An error inside about the shape of the first input becomes one that says what the net wants and what mends it.
+
+    `seen` is the shape of an input that the net has taken before, where one is known.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, RuntimeError) as error:
+        got = next((value.shape for value in given if isinstance(value, Tensor)), None)
+        wanted = seen if seen is not None else expected_shape(network)
+        if got is None or wanted is None or fits(wanted, got):
+            raise
+        raise ArgumentValueError(
+            f"For 'Model.predict', wrong shape of input: expected {_written(wanted)}, but got {tuple(got)}. "
+            f"{advice(wanted, tuple(got))} (the net said: {str(error).splitlines()[0]})"
+        ) from error
+
+
+def expected_shape(network: Cell) -> tuple[Any, ...] | None:
+    """The shape that the first layer takes, as far as it says: names stand for sizes that may be any."""
+    for cell in network._all_cells():
+        kind = type(cell).__name__
+        if kind in _CHANNELS and hasattr(cell, "in_channels"):
+            return ("N", cell.in_channels, *("DHW"[-(_CHANNELS[kind] - 2) :] if kind != "Conv1d" else "L"))
+        if kind in ("Dense", "Linear") and hasattr(cell, "in_channels"):
+            return ("N", cell.in_channels)
+    return None
+
+
+def fits(wanted: tuple[Any, ...], got: tuple[int, ...]) -> bool:
+    """Whether a shape is one of those that are wanted."""
+    return len(wanted) == len(got) and all(
+        isinstance(want, str) or want == have for want, have in zip(wanted, got, strict=True)
+    )
+
+
+def _written(wanted: tuple[Any, ...]) -> str:
+    return "(" + ", ".join(str(each) for each in wanted) + ("," if len(wanted) == 1 else "") + ")"
+
+
+def advice(wanted: tuple[Any, ...], got: tuple[int, ...]) -> str:
+    """The transforms that turn one shape into another, in the order in which they apply.
+
+    >>> advice(("N", 1, 32, 32), (28, 28, 1))
+    'Mend it with vision.Resize((32, 32)), vision.HWC2CHW(), x.expand_dims(0).'
+    >>> advice(("N", 784), (4, 1, 28, 28))
+    'Mend it with x.reshape(4, 784).'
+    """
+    steps = _steps(wanted, got)
+    if not steps:
+        return "No single transform turns the one into the other: look at how the training data were made."
+    return f"Mend it with {', '.join(steps)}."
+
+
+def _steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
+    if len(wanted) == 2 and isinstance(wanted[1], int):
+        return _flattened(wanted[1], got)
+    image, batched = tuple(wanted[1:]), len(got) == len(wanted)
+    have = tuple(got[1:]) if batched else tuple(got)
+    steps: list[str] = []
+    if len(image) == 3 and len(have) == 2:  # a grey picture without an axis of colours
+        have = (1, *have)
+        last = ["x.expand_dims(1)" if batched or len(got) == 3 else "x.expand_dims(0)"]
+    elif len(image) == 3 and len(have) == 3 and not _channels(image, have[0]) and _channels(image, have[-1]):
+        have = (have[-1], *have[:-1])
+        last = ["vision.HWC2CHW()"]
+    else:
+        last = []
+    if len(image) != len(have):
+        return []
+    if len(image) == 3:
+        if any(
+            isinstance(want, int) and want != size for want, size in zip(image[1:], have[1:], strict=True)
+        ):
+            steps.append(f"vision.Resize(({image[1]}, {image[2]}))")
+        if not _channels(image, have[0]):
+            colours = {
+                (1, 3): "vision.Grayscale(1)",
+                (3, 1): "vision.Grayscale(3)",
+                (3, 4): "vision.Decode()",
+            }
+            found = colours.get((image[0], have[0]))
+            if found is None:
+                return []
+            steps.append(found)
+    elif any(isinstance(want, int) and want != size for want, size in zip(image, have, strict=True)):
+        return []
+    return [*steps, *last, *([] if batched else ["x.expand_dims(0)"])]
+
+
+def _channels(image: tuple[Any, ...], count: int) -> bool:
+    return isinstance(image[0], str) or image[0] == count
+
+
+def _flattened(features: int, got: tuple[int, ...]) -> list[str]:
+    size = 1
+    for each in got[1:]:
+        size *= each
+    if len(got) > 1 and size == features and len(got) != 2:
+        return [f"x.reshape({got[0]}, {features})"]
+    if size * got[0] == features:
+        return [f"x.reshape(1, {features})"]
+    return []

@@ -1,0 +1,229 @@
+"""``SummaryRecord``: values of a training under names, written into files that TensorBoard reads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.io.framing import write_record
+from millrace._src.core.log import warn_once
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.argument_types import check_int, check_kind
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.ops.framework.summary import on_summary
+
+from . import tensorboard_events as events
+
+__all__ = ["SummaryRecord"]
+
+PLUGINS = (
+    "custom_lineage_data", "dataset_graph", "eval_lineage", "graph", "histogram", "image", "landscape", "scalar",
+    "tensor", "train_lineage",
+)  # fmt: skip
+
+
+# Of the files of this process: two records may begin one in the same second, in the same folder.
+_numbers = itertools.count(1)
+
+
+class SummaryRecord:
+    """Writes summaries into a folder: ``add_value`` some, then ``record`` the step that they belong to.
+
+    Files are TensorBoard's: ``tensorboard --logdir DIR``. What a net gives to ``ops.ScalarSummary`` and its kin is
+    taken in too, and belongs to the next ``record``. Use it with ``with``, or ``close`` it. A file that grows past
+    `max_file_size` is followed by another. `num_process` and `export_options` are taken and change nothing.
+
+    >>> with SummaryRecord("summaries") as record:
+    ...     record.add_value("scalar", "loss", Tensor(0.5))
+    ...     record.record(step=1)
+    True
+    """
+
+    def __init__(
+        self,
+        log_dir: str,
+        file_prefix: str = "events",
+        file_suffix: str = "_MS",
+        num_process: int = 32,
+        network: Any = None,
+        max_file_size: int | None = None,
+        raise_exception: bool = False,
+        export_options: Any = None,
+    ) -> None:
+        owner = "SummaryRecord"
+        for name, value in (("log_dir", log_dir), ("file_prefix", file_prefix), ("file_suffix", file_suffix)):
+            check_kind(value, name, owner, str)
+        if network is not None and not isinstance(network, Cell):
+            raise ArgumentTypeError(
+                f"For '{owner}', 'network' must be a Cell, but got {type(network).__name__}."
+            )
+        if max_file_size is not None:
+            check_int(max_file_size, "max_file_size", owner, 1)
+        self._folder = os.path.realpath(log_dir)
+        os.makedirs(self._folder, exist_ok=True)
+        self._names = (file_prefix, file_suffix)
+        self._limit, self._raises = max_file_size, raise_exception
+        self._mode = "train"
+        self._values: dict[tuple[str, str], Any] = {}
+        self._file: Any = None
+        self._network = network
+        self._graph_written = False
+        self._stop: Callable[[], None] | None = on_summary(self._taken)
+
+    @property
+    def log_dir(self) -> str:
+        """The folder of the files."""
+        return self._folder
+
+    def set_mode(self, mode: str) -> None:
+        """What is recorded belongs to a training ("train") or to an evaluation ("eval")."""
+        if mode not in ("train", "eval"):
+            raise ArgumentValueError(
+                f"For 'SummaryRecord', 'mode' should be 'train' or 'eval', but got {mode!r}."
+            )
+        self._mode = mode
+
+    def add_value(self, plugin: str, name: str, value: Any) -> None:
+        """Keep a value until the next ``record``: "scalar", "image" (N, C, H, W), "histogram", "tensor", "graph"."""
+        if plugin not in PLUGINS:
+            raise ArgumentValueError(
+                f"No such plugin of {plugin!r}; it should be one of {', '.join(PLUGINS)}."
+            )
+        check_kind(name, "name", "SummaryRecord", str)
+        if not name:
+            raise ArgumentValueError("For 'SummaryRecord', the 'name' of a value must not be empty.")
+        if plugin in ("scalar", "image", "histogram", "tensor"):
+            if not isinstance(value, (Tensor, np.ndarray, int, float, np.generic)):
+                raise ArgumentTypeError(
+                    f"For 'SummaryRecord', the value of a {plugin} must be a Tensor, but got {type(value).__name__}."
+                )
+            if (
+                plugin == "image"
+                and np.ndim(value if not isinstance(value, Tensor) else value.asnumpy()) != 4
+            ):
+                raise ArgumentValueError("For 'SummaryRecord', an image must have the shape (N, C, H, W).")
+        self._values[plugin, name] = value
+
+    def _taken(self, kind: str, name: str, value: Tensor) -> None:
+        """What a net gave to a summary operation; copied, since a recorded step uses the memory again."""
+        if self._file is not False:
+            self._values[kind, name] = value.asnumpy().copy()
+
+    def record(
+        self, step: int, train_network: Any = None, plugin_filter: Callable[[str], bool] | None = None
+    ) -> bool:
+        """Write what was kept, as of this step; whether all of it was written."""
+        check_kind(step, "step", "SummaryRecord", int)
+        if self._file is False:
+            raise ArgumentValueError("For 'SummaryRecord', it is closed: nothing can be recorded any more.")
+        now, values, written = time.time(), [], True
+        for (plugin, name), value in self._values.items():
+            if plugin_filter is None or plugin_filter(plugin):
+                try:
+                    values += _encoded(plugin, name, value)
+                except (ValueError, TypeError) as error:
+                    if self._raises:
+                        raise
+                    written = False
+                    warn_once(f"summary-{name}", f"the summary '{name}' was left out: {error}")
+        self._values.clear()
+        if values:
+            self._write(events.event(now, step, values))
+        network = train_network or self._network
+        if (
+            network is not None
+            and not self._graph_written
+            and (plugin_filter is None or plugin_filter("graph"))
+        ):
+            self._write(events.graph_event(now, _nodes(network)))
+            self._graph_written = True
+        return written
+
+    def _write(self, data: bytes) -> None:
+        if self._file is not None and self._limit is not None and self._file.tell() + len(data) > self._limit:
+            self._file.close()
+            self._file = None
+        if self._file is None:
+            prefix, suffix = self._names
+            who = f"{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
+            name = f"{prefix}.out.tfevents.{who}{suffix}"
+            self._file = open(os.path.join(self._folder, name), "xb")  # noqa: SIM115  # closed by close()
+            write_record(self._file, events.version_event(time.time()))
+        write_record(self._file, data)
+
+    def flush(self) -> None:
+        """Let others see what was written."""
+        if self._file:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Write what is left and close the file; a second call does nothing."""
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
+        if self._file:
+            self._file.close()
+        self._file = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *err: object) -> None:
+        self.close()
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
+    found = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+    return found.astype(np.float32) if found.dtype.kind not in "biuf" else found
+
+
+def _encoded(plugin: str, name: str, value: Any) -> list[bytes]:
+    """A value as TensorBoard has it."""
+    if plugin == "scalar":
+        array = _array(value)
+        if array.size != 1:
+            raise ArgumentValueError(f"a scalar must be one number, but its shape is {array.shape}")
+        return [events.scalar(name, array.item())]
+    if plugin == "image":
+        array = _array(value)
+        if array.ndim != 4 or array.shape[1] not in (1, 3):
+            raise ArgumentValueError(f"pictures must be (N, 1 or 3, H, W), but their shape is {array.shape}")
+        return [
+            events.image(name if not number else f"{name}/{number}", pixels)
+            for number, pixels in enumerate(_pixels(array))
+        ]
+    if plugin in ("histogram", "tensor"):
+        return [events.histogram(name, _array(value))]
+    if plugin == "graph":
+        return []
+    if plugin == "landscape":
+        return [events.image(name, value.picture()), events.text(f"{name}/points", value.text())]
+    return [events.text(name, str(value))]
+
+
+def _pixels(pictures: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Pictures (N, C, H, W) as uint8 (H, W, C); floats are stretched from their smallest to their largest value."""
+    if pictures.dtype != np.uint8:
+        low, high = float(pictures.min()), float(pictures.max())
+        pictures = ((pictures - low) * (255 / (high - low or 1.0))).astype(np.uint8)
+    return [np.ascontiguousarray(each.transpose(1, 2, 0)) for each in pictures[:10]]
+
+
+def _nodes(network: Cell) -> list[tuple[str, str, list[str]]]:
+    """A net as a graph: its cells, nested by their names, and the parameters that feed each."""
+    top = type(network).__name__
+    found: list[tuple[str, str, list[str]]] = []
+    for path, cell in network.cells_and_names():
+        name = "/".join([top, *filter(None, path.split("."))])
+        inputs = [f"{name}/{each}" for each, param in cell._params.items() if param is not None]
+        found += [(each, "Parameter", []) for each in inputs]
+        if not any(True for _ in cell.cells()):
+            found.append((f"{name}/{type(cell).__name__}", type(cell).__name__, inputs))
+    return found

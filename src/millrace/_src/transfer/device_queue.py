@@ -1,0 +1,217 @@
+"""Feeding a device without ``Model``: what ``dataset.device_que()`` and ``create_device_iterator()`` give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from millrace._src.core.errors import ArgumentValueError, SinkError
+from millrace._src.core.machine.host_allocator import Aligned
+from millrace._src.core.optional import require
+from millrace._src.core.transfer_statistics import Channel
+from millrace._src.core.values.tensor import Tensor
+from millrace._src.observe.transfer_diagnosis import judge
+from millrace._src.runtime.tensor.backend.context import get_device
+
+from .prefetcher import Feed, source_of
+
+__all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "info_of"]
+
+
+def device_queue(
+    dataset: Any, send_epoch_end: bool, create_data_info_queue: bool, queue_name: str
+) -> DeviceQueue:
+    """What ``dataset.device_que()`` gives."""
+    return DeviceQueue(dataset, send_epoch_end, create_data_info_queue, queue_name)
+
+
+def device_iterator(
+    dataset: Any, device_target: str | None, num_epochs: int, as_dict: bool, output: str, state: Any
+) -> DeviceIterator:
+    """What ``dataset.create_device_iterator()`` gives."""
+    return DeviceIterator(dataset, device_target, num_epochs, as_dict, output, state)
+
+
+def info_of(channel: Channel) -> dict[str, Any]:
+    """Everything that is known of a channel, with the verdict in words and in parts."""
+    verdict = judge(channel)
+    return {**channel.to_dict(), "verdict": str(verdict), "situation": verdict.to_dict()}
+
+
+class DeviceQueue:
+    """Batches of a dataset on their way to a device; ``dataset.device_que()`` makes it, ``send`` begins.
+
+    >>> import millrace.dataset as ds
+    >>> queue = ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False).device_que(queue_name="numbers")
+    >>> queue.send(num_epochs=1)
+    >>> next(queue)[0].item(), queue.get_send_info()["have_taken"]
+    (1, 1)
+    >>> queue.release()
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        send_epoch_end: bool = True,
+        create_data_info_queue: bool = False,
+        queue_name: str = "",
+    ) -> None:
+        self.dataset = dataset
+        self._epoch_ends, self._name = send_epoch_end, queue_name
+        self._feed: Feed | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
+
+    @property
+    def queue_name(self) -> str:
+        """The name under which ``ops.GetNext`` finds it."""
+        return self._name if self._feed is None else self._feed.name
+
+    def send(self, num_epochs: int = -1) -> None:
+        """Begin to send; a second time is an error while the first goes on."""
+        if num_epochs == 0 or num_epochs < -1:
+            raise ArgumentValueError(
+                f"send: num_epochs must be -1 (no end) or positive, but got {num_epochs}"
+            )
+        if self._feed is not None:
+            raise SinkError(f"channel {self.queue_name!r} sends already; release() ends it")
+        device = get_device()
+        source = source_of(self.dataset, num_epochs, device)
+        self._feed = Feed(source, epochs=num_epochs, device=device, name=self._name)
+
+    def stop_send(self) -> None:
+        """Send nothing more until ``continue_send``; what has been sent can be taken."""
+        self._sending("stop_send").pause()
+
+    def continue_send(self) -> None:
+        """Go on after ``stop_send``."""
+        self._sending("continue_send").resume()
+
+    def get_data_info(self) -> tuple[list[Any], list[list[int]]]:
+        """Element types and shapes of a batch, known before the first one is sent."""
+        return list(self.dataset.output_types()), [list(shape) for shape in self.dataset.output_shapes()]
+
+    def get_send_info(self) -> dict[str, Any]:
+        """What was sent, how full the queues were, when each batch went, and the verdict."""
+        feed = self._sending("get_send_info")
+        return {**info_of(feed.channel), **feed.device_time()}
+
+    def get_mbuf_queue_size(self) -> int:
+        """Batches that wait on the device."""
+        return len(self._sending("get_mbuf_queue_size"))
+
+    def release(self) -> None:
+        """End it, and let go of what was not taken."""
+        if self._feed is not None:
+            self._feed.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> list[Any]:
+        feed = self._sending("next")
+        batch = feed.take()
+        while batch is None and not self._epoch_ends:
+            batch = feed.take()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
+
+    @property
+    def channel(self) -> Channel:
+        """Its counters."""
+        return self._sending("channel").channel
+
+    def _sending(self, asked: str) -> Feed:
+        if self._feed is None:
+            raise SinkError(f"{asked}: nothing is sent yet; call send() first")
+        return self._feed
+
+
+class DeviceIterator:
+    """Batches on a device, one epoch with each ``for``; ``dataset.create_device_iterator()`` makes it.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False)
+    >>> with data.create_device_iterator(num_epochs=1, as_dict=False, output="torch") as batches:
+    ...     [int(batch[0]) for batch in batches]
+    [1, 2, 3]
+    """
+
+    def __init__(
+        self, dataset: Any, device_target: str | None, num_epochs: int, as_dict: bool, output: str, state: Any
+    ) -> None:
+        self._names = list(dataset.get_col_names()) if as_dict else None
+        self._leaf = _leaf(output)
+        device = _device(device_target)
+        # jax copies what does not begin on a border
+        lender = Aligned() if output == "jax" and device == "cpu" else None
+        source = source_of(dataset, num_epochs, device, state, lender)
+        self._feed = Feed(source, epochs=num_epochs, device=device, states=True, at=state)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        values = self._feed.take()
+        if values is None:
+            raise StopIteration
+        if self._leaf is not None:
+            values = [self._leaf(value) for value in values]
+        return values if self._names is None else dict(zip(self._names, values, strict=True))
+
+    def state(self) -> Any:
+        """Where it stands after the last batch handed out, for ``create_device_iterator(state=...)``."""
+        return self._feed.state()
+
+    def report(self) -> dict[str, Any]:
+        """What was sent and waited for, with the verdict."""
+        return {**info_of(self._feed.channel), **self._feed.device_time()}
+
+    def close(self) -> None:
+        """End it; ``with`` does so at the end of its block."""
+        self._feed.close()
+
+    stop = close
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _device(target: str | None) -> str:
+    if target is None:
+        return get_device()
+    if target == "CPU":
+        return "cpu"
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ArgumentValueError(
+            "create_device_iterator: device_target='GPU', but PyTorch finds no GPU here; `millrace doctor` says why"
+        )
+    current = get_device()
+    return current if current.startswith("cuda") else "cuda:0"
+
+
+def _leaf(output: str) -> Callable[[Any], Any] | None:
+    """From a Tensor to what the user asked for, on the same memory."""
+    if output == "tensor":
+        return None
+    if output == "torch":
+        return lambda value: (
+            value._torch if isinstance(value, Tensor) and value.dtype.numpy is not None else value
+        )
+    dlpack = require("jax.dlpack", extra="jax", purpose="a device iterator that yields jax arrays")
+    return lambda value: dlpack.from_dlpack(value._torch) if isinstance(value, Tensor) else value

@@ -1,0 +1,183 @@
+"""Parts of images in other sizes: images of any sizes in, a batch of one size out.
+
+Which pixels a part needs, and with which weights, is worked out on the host for all rows at once; the device only
+gathers and adds. Weights are integers of 11 bits and sums are cut as OpenCV's are, so that levels of 256 come out bit
+for bit as on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from millrace._src.core.errors import SinkError
+from millrace._src.core.values.offload import CardStep
+
+from .pixel_ops import to_device
+
+__all__ = ["Images", "sampled"]
+
+_ONE = 2048  # OpenCV's weights
+
+
+class Images(NamedTuple):
+    """Images one after the other in one buffer: where each begins, and how far rows, columns and channels are apart."""
+
+    flat: torch.Tensor
+    base: np.ndarray[Any, Any]
+    sizes: np.ndarray[Any, Any]  # (height, width) of each
+    steps: np.ndarray[Any, Any]  # (row, column, channel) of each
+    channels: int  # 0 where there is no axis of channels
+
+    @classmethod
+    def of_batch(cls, x: torch.Tensor) -> Images:
+        """A batch <N,H,W> or <N,H,W,C>."""
+        count, height, width = x.shape[:3]
+        channels = x.shape[3] if x.ndim == 4 else 0
+        many = max(channels, 1)
+        base = np.arange(count) * (height * width * many)
+        steps = np.broadcast_to((width * many, many, 1), (count, 3))
+        sizes = np.broadcast_to((height, width), (count, 2))
+        return cls(x.contiguous().reshape(-1), base, sizes, steps, channels)
+
+    @classmethod
+    def of_planes(cls, images: Sequence[torch.Tensor]) -> Images:
+        """Images <C,H,W>, as decoders give them."""
+        sizes = np.array([image.shape[1:] for image in images])
+        areas = sizes[:, 0] * sizes[:, 1]
+        base = np.concatenate([[0], np.cumsum(areas * images[0].shape[0])[:-1]])
+        steps = np.stack([sizes[:, 1], np.ones_like(areas), areas], 1)
+        flat = torch.cat([image.reshape(-1) for image in images])
+        return cls(flat, base, sizes, steps, images[0].shape[0])
+
+    @classmethod
+    def of_rows(cls, rows: torch.Tensor, shapes: Sequence[tuple[int, ...]]) -> Images:
+        """Images <H,W> or <H,W,C> at the beginning of the rows of a matrix of bytes."""
+        if len({shape[2:] for shape in shapes}) > 1:
+            raise SinkError(f"images of different channels cannot be one batch: {sorted(set(shapes))[:3]}")
+        channels = shapes[0][2] if len(shapes[0]) == 3 else 0
+        sizes = np.array([shape[:2] for shape in shapes])
+        many = np.full(len(shapes), max(channels, 1))
+        steps = np.stack([sizes[:, 1] * many, many, np.ones_like(many)], 1)
+        return cls(rows.reshape(-1), np.arange(len(shapes)) * rows.shape[1], sizes, steps, channels)
+
+
+class _Axis(NamedTuple):
+    """One direction: which pixels of the source each pixel of the result is made of, and the weight of the second."""
+
+    first: np.ndarray[Any, Any]
+    second: np.ndarray[Any, Any] | None = None
+    weights: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = None
+
+
+def sampled(images: Images, steps: Sequence[CardStep], drawn: Sequence[Sequence[Any]]) -> torch.Tensor:
+    """The images through crops and at most one resize, as a batch; ``drawn`` holds for each step a row's numbers."""
+    rows = [_window(size, steps, [each[i] for each in drawn]) for i, size in enumerate(images.sizes.tolist())]
+    boxes, targets, windows = (np.array(part) for part in zip(*rows, strict=True))
+    if len(set(map(tuple, windows[:, 2:].tolist()))) > 1:
+        found = sorted(set(map(tuple, windows[:, 2:].tolist())))[:2]
+        raise SinkError(
+            f"images of different sizes cannot be one batch: {found[0]} and {found[1]}. Give them one size: "
+            "Resize((height, width)) or a crop as the last of them"
+        )
+    kind = next((step for step in steps if step.kernel == "resized"), None)
+    linear = None if kind is None else bool(kind.args["linear"])
+    down = _axis(boxes[:, 0], boxes[:, 2], targets[:, 0], windows[:, 0], int(windows[0, 2]), linear, True)
+    across = _axis(boxes[:, 1], boxes[:, 3], targets[:, 1], windows[:, 1], int(windows[0, 3]), linear, False)
+    return _gathered(images, down, across)
+
+
+def _window(size: list[int], steps: Sequence[CardStep], drawn: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """(part of the source, size that it gets, part of that) for one image."""
+    box = [0, 0, *size]
+    target: list[int] | None = None
+    window = [0, 0, *size]
+    for step, own in zip(steps, drawn, strict=True):
+        assert step.place is not None
+        if step.kernel == "resized":
+            part, goal = step.place(window[2], window[3], *own)
+            box = [box[0] + window[0] + part[0], box[1] + window[1] + part[1], part[2], part[3]]
+            target, window = list(goal), [0, 0, *goal]
+        else:
+            top, left, tall, wide = step.place(window[2], window[3], *own)
+            window = [window[0] + top, window[1] + left, tall, wide]
+    return box, box[2:] if target is None else target, window
+
+
+def _axis(
+    start: Any, length: Any, target: Any, skip: Any, count: int, linear: bool | None, clamps: bool
+) -> _Axis:
+    """``start`` and ``length`` of the part, the length it gets, and the ``count`` pixels of that from ``skip`` on."""
+    place = skip[:, None] + np.arange(count)[None, :]
+    if linear is None:
+        return _Axis(start[:, None] + place)
+    scale = 1.0 / (target / length)
+    if not linear:
+        found = np.minimum(np.floor(place * scale[:, None]).astype(np.int64), length[:, None] - 1)
+        return _Axis(start[:, None] + found)
+    exact = ((place + 0.5) * scale[:, None] - 0.5).astype(np.float32)
+    first = np.floor(exact).astype(np.int64)
+    part = exact - first.astype(np.float32)
+    last = length[:, None] - 1
+    if not clamps:  # across, OpenCV gives the outermost pixel all the weight; down, it takes it twice
+        part = np.where((first < 0) | (first >= last), np.float32(0), part)
+    low, high = (np.clip(pixel, 0, last) + start[:, None] for pixel in (first, first + 1))
+    weights = tuple(
+        np.rint(each * np.float32(_ONE)).astype(np.int32) for each in (np.float32(1) - part, part)
+    )
+    return _Axis(low, high, (weights[0], weights[1]))
+
+
+def _gathered(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
+    many = max(images.channels, 1)
+    flat, base, steps = images.flat, images.base, images.steps
+    together = many > 1 and _interleaved(images, many)
+    if together:  # a pixel is one thing to fetch
+        flat, base, steps = flat.reshape(-1, many), base // many, steps // many
+    lines = [base[:, None] + each * steps[:, :1] for each in _both(down)]
+    columns = [each * steps[:, 1:2] for each in _both(across)]
+    weights = [each for pair in (down.weights, across.weights) if pair is not None for each in pair]
+    there = _sent([*lines, *columns, *weights, steps[:, 2:]], flat.device)
+    channel = there.pop()[:, :, None]
+    rows, cells = there[: len(lines)], there[len(lines) : len(lines) + len(columns)]
+    shares = [each.to(torch.int32) for each in there[len(lines) + len(columns) :]]
+    at = [row[:, :, None] + cell[:, None, :] for row in rows for cell in cells]
+    if together:
+        return _pixels([flat[each] for each in at], [share[..., None] for share in shares])
+    planes = [_pixels([flat[each + channel * number] for each in at], shares) for number in range(many)]
+    return torch.stack(planes, -1) if images.channels else planes[0]
+
+
+def _interleaved(images: Images, many: int) -> bool:
+    """Whether the channels of a pixel lie side by side, and pixels one after the other from the beginning on."""
+    steps = images.steps
+    side = bool((steps[:, 2] == 1).all() and (steps[:, 1] == many).all())
+    return side and not (images.base % many).any() and images.flat.numel() % many == 0
+
+
+def _sent(arrays: list[Any], device: torch.device) -> list[torch.Tensor]:
+    """Small arrays on the device, as one."""
+    whole = to_device(np.concatenate([each.reshape(-1) for each in arrays], dtype=np.int64), device)
+    parts = torch.split(whole, [each.size for each in arrays])
+    return [part.reshape(each.shape) for part, each in zip(parts, arrays, strict=True)]
+
+
+def _both(axis: _Axis) -> list[Any]:
+    return [axis.first] if axis.second is None else [axis.first, axis.second]
+
+
+def _pixels(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
+    """One pixel of each four, or the only one. Across first, then down, each cut as OpenCV does."""
+    if not weights:
+        return corners[0]
+    upper, lower, left, right = weights
+    made = None
+    for line, weight in enumerate((upper, lower)):
+        sums = corners[2 * line] * left[:, None] + corners[2 * line + 1] * right[:, None]
+        part = ((sums >> 4) * weight[:, :, None]) >> 16
+        made = part if made is None else made.add_(part)
+    assert made is not None
+    return (made.add_(2) >> 2).to(torch.uint8)

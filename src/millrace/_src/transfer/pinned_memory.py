@@ -1,0 +1,76 @@
+"""Where a pipeline puts its batches when a device follows: memory that the device fetches from by itself.
+
+A GPU reads pinned memory over the bus while the host goes on; other memory has to be copied into such first. So the
+engine is lent pinned memory and writes rows straight into it. Worker processes write into memory that they share with
+this one: it is pinned where it is, once for each of the slabs that are used again and again.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.host_allocator import Lender
+
+__all__ = ["Pinned", "lender_for"]
+
+log = get_logger(__name__)
+
+
+def lender_for(device: str) -> Lender:
+    """Whose memory batches for this device are put into.
+
+    >>> type(lender_for("cpu")).__name__
+    'Lender'
+    """
+    return Pinned(device) if device.startswith("cuda") else Lender()
+
+
+class Pinned(Lender):
+    """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
+
+    # it takes long to make, and a ring of batches comes and goes
+    most_spare = 16
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+        # the system gives no more of it: from then on batches lie in plain memory, and are copied on their way
+        self._refused = False
+
+    def make(self, size: int) -> npt.NDArray[np.uint8]:
+        made: npt.NDArray[np.uint8]
+        if not self._refused:
+            try:
+                # workers' threads would begin a context on the first card
+                with torch.cuda.device(self.device):
+                    made = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
+                return made
+            except RuntimeError as error:
+                self._refused = True
+                log.warning("no more pinned memory (%d bytes wanted): batches take longer: %s", size, error)
+        return super().make(size)
+
+    def takes(self, array: npt.NDArray[Any]) -> bool:
+        if self._refused:
+            return True
+        return array.flags.writeable and torch.from_numpy(array.reshape(-1).view(np.uint8)).is_pinned()
+
+    def adopt(self, shared: npt.NDArray[np.uint8]) -> None:
+        mapping: Any = shared.base
+        runtime = torch.cuda.cudart()
+        with torch.cuda.device(self.device):
+            status = runtime.cudaHostRegister(mapping.address, mapping.size, 0)
+        if int(status):  # it is only slower
+            log.info("shared memory of %d bytes could not be pinned (error %d)", mapping.size, int(status))
+            return
+        mapping.before_end = functools.partial(_let_go, runtime, mapping.address)
+
+
+def _let_go(runtime: Any, address: int) -> None:
+    runtime.cudaHostUnregister(address)

@@ -1,0 +1,436 @@
+"""``Feed``: batches of a dataset on a device, made and moved while the step before them runs.
+
+The pipeline's iterator is pulled by a thread into the host ring; another thread moves batches from there into the
+device ring, and a step takes the oldest. On a CPU nothing is moved, and there is one thread and one ring. Batches, the
+ends of epochs and errors go through the rings in one order, so that an error comes exactly where its batch would.
+
+Life: a feed ends when its data has ended, when it fails, when ``close`` is called or when it is forgotten. Its threads
+know the rings and the iterator, never the feed; closing the rings and the iterator ends them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol, Self, cast
+
+from millrace._src.core.device_queues import ChannelCounts, register
+from millrace._src.core.errors import SinkEnded, SinkError, SinkStopped, StallError
+from millrace._src.core.log import get_logger
+from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.settings import override
+from millrace._src.core.transfer_statistics import ENDED, STOPPED, Channel
+from millrace._src.core.values.tensor import wake
+from millrace._src.observe.transfer_diagnosis import Verdict, judge
+from millrace._src.runtime.tensor.backend.context import get_context
+
+from .clock import Clock
+from .pinned_memory import lender_for
+from .ring_buffer import Closed, Item, Ring
+from .transfer import Batch, Mover, mover_for, size_of
+
+__all__ = ["Feed", "Source", "source_of"]
+
+log = get_logger(__name__)
+
+# Batches that wait in each ring, unless their bytes are more than this.
+SLOTS, MOST_BYTES = 8, 256 << 20
+# The most that autotune makes of the first number; the bytes bound them in any case.
+MOST_SLOTS = 64
+# Seconds that a step waits before the log says what it waits for; get_send_info() says it at any time.
+PATIENCE = 30.0
+# Seconds that closing waits for a thread that is inside the pipeline's or the driver's code.
+GRACE = 0.5
+
+_numbers = itertools.count(1)
+
+
+class Source(Protocol):
+    """The iterator protocol: rows of one epoch, StopIteration at its end, and again for the next."""
+
+    def __next__(self) -> Any: ...
+    def state(self) -> Any: ...
+    def stop(self) -> None: ...
+
+
+class _End:
+    """The end of an epoch; the pipeline's state after it."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+
+class Feed:
+    """Batches on a device: each ``for`` over it is one epoch.
+
+    >>> import millrace.dataset as ds
+    >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)
+    >>> with Feed(data.create_tuple_iterator(num_epochs=2), epochs=2) as feed:
+    ...     [[batch[0].asnumpy().tolist() for batch in feed] for _ in range(2)]
+    [[[1.0, 2.0], [3.0]], [[1.0, 2.0], [3.0]]]
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        epochs: int = -1,
+        device: str = "cpu",
+        name: str = "",
+        slots: int = SLOTS,
+        most_bytes: int = MOST_BYTES,
+        states: bool = False,
+        at: Any = None,
+        patience: float = PATIENCE,
+        whole: int | None = None,
+        mover: Mover | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        wake()
+        if at is not None and epochs > 0:
+            epochs -= int(at["epoch"])  # those behind the state that the source goes on from
+        self.channel = Channel(name or f"sink-{next(_numbers)}", device)
+        self.channel.whole, self.channel.report = whole, getattr(source, "report", None)
+        self._patience = patience
+        # the time that steps, the pipeline and the way between them are measured by
+        self._clock = clock = clock or Clock()
+        moved = device != "cpu" or mover is not None
+        self._mover = mover or mover_for(device, getattr(source, "card", None))
+        host, ready = Ring(slots, most_bytes, clock), Ring(slots, most_bytes, clock)
+        self._ring, self._host = ready, host if moved else None
+        self._fed_by = getattr(source, "stats", None)
+        offer = getattr(source, "_offer", None)
+        if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
+            offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
+        work = _Work(source, epochs, states, self.channel, host if moved else ready, clock)
+        self._finite = epochs >= 0
+        self._gate = work.gate
+        work.mover = None if moved else self._mover
+        threads: list[Callable[[], None]] = [work.pull if moved else work.pull_and_send]
+        if moved:
+            threads.append(_Move(self._mover, self.channel, host, ready, clock))
+        started = [
+            threading.Thread(target=each, name=f"{self.channel.name}-{number}", daemon=True)
+            for number, each in enumerate(threads)
+        ]
+        self._state = at
+        self._since: float | None = None
+        register(self.channel.name, self)
+        self._finalizer = weakref.finalize(
+            self, _close, [host, ready], source, started, self.channel, self._gate
+        )
+        for thread in started:
+            thread.start()
+
+    # taking -----------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> list[Any]:
+        batch = self.take()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def take(self, timeout: float | None = None) -> list[Any] | None:
+        """The values of the next batch; None at the end of an epoch.
+
+        StallError after `timeout` seconds, which are those of ``set_context(op_timeout=...)`` where none are given.
+        """
+        asked = self._clock.now()
+        if self._mover.idle is not None:
+            self._mover.idle.asked()
+        item = self._wait(timeout)
+        now = self._clock.now()
+        value = item.value
+        if isinstance(value, BaseException):
+            self._finalizer()
+            raise value
+        if isinstance(value, _End):
+            self._state = value.state or self._state
+            return None
+        assert isinstance(value, Batch)
+        if self._since is None:
+            self.channel.first_wait = now - asked  # the rings were empty, and libraries set themselves up
+            self.channel.took(0.0, 0.0)
+        else:
+            self.channel.took(now - asked, asked - self._since)
+        self._since = now
+        if value.state is not None:
+            self._state = value.state
+        return self._mover.receive(value)
+
+    def _wait(self, timeout: float | None) -> Item:
+        began, told = time.perf_counter(), False
+        limit = float(get_context("op_timeout") or "inf") if timeout is None else timeout
+        while True:
+            try:
+                item = self._ring.take(min(self._patience, limit))
+            except Closed:
+                raise self._over(time.perf_counter() - began) from self.channel.error
+            if item is not None:
+                return item
+            waited = time.perf_counter() - began
+            if waited >= limit:
+                raise StallError(
+                    f"channel {self.channel.name!r}: no batch came within {limit:g} s. "
+                    f"{judge(self.channel, waiting=waited)} set_context(op_timeout=...) changes the limit, 0 is none."
+                    f"\n{self.channel}"
+                )
+            if not told:
+                told = True
+                log.warning(
+                    "a step has waited %.0f s for a batch. %s\n%s",
+                    waited,
+                    judge(self.channel, waiting=waited),
+                    self.channel,
+                )
+
+    def _over(self, waited: float) -> SinkError:
+        """What to say to a step that asks when nothing will come: which of the sides ended, and the first error."""
+        channel = self.channel
+        if channel.error is None and channel.ended != ENDED:
+            return SinkStopped(
+                f"channel {channel.name!r}: {channel.ended} after {channel.have_sent} batches were sent and "
+                f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
+            )
+        channel.short = True
+        kind = SinkEnded if channel.error is None else SinkError
+        return kind(
+            f"channel {channel.name!r}: a step asked for a batch and none will come. {judge(channel, waiting=waited)}"
+        )
+
+    # looking ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of its channel."""
+        return self.channel.name
+
+    def __len__(self) -> int:
+        return len(self._ring)
+
+    def state(self) -> Any:
+        """Where the pipeline stood after the batch that was taken last (with ``states=True``), to resume from.
+
+        Before the first one it is ``at``, the state that the source itself went on from.
+        """
+        return self._state
+
+    def look(self) -> ChannelCounts:
+        """How it stands at this moment, for whoever shows it."""
+        channel, host = self.channel, self._host
+        return ChannelCounts(
+            channel.name,
+            channel.device,
+            channel.have_sent,
+            channel.taken,
+            channel.sent_bytes,
+            0 if host is None else len(host),
+            0 if host is None else host.slots,
+            len(self._ring),
+            self._ring.slots,
+            channel.data,
+            channel.moving,
+            channel.full,
+            channel.waited,
+            channel.stepping,
+            channel.ended,
+            self._fed_by,
+        )
+
+    def device_time(self) -> dict[str, Any]:
+        """Seconds in which the device stood idle for want of a batch, of all its seconds, where it can tell."""
+        if self._mover.idle is None:
+            return {}
+        seconds = self._mover.idle.to_dict()
+        share = seconds["idle"] / seconds["whole"] if seconds["whole"] else 0.0
+        return {"device_seconds": seconds, "device_idle_share": share}
+
+    def verdict(self) -> Verdict:
+        """What steps wait for, and what to change."""
+        return judge(self.channel)
+
+    # by hand ----------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Send nothing more until ``resume``; what is in the rings can still be taken."""
+        self._gate.clear()
+
+    def resume(self) -> None:
+        """Go on after ``pause``."""
+        self._gate.set()
+
+    def close(self, over: bool = False) -> None:
+        """End the pipeline and the threads, and let go of all batches; a second time changes nothing.
+
+        `over` says that the steps were as many as was planned; else batches that are left are an early end.
+        """
+        if self._finite and not over and self._finalizer.alive:
+            self.channel.leave()
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _Resize:
+    """Both rings of a feed, which it must not keep alive."""
+
+    def __init__(self, rings: list[Ring]) -> None:
+        self.rings = rings
+
+    def __call__(self, slots: int) -> None:
+        for ring in self.rings:
+            ring.resize(slots)
+
+
+class _Work:
+    """The thread that asks the pipeline."""
+
+    def __init__(
+        self, source: Source, epochs: int, states: bool, channel: Channel, ring: Ring, clock: Clock
+    ) -> None:
+        self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
+        self.clock = clock
+        self.gate = threading.Event()
+        self.gate.set()
+        # what stands for a card on the host
+        self.mover: Mover | None = None
+
+    def pull(self) -> None:
+        """Into the host ring."""
+        self._run(self._put)
+
+    def pull_and_send(self) -> None:
+        """Into the device ring: the host is the device."""
+        self._run(self._put_counted)
+
+    def _run(self, put: Callable[[Item], None]) -> None:
+        channel, source = self.channel, self.source
+        try:
+            done = 0
+            while self.epochs < 0 or done < self.epochs:
+                self.gate.wait()
+                began = self.clock.now()
+                row = next(source, None)
+                channel.data += self.clock.now() - began
+                if row is None:
+                    done += 1
+                    channel.epochs = done
+                    put(Item(_End(source.state() if self.states else None)))
+                    continue
+                channel.made += 1
+                size = size_of(row)
+                put(Item(Batch(list(row), size, source.state() if self.states else None), size))
+            channel.end(ENDED)
+            self.ring.finish()
+        except Closed:
+            channel.end(STOPPED)
+        except BaseException as error:
+            channel.end("the pipeline failed", error)
+            self._tell(error)
+
+    def _tell(self, error: BaseException) -> None:
+        try:
+            self.ring.put(Item(error))
+        except Closed:
+            log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
+
+    def _put(self, item: Item) -> None:
+        self.ring.put(item)
+
+    def _put_counted(self, item: Item) -> None:
+        if not isinstance(item.value, Batch):
+            self.ring.put(item)
+            return
+        self.channel.pushing(len(self.ring))
+        if self.mover is not None and self.mover.card is not None:
+            batch: Batch = item.value
+            item = Item(self.mover.send(batch.values, batch.size, batch.state), item.size)
+        self.channel.full += self.ring.put(item)
+        self.channel.pushed(len(self.ring), item.size)
+
+
+class _Move:
+    """The thread that moves batches from the host ring into the device ring."""
+
+    def __init__(self, mover: Mover, channel: Channel, host: Ring, ready: Ring, clock: Clock) -> None:
+        self.mover, self.channel, self.host, self.ready, self.clock = mover, channel, host, ready, clock
+
+    def __call__(self) -> None:
+        try:
+            while (item := self._next()) is not None:
+                if isinstance(item.value, Batch):
+                    item = self._sent(item)
+                    self.channel.full += self.ready.put(item)
+                    self.channel.pushed(len(self.ready), item.size)
+                else:
+                    self.ready.put(item)
+            self.ready.finish()
+        except Closed:
+            self.channel.end(STOPPED)
+        except BaseException as error:
+            self.channel.end("moving a batch failed", error)
+            try:
+                self.ready.put(Item(error))
+            except Closed:
+                log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
+        finally:
+            self.mover.finish()
+
+    def _next(self) -> Item | None:
+        try:
+            return self.host.take()
+        except Closed:
+            return None  # the pipeline has ended, or everything has
+
+    def _sent(self, item: Item) -> Item:
+        self.channel.pushing(len(self.host))
+        began = self.clock.now()
+        batch: Batch = item.value
+        sent = self.mover.send(batch.values, batch.size, batch.state)
+        self.channel.moving += self.clock.now() - began
+        split = None if self.mover.card is None else self.mover.card.split
+        if split is not None:
+            split.look(len(self.host) > 0, self.channel.waited, self.channel.stepping)
+        return Item(sent, item.size)
+
+
+def source_of(
+    dataset: Any, epochs: int, device: str, state: Any = None, lender: Lender | None = None
+) -> Source:
+    """The iterator of a dataset whose batches go to this device; a card does the last of the work on them.
+
+    Batches are put where the device fetches them from, or into the memory of another lender.
+    """
+    with override(lender=lender or lender_for(device)):
+        if device != "cpu" and hasattr(dataset, "_for_card"):
+            return cast(Source, dataset._for_card(epochs, state))
+        resume = {} if state is None else {"state": state}
+        return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
+
+
+def _close(
+    rings: list[Ring],
+    source: Source,
+    threads: list[threading.Thread],
+    channel: Channel,
+    gate: threading.Event,
+) -> None:
+    channel.end(STOPPED)
+    for ring in rings:
+        ring.close()
+    gate.set()
+    source.stop()
+    until = time.monotonic() + GRACE
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, until - time.monotonic()))

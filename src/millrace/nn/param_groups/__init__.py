@@ -1,1 +1,0 @@
-"""Optimizers with PyTorch's arguments: groups of parameters as dicts, and schedulers that write their rates."""

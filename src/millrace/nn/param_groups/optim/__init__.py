@@ -1,1 +1,0 @@
-"""Optimizers of ``millrace.experimental.optim``."""
