@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw
 import millrace.dataset as ds
 import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
-from millrace.core import settings
+from millrace._src.core import settings
 
 HERE = Path(__file__).parent
 
