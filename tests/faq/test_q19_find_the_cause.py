@@ -94,7 +94,7 @@ def test_the_classes_are_told_apart():
 
 
 def test_batches_and_steps_are_compared_before_the_first_step(no_leaks):
-    with logged("millrace._src.train.dataset_helper") as said:
+    with logged("millrace.train.dataset_helper") as said:
         helper = DatasetHelper(rows(), dataset_sink_mode=True, sink_size=3, epoch_num=1)
     assert (
         "1 epochs of sink_size=3 are 3 steps, and the data's epoch has 4 batches: 1 of them are never used"
@@ -102,6 +102,6 @@ def test_batches_and_steps_are_compared_before_the_first_step(no_leaks):
     )
     assert helper.get_send_info()["have_taken"] == 0
     helper.release()
-    with logged("millrace._src.train.dataset_helper") as said:
+    with logged("millrace.train.dataset_helper") as said:
         DatasetHelper(rows(), dataset_sink_mode=True, sink_size=4, epoch_num=3).release()
     assert said == []

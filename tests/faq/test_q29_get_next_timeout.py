@@ -70,7 +70,7 @@ def test_a_step_that_waits_has_it_in_the_log_and_then_times_out(no_leaks):
         queue._feed._patience = 0.2
         take = ops.GetNext([ms.float64], [[1]], 1, "q29")
         with (
-            logged("millrace._src.transfer.prefetcher") as said,
+            logged("millrace.transfer.prefetcher") as said,
             pytest.raises(StallError, match="within 1 s") as caught,
         ):
             list(iter(take, None))

@@ -154,7 +154,7 @@ def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status():
 
     data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False).map(slow)
     feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1, patience=0.01, name="slowly")
-    with logged("millrace._src.transfer.prefetcher", then=release.set) as seen:
+    with logged("millrace.transfer.prefetcher", then=release.set) as seen:
         assert next(feed)[0].item() == 1
     feed.close()
     assert "channel_name: slowly" in seen[0]
@@ -212,7 +212,7 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch, "empty", refuse)
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: False)
-    with logged("millrace._src.transfer.pinned_memory") as said, override(lender=Pinned("cuda:0")):
+    with logged("millrace.transfer.pinned_memory") as said, override(lender=Pinned("cuda:0")):
         rows = numbers(6).create_tuple_iterator(num_epochs=1, output_numpy=True)
         assert [row[0].tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     assert ["no more pinned memory" in line for line in said] == [True]

@@ -258,7 +258,7 @@ def test_sunk_epochs_are_as_long_as_asked_for_and_callbacks_come_once_for_each(m
 def test_a_sunk_training_on_a_cpu_has_the_same_bits_and_its_epochs_are_those_of_the_data():
     plain, sunk = dense(), dense()
     plain.train(2, data())
-    with logged("millrace._src.train.model") as said:
+    with logged("millrace.train.model") as said:
         sunk.train(2, data(), dataset_sink_mode=True)
         assert said == []
         sunk.train(2, data(), dataset_sink_mode=True, sink_size=2)
@@ -279,7 +279,7 @@ def test_steps_that_do_not_use_up_the_data_are_told_before_the_first(monkeypatch
         def on_train_step_begin(self, run_context):
             steps.append(len(said))
 
-    with logged("millrace._src.train.model") as said:
+    with logged("millrace.train.model") as said:
         dense().train(1, data(), callbacks=Watch(), dataset_sink_mode=True, sink_size=2)
     assert "1 of them are never used" in said[0]
     assert steps[0] == 1

@@ -30,7 +30,7 @@ def module_of(name: str) -> str:
     >>> module_of("millrace._src.data.engine"), module_of("millrace")
     ('data.engine', 'millrace')
     """
-    return name.removeprefix(f"{PACKAGE}.")
+    return name.removeprefix(f"{PACKAGE}.").removeprefix("_src.")
 
 
 def event_of(record: logging.LogRecord) -> str:

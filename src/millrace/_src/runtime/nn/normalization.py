@@ -144,6 +144,7 @@ class SyncBatchNorm(Batch):
     `process_groups` are lists of ranks, each of which normalises for itself: ``[[0, 1], [2, 3]]``. All processes make
     the layer, since they make the groups together.
 
+    >>> from millrace import ops
     >>> SyncBatchNorm(3)(ops.ones((2, 3, 4, 4))).shape
     (2, 3, 4, 4)
     """

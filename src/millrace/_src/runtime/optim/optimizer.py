@@ -38,6 +38,7 @@ class Optimizer(Cell):
     ``grad_centralization``; a group ``{"order_params": ...}`` says the order of all. Without groups, `weight_decay`
     leaves out parameters with "beta" or "gamma" in their names. `loss_scale` is what the loss was multiplied with.
 
+    >>> from millrace import ops
     >>> class Descent(Optimizer):
     ...     def construct(self, gradients):
     ...         for parameter, gradient in zip(self.parameters, self.decay_weight(gradients)):

@@ -20,6 +20,6 @@ def tensor(
 
     >>> import millrace as ms
     >>> ms.tensor([1.0, 2.0], ms.float16).dtype
-    Float16
+    millrace.float16
     """
     return Tensor(input_data, dtype, shape, init, const_arg)

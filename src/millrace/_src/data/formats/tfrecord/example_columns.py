@@ -43,8 +43,8 @@ class Wanted:
 class ExampleRows:
     """Records of Examples. ``columns`` says which features make the columns, and what they must be.
 
-    >>> from .example_message import encode_example
-    >>> from .tfrecord import write_record
+    >>> from millrace._src.data.formats.tfrecord.example import encode_example
+    >>> from millrace._src.data.formats.tfrecord.record_file import write_record
     >>> with open("t.tfrecord", "wb") as file:
     ...     write_record(file, encode_example({"n": [1, 2]}))
     >>> len(ExampleRows({"n": Wanted()}).scan("t.tfrecord"))
