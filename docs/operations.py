@@ -15,7 +15,20 @@ from typing import Any
 MARK = re.compile(r"<!-- names of (?P<module>[\w.]+)(?P<whole> with examples)? -->")
 
 # Modules that load what they list when it is asked for.
-LAZY = ("millrace", "millrace.amp", "millrace.profiler", "millrace.serve", "millrace.train")
+LAZY = (
+    "millrace",
+    "millrace.amp",
+    "millrace.boost",
+    "millrace.dataset",
+    "millrace.dataset.transforms",
+    "millrace.nn",
+    "millrace.ops",
+    "millrace.parallel",
+    "millrace.profiler",
+    "millrace.scipy.optimize",
+    "millrace.serve",
+    "millrace.train",
+)
 
 
 def filled(markdown: str, fenced: Callable[[str], str]) -> str:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# loaded in each process: a pickled error refers to its class by this module, and cloudpickle sends a copy of a class
+# whose module is not loaded
+import millrace.errors as _errors  # noqa: F401
 from millrace._src.core.device_queues import when_asked as _when_asked
 from millrace._src.core.lazy import lazy as _lazy
 from millrace._src.core.log import configure as _configure_log
@@ -36,40 +39,7 @@ from millrace.train import _LAZY as _OF_TRAIN
 # isort: off
 # fmt: off
 if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typed_block.py writes them
-    from millrace.common.dtype import (
-        Type as Type, byte as byte, cdouble as cdouble, cfloat as cfloat, complex128 as complex128,
-        complex64 as complex64, double as double, dtype_to_nptype as dtype_to_nptype,
-        dtype_to_pytype as dtype_to_pytype, float8_e4m3fn as float8_e4m3fn,
-        float8_e5m2 as float8_e5m2, float_ as float_, get_py_obj_dtype as get_py_obj_dtype,
-        half as half, hifloat8 as hifloat8, int_ as int_, intc as intc, intp as intp,
-        list_ as list_, long as long, number as number, pytype_to_dtype as pytype_to_dtype,
-        qint4x2 as qint4x2, short as short, single as single, tensor_type as tensor_type,
-        tuple_ as tuple_, type_none as type_none, ubyte as ubyte, uint as uint, uintc as uintc,
-        uintp as uintp, ushort as ushort,
-    )
-    from millrace._src.runtime.autograd.recompute import recompute as recompute
-    from millrace._src.runtime.autograd.grad import value_and_grad as value_and_grad
-    from millrace._src.runtime.autograd.jacobian import jacfwd as jacfwd, jacrev as jacrev
-    from millrace._src.runtime.autograd.vmap import vmap as vmap
-    from millrace._src.runtime.autograd.jvp_vjp import get_grad as get_grad, jvp as jvp, vjp as vjp
-    from millrace._src.runtime.graph.dynamic_shape import (
-        enable_dynamic as enable_dynamic, ms_memory_recycle as ms_memory_recycle,
-    )
-    from millrace._src.runtime.graph.jit import (
-        JitConfig as JitConfig, jit_class as jit_class, lazy_inline as lazy_inline,
-        ms_function as ms_function, mutable as mutable, no_inline as no_inline,
-    )
-    from millrace._src.runtime.graph.graph_report import graph_report as graph_report
-    from millrace.log import get_level as get_level, get_log_config as get_log_config
     from millrace._src.compat.dump import set_dump as set_dump
-    from millrace._src.runtime.ops.sparse.sparse_tensor import (
-        COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor,
-        SparseTensor as SparseTensor,
-    )
-    from millrace._src.runtime.distributed.parameter_sync import (
-        merge_sliced_parameter as merge_sliced_parameter,
-        parameter_broadcast as parameter_broadcast,
-    )
     from millrace._src.parallel.strategies import (
         Layout as Layout, build_searched_strategy as build_searched_strategy,
         get_algo_parameters as get_algo_parameters,
@@ -84,6 +54,68 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         transform_checkpoint_by_rank as transform_checkpoint_by_rank,
         transform_checkpoints as transform_checkpoints, unified_safetensors as unified_safetensors,
     )
+    from millrace._src.runtime.autograd.grad import value_and_grad as value_and_grad
+    from millrace._src.runtime.autograd.jacobian import jacfwd as jacfwd, jacrev as jacrev
+    from millrace._src.runtime.autograd.jvp_vjp import get_grad as get_grad, jvp as jvp, vjp as vjp
+    from millrace._src.runtime.distributed.parallel_context import (
+        ParallelMode as ParallelMode, get_auto_parallel_context as get_auto_parallel_context,
+        get_offload_context as get_offload_context, get_ps_context as get_ps_context,
+        reset_auto_parallel_context as reset_auto_parallel_context,
+        reset_ps_context as reset_ps_context,
+        set_auto_parallel_context as set_auto_parallel_context,
+        set_offload_context as set_offload_context, set_ps_context as set_ps_context,
+    )
+    from millrace._src.runtime.distributed.parameter_sync import (
+        merge_sliced_parameter as merge_sliced_parameter,
+        parameter_broadcast as parameter_broadcast,
+    )
+    from millrace._src.runtime.graph.dynamic_shape import (
+        enable_dynamic as enable_dynamic, ms_memory_recycle as ms_memory_recycle,
+    )
+    from millrace._src.runtime.graph.jit import (
+        JitConfig as JitConfig, jit_class as jit_class, lazy_inline as lazy_inline,
+        ms_function as ms_function, mutable as mutable, no_inline as no_inline,
+    )
+    from millrace._src.runtime.ops.sparse.sparse_tensor import (
+        COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor,
+        SparseTensor as SparseTensor,
+    )
+    from millrace._src.runtime.tensor.backend.context import (
+        COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX,
+        PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, get_context as get_context,
+        set_context as set_context, set_deterministic as set_deterministic,
+        set_device as set_device, set_recursion_limit as set_recursion_limit,
+    )
+    from millrace._src.runtime.tensor.backend.device_properties import (
+        get_current_device as get_current_device,
+    )
+    from millrace._src.runtime.tensor.creation import tensor as tensor
+    from millrace._src.runtime.tensor.dtype_classes import (
+        Int as Int, QuantDtype as QuantDtype, TensorType as TensorType,
+    )
+    from millrace._src.runtime.tensor.generator import (
+        Generator as Generator, default_generator as default_generator,
+        get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
+        seed as seed, set_rng_state as set_rng_state,
+    )
+    from millrace._src.runtime.tensor.parameter import (
+        Parameter as Parameter, ParameterTuple as ParameterTuple,
+    )
+    from millrace._src.runtime.tensor.run_check import is_tensor as is_tensor
+    from millrace._src.runtime.tensor.symbolic_shape import Symbol as Symbol
+    from millrace._src.train.profiling.profiler import Profiler as Profiler
+    from millrace.common.dtype import (
+        Type as Type, byte as byte, cdouble as cdouble, cfloat as cfloat, complex128 as complex128,
+        complex64 as complex64, double as double, dtype_to_nptype as dtype_to_nptype,
+        dtype_to_pytype as dtype_to_pytype, float8_e4m3fn as float8_e4m3fn,
+        float8_e5m2 as float8_e5m2, float_ as float_, get_py_obj_dtype as get_py_obj_dtype,
+        half as half, hifloat8 as hifloat8, int_ as int_, intc as intc, intp as intp,
+        list_ as list_, long as long, number as number, pytype_to_dtype as pytype_to_dtype,
+        qint4x2 as qint4x2, short as short, single as single, tensor_type as tensor_type,
+        tuple_ as tuple_, type_none as type_none, ubyte as ubyte, uint as uint, uintc as uintc,
+        uintp as uintp, ushort as ushort,
+    )
+    from millrace.log import get_level as get_level, get_log_config as get_log_config
     from millrace.runtime import (
         Event as Event, Stream as Stream, StreamCtx as StreamCtx,
         communication_stream as communication_stream, current_stream as current_stream,
@@ -99,33 +131,6 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         set_kernel_launch_group as set_kernel_launch_group, set_memory as set_memory,
         synchronize as synchronize,
     )
-    from millrace._src.runtime.tensor.run_check import is_tensor as is_tensor, run_check as run_check
-    from millrace._src.runtime.tensor.backend.context import (
-        COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX,
-        PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, get_context as get_context,
-        set_context as set_context, set_deterministic as set_deterministic,
-        set_device as set_device, set_recursion_limit as set_recursion_limit,
-    )
-    from millrace._src.runtime.tensor.generator import (
-        Generator as Generator, default_generator as default_generator,
-        get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
-        seed as seed, set_rng_state as set_rng_state,
-    )
-    from millrace._src.runtime.tensor.backend.device_properties import get_current_device as get_current_device
-    from millrace._src.runtime.distributed.parallel_context import (
-        ParallelMode as ParallelMode, get_auto_parallel_context as get_auto_parallel_context,
-        get_offload_context as get_offload_context, get_ps_context as get_ps_context,
-        reset_auto_parallel_context as reset_auto_parallel_context,
-        reset_ps_context as reset_ps_context,
-        set_auto_parallel_context as set_auto_parallel_context,
-        set_offload_context as set_offload_context, set_ps_context as set_ps_context,
-    )
-    from millrace._src.runtime.tensor.parameter import Parameter as Parameter, ParameterTuple as ParameterTuple
-    from millrace._src.runtime.tensor.dtype_classes import (
-        Int as Int, QuantDtype as QuantDtype, TensorType as TensorType,
-    )
-    from millrace._src.runtime.tensor.symbolic_shape import Symbol as Symbol
-    from millrace._src.train.profiling.profiler import Profiler as Profiler
     from millrace.train import *  # noqa: F403
 # fmt: on
 # isort: on

@@ -42,7 +42,7 @@ SHOWN = (
     "millrace.profiler",
     "millrace.runtime",
     "millrace.serve",
-    "millrace._src.transfer",
+    "millrace.transfer",
     "millrace.train",
 )
 
@@ -69,16 +69,15 @@ def directives():
 
 
 def thing(path):
-    parts = path.split(".")
-    for cut in range(len(parts), 0, -1):
+    """What a user gets under this path: an attribute comes before a module of the same name."""
+    root, *names = path.split(".")
+    found = importlib.import_module(root)
+    for name in names:
         try:
-            found = importlib.import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[cut:]:
-            found = getattr(found, part)
-        return found
-    raise ImportError(path)
+            found = getattr(found, name)
+        except AttributeError:
+            found = importlib.import_module(f"{found.__name__}.{name}")
+    return found
 
 
 def missing(names_of):

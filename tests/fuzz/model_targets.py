@@ -113,14 +113,14 @@ def _load_program(data: bytes, folder: Path) -> None:
 
 
 def _steps(folder: Path) -> list[Any]:
-    layout = "millrace._src.data.transforms.vision.normalize"
+    layout = "millrace.data.transforms.vision.layout"
     return [
         {"x": [{"tensor_op_name": "HWC2CHW", "python_module": layout, "tensor_op_params": {}}]},
         {
             "y": [
                 {
                     "tensor_op_name": "Labels",
-                    "python_module": "millrace._src.serve.postprocessing",
+                    "python_module": "millrace.serve.processing",
                     "tensor_op_params": {"names": ["a"]},
                 }
             ]

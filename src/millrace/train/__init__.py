@@ -12,56 +12,62 @@ from millrace._src.core.lazy import lazy as _lazy
 # isort: off
 # fmt: off
 if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typed_block.py writes them
-    from millrace._src.runtime.distributed.parameter_sync import merge_sliced_parameter as merge_sliced_parameter
     from millrace._src.parallel.strategies import (
         build_searched_strategy as build_searched_strategy,
         load_distributed_checkpoint as load_distributed_checkpoint,
         restore_group_info_list as restore_group_info_list,
     )
-    from millrace._src.train.callbacks.callback import Callback as Callback, RunContext as RunContext
+    from millrace._src.runtime.distributed.parameter_sync import (
+        merge_sliced_parameter as merge_sliced_parameter,
+    )
+    from millrace._src.train.callbacks.callback import (
+        Callback as Callback, RunContext as RunContext,
+    )
     from millrace._src.train.callbacks.checkpoint_config import CheckpointConfig as CheckpointConfig
-    from millrace._src.train.callbacks.model_checkpoint import (
-        BestCheckpoint as BestCheckpoint, ModelCheckpoint as ModelCheckpoint,
+    from millrace._src.train.callbacks.early_stopping import (
+        EarlyStopping as EarlyStopping, ReduceLROnPlateau as ReduceLROnPlateau,
+    )
+    from millrace._src.train.callbacks.fault_tolerance import (
+        BackupAndRestore as BackupAndRestore, OnRequestExit as OnRequestExit,
     )
     from millrace._src.train.callbacks.flops_utilization import (
         FlopsUtilizationCollector as FlopsUtilizationCollector,
     )
-    from millrace._src.train.callbacks.fault_tolerance import (
-        BackupAndRestore as BackupAndRestore, OnRequestExit as OnRequestExit,
+    from millrace._src.train.callbacks.learning_rate import (
+        History as History, LambdaCallback as LambdaCallback,
+        LearningRateScheduler as LearningRateScheduler,
+    )
+    from millrace._src.train.callbacks.model_checkpoint import (
+        BestCheckpoint as BestCheckpoint, ModelCheckpoint as ModelCheckpoint,
     )
     from millrace._src.train.callbacks.monitors import (
         LossMonitor as LossMonitor, TimeMonitor as TimeMonitor,
     )
     from millrace._src.train.callbacks.refused import TrainFaultTolerance as TrainFaultTolerance
-    from millrace._src.train.callbacks.learning_rate import (
-        History as History, LambdaCallback as LambdaCallback,
-        LearningRateScheduler as LearningRateScheduler,
-    )
-    from millrace._src.train.callbacks.early_stopping import (
-        EarlyStopping as EarlyStopping, ReduceLROnPlateau as ReduceLROnPlateau,
+    from millrace._src.train.checkpoint.format_conversion import (
+        ckpt_to_safetensors as ckpt_to_safetensors, safetensors_to_ckpt as safetensors_to_ckpt,
     )
     from millrace._src.train.checkpoint.inspection import contents_of as contents_of
-    from millrace._src.train.checkpoint.weight_conversion import (
-        convert_checkpoint as convert_checkpoint, load_torch as load_torch,
-    )
-    from millrace._src.train.checkpoint.load_parameters import load_param_into_net as load_param_into_net
     from millrace._src.train.checkpoint.load import (
         check_checkpoint as check_checkpoint, load_checkpoint as load_checkpoint,
         load_checkpoint_async as load_checkpoint_async,
     )
+    from millrace._src.train.checkpoint.load_parameters import (
+        load_param_into_net as load_param_into_net,
+    )
     from millrace._src.train.checkpoint.replica_checkpoint import (
         get_ckpt_path_with_strategy as get_ckpt_path_with_strategy,
-    )
-    from millrace._src.train.checkpoint.training_state import (
-        TrainingState as TrainingState, load_training as load_training,
-        save_training as save_training,
     )
     from millrace._src.train.checkpoint.save import (
         async_ckpt_thread_status as async_ckpt_thread_status, save_checkpoint as save_checkpoint,
         wait_for_checkpoints as wait_for_checkpoints,
     )
-    from millrace._src.train.checkpoint.format_conversion import (
-        ckpt_to_safetensors as ckpt_to_safetensors, safetensors_to_ckpt as safetensors_to_ckpt,
+    from millrace._src.train.checkpoint.training_state import (
+        TrainingState as TrainingState, load_training as load_training,
+        save_training as save_training,
+    )
+    from millrace._src.train.checkpoint.weight_conversion import (
+        convert_checkpoint as convert_checkpoint, load_torch as load_torch,
     )
     from millrace._src.train.dataset_helper import (
         DatasetHelper as DatasetHelper,
@@ -85,15 +91,17 @@ if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typ
         DynamicLossScaleManager as DynamicLossScaleManager,
         FixedLossScaleManager as FixedLossScaleManager, LossScaleManager as LossScaleManager,
     )
-    from millrace._src.train.mixed_precision.train_network import build_train_network as build_train_network
+    from millrace._src.train.mixed_precision.train_network import (
+        build_train_network as build_train_network,
+    )
     from millrace._src.train.model import Model as Model
     from millrace._src.train.print_file import parse_print as parse_print
+    from millrace._src.train.summary.loss_landscape import SummaryLandscape as SummaryLandscape
+    from millrace._src.train.summary.summary_collector import SummaryCollector as SummaryCollector
+    from millrace._src.train.summary.summary_record import SummaryRecord as SummaryRecord
     from millrace._src.train.thor_conversion import (
         ConvertModelUtils as ConvertModelUtils, ConvertNetUtils as ConvertNetUtils,
     )
-    from millrace._src.train.summary.summary_collector import SummaryCollector as SummaryCollector
-    from millrace._src.train.summary.loss_landscape import SummaryLandscape as SummaryLandscape
-    from millrace._src.train.summary.summary_record import SummaryRecord as SummaryRecord
 # fmt: on
 # isort: on
 

@@ -102,7 +102,7 @@ def test_an_operation_type_that_is_no_text() -> None:
 
 def test_a_module_of_transforms_that_does_not_exist() -> None:
     saved = ds.serialize(image_rows().map(vision.CenterCrop(4), "image"))
-    saved["operations"][0]["python_module"] = "millrace._src.data.transforms.nothing"
+    saved["operations"][0]["python_module"] = "millrace.data.transforms.nothing"
     with pytest.raises(RuntimeError, match="no transforms in"):
         ds.deserialize(saved)
 

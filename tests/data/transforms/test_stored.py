@@ -26,7 +26,7 @@ from tests.mutations import HOSTILE, mutated_json
 SAVED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "json" / "transforms_0.2.0.json").read_text()
 )
-GENERIC = "millrace._src.data.transforms.generic"
+GENERIC = "millrace.data.transforms.generic"
 # Bases: they compute nothing by themselves.
 BASES = {
     "AudioOperation",
@@ -134,7 +134,7 @@ WRAPPERS: dict[str, Any] = {
 def of(name: str, module: str, **arguments: Any) -> dict[str, Any]:
     return {
         "tensor_op_name": name,
-        "python_module": f"millrace._src.data.transforms.{module}",
+        "python_module": f"millrace.data.transforms.{module}",
         "tensor_op_params": arguments,
     }
 
@@ -174,10 +174,10 @@ class Fill(Operation):  # the name of a transform of ours
         ("Fill", "os"),
         ("system", "os"),
         ("__init__", GENERIC),
-        ("Operation", "millrace._src.data.transforms.tensor_operation"),
-        ("Composite", "millrace._src.data.transforms.compose"),
+        ("Operation", "millrace.data.transforms.operation"),
+        ("Composite", "millrace.data.transforms.compose"),
         ("importlib", GENERIC),
-        ("PythonTokenizer", "millrace._src.data.transforms.text.unicode_tokenizers"),
+        ("PythonTokenizer", "millrace.data.transforms.text.tokenizers"),
         ("Fill", f"{GENERIC}.Fill"),
         ("Ｆill", GENERIC),
         ("fill", GENERIC),
@@ -196,7 +196,7 @@ def test_no_module_is_loaded_by_a_name_of_the_file(tmp_path: Path, monkeypatch: 
     folder.mkdir()
     (folder / "__init__.py").write_text("raise AssertionError('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    for module in ("side_effect_of_json", "millrace._src.data.transforms.side_effect_of_json", "antigravity"):
+    for module in ("side_effect_of_json", "millrace.data.transforms.side_effect_of_json", "antigravity"):
         with pytest.raises(ArgumentValueError):
             restored({"tensor_op_name": "Fill", "python_module": module})
     assert not {"side_effect_of_json", "antigravity"} & set(sys.modules)

@@ -182,6 +182,6 @@ class MissingExtra(MillraceError, ImportError):
     """An optional library is missing; the text gives the pip command that installs it."""
 
 
-# Tracebacks and pickles show the public path.
+# Tracebacks and pickles show the public path; the package loads the module of that name.
 for _name in __all__:
     globals()[_name].__module__ = "millrace.errors"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .log_formatters import FORMATS, PACKAGE, event_of, rank
+from .modules_0_2_0 import new_names
 
 __all__ = [
     "LEVELS",
@@ -95,28 +96,36 @@ class LogSettings:
 
 
 def modules_named(name: str) -> tuple[str, ...]:
-    """The modules that a name means: MindSpore's, or ours, where ``data.`` and ``runtime.`` may be left out.
+    """The modules that a name means: MindSpore's name, or ours with ``data.`` or ``runtime.`` omitted.
+
+    Names of modules of version 0.2.0 mean those that took their place.
 
     >>> (
     ...     modules_named("MD"),
     ...     modules_named("engine"),
     ...     modules_named("tensor.storage"),
+    ...     modules_named("tensor.context"),
     ...     modules_named("millrace"),
     ... )
-    (('data',), ('data.engine',), ('runtime.tensor.storage',), ('',))
+    (('data',), ('data.engine',), ('runtime.tensor.storage',), ('runtime.tensor.backend.context',), ('',))
     """
     if name in _SUBMODULES:
         return _SUBMODULES[name]
     inner = name.removeprefix(PACKAGE).removeprefix(".").removeprefix("_src").removeprefix(".")
-    first = inner.partition(".")[0]
-    if first and not _is_module(_HERE / first):
-        for package in _IMPLIED:
-            if _is_module(_HERE / package / first):
-                return (f"{package}.{inner}",)
+    candidates = (inner, *(f"{package}.{inner}" for package in _IMPLIED))
+    for candidate in candidates:
+        if _is_module(candidate):
+            return (candidate,)
+    old = new_names()
+    for candidate in candidates:
+        moved = old.get(f"{PACKAGE}.{candidate}", "")
+        if moved.startswith(f"{PACKAGE}._src."):
+            return (moved.removeprefix(f"{PACKAGE}._src."),)
     return (inner,)
 
 
-def _is_module(path: Path) -> bool:
+def _is_module(name: str) -> bool:
+    path = _HERE.joinpath(*name.split("."))
     return path.is_dir() or path.with_suffix(".py").exists()
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import threading
 import time
 
+from millrace._src.core.stable_ids import stable_id
+
 __all__ = ["Clock", "Planted"]
 
 
@@ -25,6 +27,7 @@ class Clock:
         """This thread knows of something that happened then: it is not earlier."""
 
 
+@stable_id("clock.Planted")
 class Planted(Clock):
     """Time that passes where it is said to: each thread has its own, and they agree where threads meet.
 
